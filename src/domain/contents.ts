@@ -1,0 +1,54 @@
+/**
+ * PORT: the vault's contents. Personal data named by events: insert-only under a random id, deleted by erasure and
+ * retention alone. Adapters: `adapters/contents/{in-memory,postgres}`.
+ */
+
+export interface StoredAttachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly contentId?: string;
+  /** Base64. */
+  readonly content: string;
+}
+
+export interface Mailbox {
+  readonly address: string;
+  readonly name?: string;
+}
+
+/** What a client asked to send, as parsed; addresses of recipients stand beside the ids that events use for them. */
+export interface MessageBody {
+  readonly kind: 'message';
+  readonly messageId: string;
+  readonly from: Mailbox;
+  readonly recipients: readonly (Mailbox & { readonly id: string; readonly kind: 'to' | 'cc' | 'bcc' })[];
+  readonly replyTo: readonly Mailbox[];
+  readonly subject: string;
+  readonly html?: string;
+  readonly text?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly attachments: readonly StoredAttachment[];
+  readonly tags: readonly { readonly name: string; readonly value: string }[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** The text of one SMTP reply: it often quotes the address. */
+export interface ReplyText {
+  readonly kind: 'reply';
+  readonly messageId: string;
+  readonly text: string;
+}
+
+export interface MessageContents {
+  /** UUID, random per request. */
+  readonly id: string;
+  readonly organizationId: string;
+  readonly body: MessageBody | ReplyText;
+}
+
+export interface Contents {
+  /** Stores rows; an id that exists already keeps its first body. Durable when it resolves. */
+  put(contents: readonly MessageContents[]): Promise<void>;
+  /** Bodies by id; what is missing is absent from the map. Concurrent calls share a query. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, MessageBody | ReplyText>>;
+}

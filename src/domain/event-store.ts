@@ -1,0 +1,150 @@
+import type { MessageContents } from './contents.ts';
+import type { Environment } from './environment.ts';
+import type { OutboxEvent } from './events.ts';
+
+/**
+ * PORT: the log. Adapters: `adapters/event-store/{in-memory,postgres,eventstoredb}`; one contract suite
+ * (`test/contracts/event-store`) holds all of them to what is written here.
+ */
+
+/** Zero-based number of an event within its stream. */
+export type Revision = number;
+
+/** Opaque, fixed-width text owned by the adapter: two positions of one log compare as text. */
+export type Position = string;
+
+/** Sorts before the position of every event. */
+export const LOG_START: Position = '';
+
+/** `<category>-<id>`; a category holds no dash. */
+export type StreamName = `${string}-${string}`;
+
+/** Who did it, for whom and in the course of what; stored with every event. */
+export interface EventContext {
+  readonly $correlationId: string;
+  readonly $causationId: string;
+  readonly occurredAt: string;
+  /** `key:<id>`, `worker:<job>`, `operator` or `service`. */
+  readonly actor: string;
+  readonly organizationId: string;
+  readonly environment: Environment | null;
+  readonly requestId: string | null;
+}
+
+/** What is stored beside the data: the context, and the version of the event's schema, stamped by the codec. */
+export interface EventMetadata extends EventContext {
+  readonly schemaVersion: number;
+}
+
+/** An event to append. The id is a UUID made by the writer: an append is retried with the same ids. */
+export type NewEvent<E extends OutboxEvent = OutboxEvent> = E & { readonly id: string };
+
+export type RecordedEvent<E extends OutboxEvent = OutboxEvent> = E & {
+  readonly id: string;
+  readonly stream: StreamName;
+  readonly revision: Revision;
+  readonly position: Position;
+  readonly metadata: EventMetadata;
+};
+
+export interface Append {
+  readonly stream: StreamName;
+  /** The revision of the stream's last event as the writer knows it. There is no "any". */
+  readonly expected: Revision | 'no-stream';
+  /** At least one; all or none are stored, one after another. */
+  readonly events: readonly NewEvent[];
+  readonly context: EventContext;
+  /** Personal data these events refer to by id: stored before them, or with them in the same commit. */
+  readonly contents?: readonly MessageContents[];
+}
+
+export interface Appended {
+  /** Revision of the last event appended. */
+  readonly revision: Revision;
+  /** Position of the last event appended. */
+  readonly position: Position;
+}
+
+export interface ReadStreamOptions {
+  /** First revision to return; forwards from 0 (default), backwards from the end. */
+  readonly from?: Revision;
+  readonly direction?: 'forwards' | 'backwards';
+  readonly limit?: number;
+}
+
+/** Stream categories to be seen; none given means all. */
+export type Filter = { readonly categories?: readonly string[] };
+
+export interface ReadAllOptions {
+  /** Exclusive: events strictly after (forwards) or strictly before (backwards) this position. Default: the end it starts from. */
+  readonly from?: Position;
+  readonly direction?: 'forwards' | 'backwards';
+  readonly filter?: Filter;
+  readonly limit: number;
+}
+
+/** Some of the log, in order, and how far it was searched to find it (filtered-out events are passed over too). */
+export interface Page {
+  readonly events: readonly RecordedEvent[];
+  readonly position: Position;
+}
+
+export interface EventStore {
+  /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. */
+  logId(): Promise<string>;
+
+  /**
+   * Appends, or answers what an earlier append of the same event ids was given (nothing is written twice).
+   * @throws {WrongExpectedRevision} nothing was written.
+   * @throws {AppendOutcomeUnknown} may have been written: retry with the same ids and the same expectation.
+   * @throws {StoreUnavailable} nothing was written.
+   */
+  append(append: Append): Promise<Appended>;
+
+  /** Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`). */
+  readStream(stream: StreamName, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>;
+
+  /** One page of the whole log. */
+  readAll(options: ReadAllOptions): Promise<Page>;
+
+  /** Position of the last event, or `LOG_START`. */
+  head(): Promise<Position>;
+
+  /**
+   * Follows the log from strictly after `after`, for ever, until `signal` aborts (the iteration then ends without an
+   * error). Pages never skip or repeat; a page may be empty and only move the position. The next page is fetched when
+   * the consumer asks for it: a slow consumer holds one page. Survives the server going away.
+   */
+  subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<Page>;
+
+  close(): Promise<void>;
+}
+
+/** Streams are short; a caller that meets a longer one pages. Larger costs memory, smaller costs round trips. */
+export const READ_STREAM_LIMIT = 1000;
+
+export const categoryOf = (stream: StreamName): string => stream.slice(0, stream.indexOf('-'));
+
+/** The stream is not at the revision the writer expected; nothing was written. */
+export class WrongExpectedRevision extends Error {
+  override readonly name = 'WrongExpectedRevision';
+  readonly stream: StreamName;
+  readonly expected: Revision | 'no-stream';
+  readonly actual: Revision | 'no-stream';
+  constructor(stream: StreamName, expected: Revision | 'no-stream', actual: Revision | 'no-stream') {
+    super(`stream ${stream} is at ${actual}, not at ${expected}`);
+    this.stream = stream;
+    this.expected = expected;
+    this.actual = actual;
+  }
+}
+
+/** No answer in time, or the connection broke after sending: the events may have been written. */
+export class AppendOutcomeUnknown extends Error {
+  override readonly name = 'AppendOutcomeUnknown';
+}
+
+/** The log cannot be reached just now; nothing was written by this call. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}

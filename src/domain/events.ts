@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { apiKeyEvents } from './api-key/events.ts';
+import { messageEvents } from './message/events.ts';
+import { organizationEvents } from './organization/events.ts';
+import { domainNameEvents, sendingDomainEvents } from './sending-domain/events.ts';
+import { webhookEvents } from './webhook/events.ts';
+
+type EventsOf<Schemas extends Record<string, z.ZodType>> = {
+  [Type in keyof Schemas & string]: { readonly type: Type; readonly data: Readonly<z.infer<Schemas[Type]>> };
+}[keyof Schemas & string];
+
+export type OrganizationEvent = EventsOf<typeof organizationEvents>;
+export type ApiKeyEvent = EventsOf<typeof apiKeyEvents>;
+export type SendingDomainEvent = EventsOf<typeof sendingDomainEvents>;
+export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
+export type MessageEvent = EventsOf<typeof messageEvents>;
+export type WebhookEvent = EventsOf<typeof webhookEvents>;
+
+/** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
+export type OutboxEvent =
+  | OrganizationEvent
+  | ApiKeyEvent
+  | SendingDomainEvent
+  | DomainNameEvent
+  | MessageEvent
+  | WebhookEvent;
+
+export type EventType = OutboxEvent['type'];
+
+/** Current schema of each event's data. */
+export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
+  ...organizationEvents,
+  ...apiKeyEvents,
+  ...sendingDomainEvents,
+  ...domainNameEvents,
+  ...messageEvents,
+  ...webhookEvents,
+};

@@ -1,0 +1,28 @@
+/** Ids of resources: `<prefix>_<26 lower-case base32 characters of 16 bytes>` (RFC 4648 §6 alphabet, unpadded). */
+export const ID_PREFIXES = ['org', 'key', 'dom', 'msg', 'rcp', 'evt', 'tpl', 'whk', 'dlv', 'inv'] as const;
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+export const ID_BYTES = 16;
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
+const CHARACTERS = Math.ceil((ID_BYTES * 8) / 5);
+const SHAPE = /^([a-z]{3})_[a-z2-7]{26}$/;
+
+/** @param bytes at least 16; the first 16 are used. */
+export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => {
+  let text = `${prefix}_`;
+  let buffer = 0;
+  let bits = 0;
+  for (let index = 0; index < ID_BYTES; index += 1) {
+    buffer = ((buffer << 8) | (bytes[index] as number)) & 0xfff;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET[(buffer >>> bits) & 31];
+    }
+  }
+  text += ALPHABET[(buffer << (5 - bits)) & 31];
+  return text.slice(0, prefix.length + 1 + CHARACTERS);
+};
+
+/** Whether such an id could ever have been made; one that could not is answered like one that does not exist. */
+export const isId = (prefix: IdPrefix, text: string): boolean => SHAPE.exec(text)?.[1] === prefix;

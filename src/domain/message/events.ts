@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+const recipientKind = z.enum(['to', 'cc', 'bcc']);
+export type RecipientKind = z.infer<typeof recipientKind>;
+
+/** What the other side said; the text is in the vault's contents under `replyId`. */
+const smtpFacts = z.object({
+  /** Reply code (RFC 5321 §4.2), 0 where none was received. */
+  code: z.number().int(),
+  /** Enhanced status code (RFC 3463), `5.1.1`. */
+  enhanced: z.string().nullable(),
+  /** Host that answered. */
+  mx: z.string().nullable(),
+  /** TLS version, `TLSv1.3`; null: in clear. */
+  tls: z.string().nullable(),
+  replyId: z.string().nullable(),
+});
+export type SmtpFacts = z.infer<typeof smtpFacts>;
+
+const attempted = { messageId: z.string(), recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
+
+export const messageEvents = {
+  MessageAccepted: z.object({
+    messageId: z.string(),
+    domainId: z.string(),
+    keyId: z.string(),
+    /** Vault id of the contents. */
+    contentId: z.string(),
+    /** RFC 5322 Message-ID, with its angle brackets; the same on every attempt. */
+    internetMessageId: z.string(),
+    /** Keyed digest of the request body before defaults; null where no `Idempotency-Key` was sent. */
+    bodyDigest: z.string().nullable(),
+    /** Keyed digest of the sender's address. */
+    fromDigest: z.string(),
+    fromDomain: z.string(),
+    recipients: z.array(
+      z.object({
+        id: z.string(),
+        kind: recipientKind,
+        /** A-labels, lower case. */
+        domain: z.string(),
+        /** Keyed digest of the address. */
+        digest: z.string(),
+      }),
+    ),
+    tagDigests: z.array(z.string()),
+    stream: z.enum(['transactional', 'bulk']),
+    /** Bytes of the bodies and decoded attachments. */
+    sizeBytes: z.number().int(),
+    /** When undelivered recipients expire. */
+    expiresAt: z.string(),
+  }),
+  /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
+  AttemptStarted: z.object({
+    messageId: z.string(),
+    attempt: z.number().int(),
+    recipientIds: z.array(z.string()),
+    leaseUntil: z.string(),
+  }),
+  /** The lease ended without an outcome: a copy may or may not have arrived. */
+  AttemptOutcomeUnknown: z.object({
+    messageId: z.string(),
+    attempt: z.number().int(),
+    recipientIds: z.array(z.string()),
+    nextAttemptAt: z.string(),
+  }),
+  RecipientDelivered: z.object(attempted),
+  RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string() }),
+  RecipientBounced: z.object({ ...attempted, reason: z.string() }),
+  RecipientExpired: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
+  RecipientFailed: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
+  RecipientSuppressed: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
+  RecipientComplained: z.object({ messageId: z.string(), recipientId: z.string() }),
+};

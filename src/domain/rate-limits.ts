@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** Kinds of action that are limited apart from one another (spec §8). */
+export const ACTION_KINDS = ['send', 'read', 'manage'] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
+const perMinute = z.number().int().min(1).max(10_000_000);
+
+/** Requests a minute by kind of action; a kind that is absent has the default. */
+export const rateLimitsSchema = z.strictObject({
+  send: perMinute.optional(),
+  read: perMinute.optional(),
+  manage: perMinute.optional(),
+});
+export type RateLimits = z.infer<typeof rateLimitsSchema>;
+
+/** Spec §8. */
+export const DEFAULT_RATE_LIMITS: Readonly<Record<ActionKind, number>> = { send: 100, read: 1000, manage: 100 };
+
+export interface RateLimitResult {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Seconds until the bucket is full again, rounded up. */
+  readonly resetSeconds: number;
+  /** Seconds until `cost` would be allowed, rounded up; 0 when allowed. */
+  readonly retryAfterSeconds: number;
+}
+
+/**
+ * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,redis}`. Never hangs: a store that does not answer
+ * within 50 ms is replaced by a local count until it does.
+ */
+export interface RateLimiter {
+  /** Takes `cost` from the bucket of `limitPerMinute`, all or nothing. */
+  take(bucket: string, cost: number, limitPerMinute: number): Promise<RateLimitResult>;
+  close(): Promise<void>;
+}

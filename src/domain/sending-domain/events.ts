@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+const verification = z.enum(['capture', 'dns']);
+export type VerificationMethod = z.infer<typeof verification>;
+
+export const sendingDomainEvents = {
+  DomainRegistered: z.object({
+    domainId: z.string(),
+    /** A-labels, lower case. */
+    name: z.string(),
+    /** To be published as TXT by whoever owns the name. */
+    token: z.string(),
+  }),
+  DomainVerified: z.object({ domainId: z.string(), name: z.string(), method: verification }),
+};
+
+/** Stream `domainName-<name>`: who has proved that the name is theirs. */
+export const domainNameEvents = {
+  DomainNameTaken: z.object({ name: z.string(), domainId: z.string() }),
+};
