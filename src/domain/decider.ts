@@ -1,3 +1,4 @@
+import type { EventContext, RecordedEvent } from './event-store.ts';
 import type { OutboxEvent } from './events.ts';
 
 /** How an aggregate's state follows from its events. `evolve` knows every event of its family. */
@@ -5,5 +6,14 @@ export interface Aggregate<State, E extends OutboxEvent> {
   /** Stream category: no dash. */
   readonly category: string;
   readonly initial: State;
-  evolve(state: State, event: E): State;
+  evolve(state: State, event: E, context: EventContext): State;
 }
+
+/** State after these events of one stream; `from` continues an earlier fold. */
+export const fold = <State, E extends OutboxEvent>(
+  aggregate: Aggregate<State, E>,
+  events: readonly RecordedEvent[],
+  from: State = aggregate.initial,
+): State =>
+  // A stream of the aggregate's category holds events of its family only: nothing else is ever appended to it.
+  events.reduce((state, event) => aggregate.evolve(state, event as unknown as E, event.metadata), from);

@@ -17,15 +17,22 @@ const smtpFacts = z.object({
 });
 export type SmtpFacts = z.infer<typeof smtpFacts>;
 
-const attempted = { messageId: z.string(), recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
+/** In every message event. */
+const about = {
+  messageId: z.string(),
+  /** Vault id of the contents. */
+  contentId: z.string(),
+  /** Number of the first customer event this event makes, counted within the message from 1. */
+  sequence: z.number().int(),
+};
+const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
+const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
 export const messageEvents = {
   MessageAccepted: z.object({
-    messageId: z.string(),
+    ...about,
     domainId: z.string(),
     keyId: z.string(),
-    /** Vault id of the contents. */
-    contentId: z.string(),
     /** RFC 5322 Message-ID, with its angle brackets; the same on every attempt. */
     internetMessageId: z.string(),
     /** Keyed digest of the request body before defaults; null where no `Idempotency-Key` was sent. */
@@ -52,14 +59,14 @@ export const messageEvents = {
   }),
   /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
   AttemptStarted: z.object({
-    messageId: z.string(),
+    ...about,
     attempt: z.number().int(),
     recipientIds: z.array(z.string()),
     leaseUntil: z.string(),
   }),
   /** The lease ended without an outcome: a copy may or may not have arrived. */
   AttemptOutcomeUnknown: z.object({
-    messageId: z.string(),
+    ...about,
     attempt: z.number().int(),
     recipientIds: z.array(z.string()),
     nextAttemptAt: z.string(),
@@ -67,8 +74,8 @@ export const messageEvents = {
   RecipientDelivered: z.object(attempted),
   RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string() }),
   RecipientBounced: z.object({ ...attempted, reason: z.string() }),
-  RecipientExpired: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
-  RecipientFailed: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
-  RecipientSuppressed: z.object({ messageId: z.string(), recipientId: z.string(), reason: z.string() }),
-  RecipientComplained: z.object({ messageId: z.string(), recipientId: z.string() }),
+  RecipientExpired: z.object(ended),
+  RecipientFailed: z.object(ended),
+  RecipientSuppressed: z.object(ended),
+  RecipientComplained: z.object({ ...about, recipientId: z.string() }),
 };

@@ -1,0 +1,42 @@
+import { apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import { type CreateKey as Decision, createKey as decide } from '../../domain/api-key/create-key.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
+import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import { requireOwn } from '../../domain/ownership.ts';
+import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, load } from '../execute.ts';
+
+export interface CreateKey extends Omit<Decision, 'keyId' | 'secret'> {
+  /** A value of the operator's making; made here when absent. Well-formed (`readSecret`). */
+  readonly value?: string;
+}
+
+export interface KeyWithValue {
+  readonly key: ExistingApiKey;
+  /** The full key value: this is the only time it is seen. */
+  readonly value: string;
+  readonly revision: number;
+}
+
+/**
+ * Creates a key bound to a domain of the organization (spec §4).
+ * @throws {Refusal} `not_found`, `other_organization` (the domain); `permission_missing`, `environment_not_allowed`.
+ */
+export const createKey = async (context: CommandContext, origin: Origin, command: CreateKey): Promise<KeyWithValue> => {
+  const { system, store } = context;
+  const { value: given, ...rest } = command;
+  const domain = await load(store, sendingDomain, sendingDomainStream(rest.domainId));
+  requireOwn(domain.state, origin.organizationId, 'domain');
+  const value = given ?? formatSecret(rest.environment, system.randomBytes(SECRET_RANDOM_BYTES));
+  const keyId = formatId('key', system.randomBytes(ID_BYTES));
+  const { state, revision } = await execute(context, {
+    aggregate: apiKey,
+    stream: apiKeyStream(keyId),
+    context: eventContext({ ...origin, environment: rest.environment }, system.now().toISOString()),
+    decide: (before) => decide(before, { ...rest, keyId, secret: secretFacts(value) }),
+    known: { state: apiKey.initial, revision: 'no-stream' },
+  });
+  const key = requireOwn(state, origin.organizationId, 'API key');
+  return { key, value, revision: Number(revision) };
+};

@@ -1,0 +1,43 @@
+import type { Contents } from '../domain/contents.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { EventContext, EventStore } from '../domain/event-store.ts';
+import type { Resolver } from '../domain/resolver.ts';
+import type { Secrets } from '../domain/secrets.ts';
+import type { System } from '../domain/system.ts';
+import type { WebhookTarget } from '../domain/webhook-target.ts';
+import type { OrganizationSecrets } from './organization/organization-secrets.ts';
+
+/** What every use case is given. */
+export interface CommandContext {
+  readonly store: EventStore;
+  readonly contents: Contents;
+  readonly secrets: Secrets;
+  readonly organizationSecrets: OrganizationSecrets;
+  readonly resolver: Resolver;
+  readonly webhookTarget: WebhookTarget;
+  readonly system: System;
+  /** Mail is captured on this machine: domains need no proof. */
+  readonly capturing: boolean;
+}
+
+/** Where a command comes from: becomes the events' metadata. */
+export interface Origin {
+  /** `key:<id>`, `worker:<job>`, `operator` or `service`. */
+  readonly actor: string;
+  readonly organizationId: string;
+  readonly environment: Environment | null;
+  readonly requestId: string | null;
+  /** Of the first message of the chain; the request id, or the id of the event that caused this. */
+  readonly correlationId: string;
+  readonly causationId: string;
+}
+
+export const eventContext = (origin: Origin, now: string): EventContext => ({
+  $correlationId: origin.correlationId,
+  $causationId: origin.causationId,
+  occurredAt: now,
+  actor: origin.actor,
+  organizationId: origin.organizationId,
+  environment: origin.environment,
+  requestId: origin.requestId,
+});

@@ -1,0 +1,119 @@
+import type { MessageContents } from '../domain/contents.ts';
+import { type Aggregate, fold } from '../domain/decider.ts';
+import {
+  type Append,
+  type Appended,
+  AppendOutcomeUnknown,
+  type EventContext,
+  type EventStore,
+  type NewEvent,
+  type Position,
+  READ_STREAM_LIMIT,
+  type Revision,
+  type StreamName,
+  WrongExpectedRevision,
+} from '../domain/event-store.ts';
+import type { OutboxEvent } from '../domain/events.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { System } from '../domain/system.ts';
+
+/** Others who write the same stream at the same moment are few: more tries than this and something loops. */
+const CONFLICT_RETRIES = 5;
+/** An unknown outcome is asked again with the same ids; more tries keep the caller waiting, fewer give up on a blip. */
+const UNKNOWN_OUTCOME_RETRIES = 3;
+const UNKNOWN_OUTCOME_WAIT_MS = 100;
+
+/** A stream's state and how far it was read. */
+export interface Loaded<State> {
+  readonly state: State;
+  readonly revision: Revision | 'no-stream';
+}
+
+export interface Execution<State, E extends OutboxEvent> {
+  readonly aggregate: Aggregate<State, E>;
+  readonly stream: StreamName;
+  readonly context: EventContext;
+  decide(state: State): readonly E[];
+  /** Personal data that the events name. */
+  readonly contents?: readonly MessageContents[];
+  /** What is known of the stream already; saves the read. If it proves stale, the stream is read after all. */
+  readonly known?: Loaded<State>;
+}
+
+export interface Executed<State, E extends OutboxEvent> extends Loaded<State> {
+  /** What this command appended; empty when there was nothing to do. */
+  readonly events: readonly E[];
+  readonly position: Position | null;
+}
+
+interface Tools {
+  readonly store: EventStore;
+  readonly system: System;
+}
+
+/** All of a stream, folded. */
+export const load = async <State, E extends OutboxEvent>(
+  store: EventStore,
+  aggregate: Aggregate<State, E>,
+  stream: StreamName,
+): Promise<Loaded<State>> => {
+  let loaded: Loaded<State> = { state: aggregate.initial, revision: 'no-stream' };
+  for (;;) {
+    const from: Revision = loaded.revision === 'no-stream' ? 0 : loaded.revision + 1;
+    const events = await store.readStream(stream, { from });
+    const last = events.at(-1);
+    if (last !== undefined) loaded = { state: fold(aggregate, events, loaded.state), revision: last.revision };
+    if (events.length < READ_STREAM_LIMIT) return loaded;
+  }
+};
+
+const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promise<Appended> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await store.append(append);
+    } catch (error) {
+      if (!(error instanceof AppendOutcomeUnknown) || attempt > UNKNOWN_OUTCOME_RETRIES) throw error;
+      await system.sleep(UNKNOWN_OUTCOME_WAIT_MS * attempt);
+    }
+  }
+};
+
+const once = async <State, E extends OutboxEvent>(
+  tools: Tools,
+  execution: Execution<State, E>,
+  loaded: Loaded<State>,
+): Promise<Executed<State, E>> => {
+  const { aggregate, stream, context, contents } = execution;
+  const events = execution.decide(loaded.state);
+  if (events.length === 0) return { ...loaded, events, position: null };
+  const { revision, position } = await appendUntilKnown(tools, {
+    stream,
+    expected: loaded.revision,
+    events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
+    context,
+    ...(contents === undefined ? {} : { contents }),
+  });
+  const state = events.reduce((before, event) => aggregate.evolve(before, event, context), loaded.state);
+  return { state, revision, events, position };
+};
+
+/**
+ * Read, fold, decide, append at the revision read: the one place that does this. When somebody else wrote in between,
+ * all of it again.
+ * @throws {Refusal} of the decision; `resource_conflict` after too many conflicts.
+ */
+export const execute = async <State, E extends OutboxEvent>(
+  tools: Tools,
+  execution: Execution<State, E>,
+): Promise<Executed<State, E>> => {
+  let loaded = execution.known ?? (await load(tools.store, execution.aggregate, execution.stream));
+  for (let attempt = 1; attempt <= CONFLICT_RETRIES; attempt += 1) {
+    try {
+      return await once(tools, execution, loaded);
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevision)) throw error;
+      loaded = await load(tools.store, execution.aggregate, execution.stream);
+    }
+  }
+  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+};

@@ -1,0 +1,33 @@
+import type { MessageContents } from '../../domain/contents.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type AttemptOutcome, recordAttempt as decide } from '../../domain/message/record-attempt.ts';
+import { type CommandContext, eventContext } from '../context.ts';
+import { execute, type Loaded } from '../execute.ts';
+import { workerOrigin } from './start-attempt.ts';
+
+export interface RecordAttempt {
+  /** As claimed: saves reading it again. */
+  readonly message: Loaded<ExistingMessage>;
+  readonly outcomes: readonly AttemptOutcome[];
+  /** Texts of the replies that the outcomes name. */
+  readonly replies: readonly MessageContents[];
+  /** In [0, 1). */
+  readonly chance: number;
+}
+
+/** Records what the claimed attempt came to. Nothing is written when the claim was lost meanwhile. */
+export const recordAttempt = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { message: claimed, outcomes, replies, chance }: RecordAttempt,
+): Promise<Message> => {
+  const now = context.system.now().toISOString();
+  const { state } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
+    aggregate: message,
+    stream: messageStream(claimed.state.accepted.messageId),
+    context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
+    contents: replies,
+    decide: (before) => decide(before, { attempt: claimed.state.attempts, outcomes, now, chance }),
+    known: claimed,
+  });
+  return state;
+};

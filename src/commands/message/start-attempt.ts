@@ -1,0 +1,44 @@
+import type { MessageEvent } from '../../domain/events.ts';
+import { type ExistingMessage, message, messageStream } from '../../domain/message/message.ts';
+import { startAttempt as decide } from '../../domain/message/start-attempt.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
+
+/** A message somebody may send now, or the reason why not. */
+export type Claim =
+  | { readonly claimed: true; readonly message: Loaded<ExistingMessage>; readonly recipientIds: readonly string[] }
+  | { readonly claimed: false };
+
+/** Whatever a worker does to a message is in the name of the organization it belongs to. */
+export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin => ({
+  ...{ actor: `worker:${job}`, organizationId, environment, requestId: null },
+  ...{ correlationId: accepted.messageId, causationId: accepted.messageId },
+});
+
+type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
+const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
+
+/**
+ * Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it.
+ * @param leaseMs how long nobody else may send; longer than any attempt takes.
+ */
+export const startAttempt = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { messageId, leaseMs, chance }: { readonly messageId: string; readonly leaseMs: number; readonly chance: number },
+): Promise<Claim> => {
+  const stream = messageStream(messageId);
+  const known = await load(context.store, message, stream);
+  if (known.state.status === 'absent') return { claimed: false };
+  const now = context.system.now();
+  const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
+  const { state, revision, events } = await execute(context, {
+    aggregate: message,
+    stream,
+    context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
+    decide: (before) => decide(before, { now: now.toISOString(), leaseUntil, chance }),
+    known,
+  });
+  const started = events.find(isStarted);
+  if (started === undefined || state.status === 'absent') return { claimed: false };
+  return { claimed: true, message: { state, revision }, recipientIds: started.data.recipientIds };
+};

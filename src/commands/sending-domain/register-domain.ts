@@ -1,0 +1,34 @@
+import { requireOwn } from '../../domain/ownership.ts';
+import { domainName, domainNameStream, isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
+import { registerDomain as decide } from '../../domain/sending-domain/register-domain.ts';
+import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, load } from '../execute.ts';
+import { type DomainAtRevision, verifyDomain } from './verify-domain.ts';
+
+const TOKEN_BYTES = 20;
+
+/**
+ * Registers a name; while mail is captured it is verified at once.
+ * @param name A-labels, lower case.
+ * @throws {Refusal} `domain_already_exists`.
+ */
+export const registerDomain = async (
+  context: CommandContext,
+  origin: Origin,
+  { name }: { readonly name: string },
+): Promise<DomainAtRevision> => {
+  const { system, store, capturing } = context;
+  const domainId = sendingDomainId(origin.organizationId, name);
+  const holder = await load(store, domainName, domainNameStream(name));
+  const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
+  const { state, revision } = await execute(context, {
+    aggregate: sendingDomain,
+    stream: sendingDomainStream(domainId),
+    context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
+    decide: (state) =>
+      decide(state, { domainId, name, token, takenByAnother: isTakenByAnother(holder.state, domainId, capturing) }),
+  });
+  if (capturing) return verifyDomain(context, origin, { domainId });
+  return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
+};

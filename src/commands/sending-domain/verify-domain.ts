@@ -1,0 +1,60 @@
+import { requireOwn } from '../../domain/ownership.ts';
+import { domainName, domainNameStream } from '../../domain/sending-domain/domain-name.ts';
+import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
+import {
+  type ExistingSendingDomain,
+  sendingDomain,
+  sendingDomainStream,
+  verificationRecord,
+} from '../../domain/sending-domain/sending-domain.ts';
+import { verifyDomain as decide, takeName } from '../../domain/sending-domain/verify-domain.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, load } from '../execute.ts';
+
+export interface DomainAtRevision {
+  readonly domain: ExistingSendingDomain;
+  readonly revision: number;
+}
+
+const proofOf = async (
+  { capturing, resolver }: CommandContext,
+  domain: ExistingSendingDomain,
+): Promise<VerificationMethod | null> => {
+  if (capturing) return 'capture';
+  const { host, value } = verificationRecord(domain);
+  return (await resolver.txt(host)).includes(value) ? 'dns' : null;
+};
+
+/**
+ * Looks for the domain's proof now; without one the domain stays as it is. The name is taken before the domain counts
+ * as verified, so that two who prove it at once cannot both have it.
+ * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`.
+ * @throws {ResolverUnavailable}
+ */
+export const verifyDomain = async (
+  context: CommandContext,
+  origin: Origin,
+  { domainId }: { readonly domainId: string },
+): Promise<DomainAtRevision> => {
+  const { store, system } = context;
+  const stream = sendingDomainStream(domainId);
+  const known = await load(store, sendingDomain, stream);
+  const domain = requireOwn(known.state, origin.organizationId, 'domain');
+  const method = await proofOf(context, domain);
+  if (method === null) return { domain, revision: Number(known.revision) };
+  const metadata = eventContext({ ...origin, environment: null }, system.now().toISOString());
+  await execute(context, {
+    aggregate: domainName,
+    stream: domainNameStream(domain.name),
+    context: metadata,
+    decide: (state) => takeName(state, { name: domain.name, domainId, method }),
+  });
+  const { state, revision } = await execute(context, {
+    aggregate: sendingDomain,
+    stream,
+    context: metadata,
+    decide: (before) => decide(requireOwn(before, origin.organizationId, 'domain'), method),
+    known,
+  });
+  return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
+};

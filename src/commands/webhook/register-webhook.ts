@@ -1,0 +1,49 @@
+import type { Environment } from '../../domain/environment.ts';
+import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import { requireOwn } from '../../domain/ownership.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { registerWebhook as decide } from '../../domain/webhook/register-webhook.ts';
+import { type ExistingWebhook, webhook, webhookStream } from '../../domain/webhook/webhook.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute } from '../execute.ts';
+
+/** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
+const SECRET_BYTES = 32;
+
+export interface RegisterWebhook {
+  readonly environment: Environment;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+}
+
+export interface WebhookWithSecret {
+  readonly webhook: ExistingWebhook;
+  /** `whsec_<base64>`: this is the only time it is seen. */
+  readonly secret: string;
+  readonly revision: number;
+}
+
+/** @throws {Refusal} `invalid_request` naming `url`. */
+export const registerWebhook = async (
+  context: CommandContext,
+  origin: Origin,
+  command: RegisterWebhook,
+): Promise<WebhookWithSecret> => {
+  const { system, secrets } = context;
+  const problem = await context.webhookTarget.problemWith(command.url);
+  if (problem !== null)
+    throw new Refusal('invalid_request', 'invalid webhook', { details: { url: [`url ${problem}`] } });
+  const webhookId = formatId('whk', system.randomBytes(ID_BYTES));
+  const secretId = system.uuid();
+  const secret = `whsec_${Buffer.from(system.randomBytes(SECRET_BYTES)).toString('base64')}`;
+  await secrets.put(secretId, origin.organizationId, secret);
+  const { state, revision } = await execute(context, {
+    aggregate: webhook,
+    stream: webhookStream(webhookId),
+    context: eventContext({ ...origin, environment: command.environment }, system.now().toISOString()),
+    decide: (before) => decide(before, { ...command, webhookId, secretId }),
+    known: { state: webhook.initial, revision: 'no-stream' },
+  });
+  return { webhook: requireOwn(state, origin.organizationId, 'webhook'), secret, revision: Number(revision) };
+};

@@ -1,0 +1,24 @@
+import type { Caller } from '../caller.ts';
+import type { Environment } from '../environment.ts';
+import { Refusal } from '../refusal.ts';
+import type { Permission } from './permissions.ts';
+
+/** The operator's command line acts with no key and may do all of this. */
+export type KeyAuthority = Caller | 'operator';
+
+/**
+ * Who may make or touch a key: one that holds `admin` only by `admin`, a live one only by a live key.
+ * @throws {Refusal} `permission_missing` or `environment_not_allowed`.
+ */
+export const requireKeyAuthority = (
+  by: KeyAuthority,
+  key: { readonly permissions: readonly Permission[]; readonly environment: Environment },
+): void => {
+  if (by === 'operator') return;
+  if (key.permissions.includes('admin') && !by.permissions.includes('admin')) {
+    throw new Refusal('permission_missing', "API key lacks 'admin' permission");
+  }
+  if (key.environment === 'live' && by.environment === 'test') {
+    throw new Refusal('environment_not_allowed', 'a test key cannot create or change live keys');
+  }
+};

@@ -1,0 +1,44 @@
+import type { ApiKeyEvent } from '../events.ts';
+import { requireOwn } from '../ownership.ts';
+import { Refusal } from '../refusal.ts';
+import { type ApiKey, liveEarlierSecrets } from './api-key.ts';
+import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
+import type { SecretFacts } from './secret.ts';
+
+/** Each live secret is one more that can leak; fewer than two would forbid rotating again during a slow roll-out. */
+export const EARLIER_SECRETS_MAX = 2;
+/** Seven days. */
+export const GRACE_PERIOD_MINUTES_MAX = 10_080;
+export const GRACE_PERIOD_MINUTES_DEFAULT = 1440;
+
+export interface RotateKey {
+  readonly by: KeyAuthority;
+  readonly organizationId: string;
+  readonly secret: SecretFacts;
+  readonly gracePeriodMinutes: number;
+  readonly revokePrevious: boolean;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/** @throws {Refusal} `not_found`, `other_organization`, `key_not_active`, `too_many_live_secrets`. */
+export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEvent[] => {
+  const key = requireOwn(state, command.organizationId, 'API key');
+  requireKeyAuthority(command.by, key);
+  if (key.status === 'revoked') throw new Refusal('key_not_active', 'API key is revoked');
+  if (key.expiresAt !== null && key.expiresAt <= command.now) throw new Refusal('key_not_active', 'API key is expired');
+  const endsNow = command.revokePrevious || command.gracePeriodMinutes === 0;
+  if (!endsNow && liveEarlierSecrets(key, command.now).length >= EARLIER_SECRETS_MAX) {
+    throw new Refusal('too_many_live_secrets', `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work`);
+  }
+  const graceMs = endsNow ? 0 : command.gracePeriodMinutes * MINUTE_MS;
+  const previousExpiresAt = new Date(Date.parse(command.now) + graceMs).toISOString();
+  return [
+    {
+      type: 'KeyRotated',
+      data: { keyId: key.keyId, secret: command.secret, previousExpiresAt, revokesPrevious: command.revokePrevious },
+    },
+  ];
+};

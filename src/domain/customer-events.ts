@@ -1,0 +1,143 @@
+import { sha256 } from './digest.ts';
+import type { Environment } from './environment.ts';
+import type { RecordedEvent } from './event-store.ts';
+import type { MessageEvent } from './events.ts';
+import { formatId } from './ids.ts';
+import type { SmtpFacts } from './message/events.ts';
+
+/** Every type a customer can meet in the feed, in webhooks and in statistics. */
+export const CUSTOMER_EVENT_TYPES = [
+  'message.accepted',
+  'message.sending',
+  'message.delivered',
+  'message.deferred',
+  'message.bounced',
+  'message.failed',
+  'message.suppressed',
+  'message.expired',
+  'message.complained',
+  'domain.registered',
+  'domain.verified',
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.revoked',
+  'webhook.created',
+  'webhook.disabled',
+  'webhook.deleted',
+] as const;
+export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
+
+/** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
+export interface CustomerEventFacts {
+  readonly smtp?: SmtpFacts;
+  readonly attempt?: number;
+  readonly nextAttemptAt?: string;
+  readonly reason?: string;
+}
+
+/** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
+export interface CustomerEvent {
+  readonly id: string;
+  readonly type: CustomerEventType;
+  readonly timestamp: string;
+  readonly organizationId: string;
+  /** null: concerns both environments. */
+  readonly environment: Environment | null;
+  /** The message, key, domain or webhook it is about. */
+  readonly subjectId: string;
+  /** Rises by one within its subject. */
+  readonly sequence: number;
+  readonly recipientId: string | null;
+  /** Vault id of the message's contents: addresses, tags and metadata are there. */
+  readonly contentId: string | null;
+  readonly facts: CustomerEventFacts;
+}
+
+type Kind = Pick<CustomerEvent, 'type' | 'recipientId' | 'facts'>;
+type RecipientChange = Exclude<MessageEvent, { type: 'MessageAccepted' | 'AttemptStarted' | 'AttemptOutcomeUnknown' }>;
+
+const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
+  RecipientDelivered: 'message.delivered',
+  RecipientDeferred: 'message.deferred',
+  RecipientBounced: 'message.bounced',
+  RecipientExpired: 'message.expired',
+  RecipientFailed: 'message.failed',
+  RecipientSuppressed: 'message.suppressed',
+  RecipientComplained: 'message.complained',
+};
+
+const changeOf = ({ type, data }: RecipientChange): Kind => {
+  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
+  return { type: TYPE_OF_CHANGE[type], recipientId, facts };
+};
+
+const messageKinds = (event: MessageEvent): readonly Kind[] => {
+  const { type, data } = event;
+  switch (type) {
+    case 'MessageAccepted':
+      return data.recipients.map(({ id }) => ({ type: 'message.accepted', recipientId: id, facts: {} }));
+    case 'AttemptStarted':
+      return data.recipientIds.map((recipientId) => ({
+        type: 'message.sending',
+        recipientId,
+        facts: { attempt: data.attempt },
+      }));
+    case 'AttemptOutcomeUnknown': {
+      const { attempt, nextAttemptAt } = data;
+      const facts = { attempt, nextAttemptAt, reason: 'the outcome of the attempt is unknown' };
+      return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
+    }
+    default:
+      return [changeOf(event as RecipientChange)]; // all others are: the record above is complete
+  }
+};
+
+const about = (type: CustomerEventType): readonly Kind[] => [{ type, recipientId: null, facts: {} }];
+
+/** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
+const kindsOf = (
+  event: RecordedEvent,
+): { readonly subjectId: string; readonly sequence: number; readonly kinds: readonly Kind[] } | null => {
+  const sequence = event.revision + 1;
+  switch (event.type) {
+    case 'OrganizationCreated':
+    case 'DomainNameTaken':
+      return null;
+    case 'KeyCreated':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
+    case 'KeyRotated':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.rotated') };
+    case 'KeyRevoked':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.revoked') };
+    case 'DomainRegistered':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.registered') };
+    case 'DomainVerified':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.verified') };
+    case 'WebhookRegistered':
+      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.created') };
+    case 'WebhookDisabled':
+      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.disabled') };
+    case 'WebhookDeleted':
+      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.deleted') };
+    default:
+      return { subjectId: event.data.messageId, sequence: event.data.sequence, kinds: messageKinds(event) };
+  }
+};
+
+/** The customer events that one event of the log makes, in order. */
+export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] => {
+  const found = kindsOf(event);
+  if (found === null) return [];
+  const { organizationId, environment, occurredAt } = event.metadata;
+  const contentId = 'contentId' in event.data ? event.data.contentId : null;
+  return found.kinds.map((kind, index) => ({
+    id: formatId('evt', sha256(`${event.id}\0${index}`)),
+    timestamp: occurredAt,
+    organizationId,
+    environment,
+    subjectId: found.subjectId,
+    contentId,
+    sequence: found.sequence + index,
+    ...kind,
+  }));
+};

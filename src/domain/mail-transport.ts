@@ -1,0 +1,65 @@
+import type { MessageBody } from './contents.ts';
+
+/**
+ * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to
+ * each recipient; whether and when to try again is the domain's (`message/retry-schedule.ts`).
+ */
+
+export interface EnvelopeRecipient {
+  readonly recipientId: string;
+  readonly address: string;
+}
+
+export interface OutgoingMail {
+  /** What MAIL and RCPT say; never read from the headers. */
+  readonly envelope: { readonly from: string; readonly to: readonly EnvelopeRecipient[] };
+  /** RFC 5322 Message-ID with its angle brackets, the same on every attempt. */
+  readonly messageId: string;
+  readonly body: MessageBody;
+  /** The `Date` header: when the message was accepted. */
+  readonly date: Date;
+  /** 1 for the first. */
+  readonly attempt: number;
+}
+
+/** What was said about one recipient, and by whom. */
+export interface Reply {
+  readonly recipientId: string;
+  /** Reply code (RFC 5321 §4.2), 0 where none was received. */
+  readonly code: number;
+  /** Enhanced status code (RFC 3463), `5.1.1`. */
+  readonly enhanced: string | null;
+  /** Host that answered. */
+  readonly mx: string | null;
+  /** TLS version, `TLSv1.3`; null: in clear, or never connected. */
+  readonly tls: string | null;
+  /** The reply's text or, where there was none, one sentence of ours. May quote the address. */
+  readonly text: string;
+}
+
+export type RecipientOutcome =
+  /** Accepted by the other side. `complained`: a sandbox address that wants a complaint to follow. */
+  | (Reply & { readonly outcome: 'delivered'; readonly complained?: true })
+  /** May work later. `retryAfterSeconds`: a sandbox address that names its own wait. */
+  | (Reply & { readonly outcome: 'deferred'; readonly retryAfterSeconds?: number })
+  /** Refused for good: this recipient or this content. */
+  | (Reply & { readonly outcome: 'bounced' })
+  /** No reply after the final dot may have left: a copy may or may not have arrived. */
+  | (Reply & { readonly outcome: 'unknown' });
+
+export interface SendOptions {
+  /** `System.monotonicMs()` after which the final dot is not sent any more, and no reply is waited for. */
+  readonly deadlineMs: number;
+  /** Aborting is like reaching the deadline now. */
+  readonly signal?: AbortSignal;
+}
+
+export interface MailTransport {
+  /**
+   * One outcome for each recipient of the envelope, in its order.
+   * Throws only for faults of ours (a message that cannot be built, a transport that is closed).
+   */
+  send(mail: OutgoingMail, options: SendOptions): Promise<readonly RecipientOutcome[]>;
+  /** Lets what is being sent end, then closes every session. */
+  close(): Promise<void>;
+}

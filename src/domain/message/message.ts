@@ -1,0 +1,143 @@
+import type { Aggregate } from '../decider.ts';
+import type { Environment } from '../environment.ts';
+import type { StreamName } from '../event-store.ts';
+import type { MessageEvent } from '../events.ts';
+import type { RecipientKind, SmtpFacts } from './events.ts';
+import type { RecipientStatus } from './status.ts';
+
+export interface Recipient {
+  readonly id: string;
+  readonly kind: RecipientKind;
+  readonly domain: string;
+  readonly status: RecipientStatus;
+  readonly smtp: SmtpFacts | null;
+  readonly reason: string | null;
+  readonly nextAttemptAt: string | null;
+  readonly complained: boolean;
+  readonly updatedAt: string;
+}
+
+type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
+
+export interface ExistingMessage {
+  readonly status: 'accepted';
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly acceptedAt: string;
+  /** As accepted; `recipients` below is how they stand now. */
+  readonly accepted: Accepted;
+  readonly recipients: readonly Recipient[];
+  /** Attempts begun so far. */
+  readonly attempts: number;
+  /** The attempt in hand: nobody else may send until it ends or its lease does. */
+  readonly lease: { readonly attempt: number; readonly until: string } | null;
+  /** Number the next customer event will have. */
+  readonly nextSequence: number;
+}
+
+export type Message = { readonly status: 'absent' } | ExistingMessage;
+
+export const messageStream = (messageId: string): StreamName => `message-${messageId}`;
+
+/** How many customer events a message event makes: one per recipient it concerns. */
+export const customerEventCount = ({ type, data }: MessageEvent): number => {
+  switch (type) {
+    case 'MessageAccepted':
+      return data.recipients.length;
+    case 'AttemptStarted':
+    case 'AttemptOutcomeUnknown':
+      return data.recipientIds.length;
+    default:
+      return 1;
+  }
+};
+
+const change = (
+  state: ExistingMessage,
+  recipientIds: readonly string[],
+  changes: Partial<Recipient>,
+): ExistingMessage => ({
+  ...state,
+  recipients: state.recipients.map((recipient) =>
+    recipientIds.includes(recipient.id) ? { ...recipient, ...changes } : recipient,
+  ),
+});
+
+/** The lease ends with the last recipient's outcome. */
+const released = (state: ExistingMessage): ExistingMessage =>
+  state.recipients.some(({ status }) => status === 'sending') ? state : { ...state, lease: null };
+
+type LaterEvent = Exclude<MessageEvent, { type: 'MessageAccepted' }>;
+
+const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, updatedAt: string): ExistingMessage => {
+  switch (type) {
+    case 'AttemptStarted': {
+      const lease = { attempt: data.attempt, until: data.leaseUntil };
+      const claimed = { ...state, attempts: data.attempt, lease };
+      return change(claimed, data.recipientIds, { status: 'sending', nextAttemptAt: null, updatedAt });
+    }
+    case 'AttemptOutcomeUnknown': {
+      const { recipientIds, nextAttemptAt } = data;
+      const reason = 'the outcome of the attempt is unknown';
+      return released(change(state, recipientIds, { status: 'deferred', nextAttemptAt, reason, updatedAt }));
+    }
+    case 'RecipientDelivered':
+      return released(
+        change(state, [data.recipientId], { status: 'delivered', smtp: data.smtp, reason: null, updatedAt }),
+      );
+    case 'RecipientDeferred': {
+      const { smtp, reason, nextAttemptAt } = data;
+      return released(
+        change(state, [data.recipientId], { status: 'deferred', smtp, reason, nextAttemptAt, updatedAt }),
+      );
+    }
+    case 'RecipientBounced': {
+      const { smtp, reason } = data;
+      return released(change(state, [data.recipientId], { status: 'bounced', smtp, reason, updatedAt }));
+    }
+    case 'RecipientExpired':
+      return released(ended(state, data, 'expired', updatedAt));
+    case 'RecipientFailed':
+      return released(ended(state, data, 'failed', updatedAt));
+    case 'RecipientSuppressed':
+      return released(ended(state, data, 'suppressed', updatedAt));
+    case 'RecipientComplained':
+      return change(state, [data.recipientId], { complained: true, updatedAt });
+    default:
+      return type satisfies never;
+  }
+};
+
+const ended = (
+  state: ExistingMessage,
+  { recipientId, reason }: { readonly recipientId: string; readonly reason: string },
+  status: RecipientStatus,
+  updatedAt: string,
+): ExistingMessage => change(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
+
+export const message: Aggregate<Message, MessageEvent> = {
+  category: 'message',
+  initial: { status: 'absent' },
+  evolve: (state, event, { organizationId, environment, occurredAt }) => {
+    if (event.type === 'MessageAccepted') {
+      return {
+        status: 'accepted',
+        organizationId,
+        environment: environment ?? 'live',
+        acceptedAt: occurredAt,
+        accepted: event.data,
+        recipients: event.data.recipients.map(({ id, kind, domain }) => ({
+          ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, nextAttemptAt: null },
+          complained: false,
+          updatedAt: occurredAt,
+        })),
+        attempts: 0,
+        lease: null,
+        nextSequence: event.data.sequence + customerEventCount(event),
+      };
+    }
+    if (state.status === 'absent') return state;
+    const next = evolveExisting(state, event, occurredAt);
+    return { ...next, nextSequence: state.nextSequence + customerEventCount(event) };
+  },
+};

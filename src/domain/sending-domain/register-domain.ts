@@ -1,0 +1,28 @@
+import type { SendingDomainEvent } from '../events.ts';
+import { Refusal } from '../refusal.ts';
+import type { SendingDomain } from './sending-domain.ts';
+
+export interface RegisterDomain {
+  readonly domainId: string;
+  readonly name: string;
+  readonly token: string;
+  /** Whether another organization has verified the name. */
+  readonly takenByAnother: boolean;
+}
+
+/** @throws {Refusal} `domain_already_exists`. */
+export const registerDomain = (
+  state: SendingDomain,
+  { takenByAnother, ...domain }: RegisterDomain,
+): readonly SendingDomainEvent[] => {
+  if (state.status !== 'absent') {
+    throw new Refusal('domain_already_exists', `domain ${domain.name} already exists in your organization`);
+  }
+  if (takenByAnother) {
+    throw new Refusal(
+      'domain_already_exists',
+      `domain ${domain.name} already exists: another organization verified it`,
+    );
+  }
+  return [{ type: 'DomainRegistered', data: domain }];
+};

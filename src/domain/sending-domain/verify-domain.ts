@@ -1,0 +1,26 @@
+import type { DomainNameEvent, SendingDomainEvent } from '../events.ts';
+import { Refusal } from '../refusal.ts';
+import { type DomainName, isTakenByAnother } from './domain-name.ts';
+import type { VerificationMethod } from './events.ts';
+import { type ExistingSendingDomain, isVerified } from './sending-domain.ts';
+
+/** The name goes to the first domain that proves it. @throws {Refusal} `domain_already_exists`. */
+export const takeName = (
+  state: DomainName,
+  claim: { readonly name: string; readonly domainId: string; readonly method: VerificationMethod },
+): readonly DomainNameEvent[] => {
+  if (isTakenByAnother(state, claim.domainId, claim.method === 'capture')) {
+    throw new Refusal('domain_already_exists', `domain ${claim.name} already exists: another organization verified it`);
+  }
+  if (state.status === 'taken' && state.domainId === claim.domainId && state.method === claim.method) return [];
+  return [{ type: 'DomainNameTaken', data: { ...claim } }];
+};
+
+/** Verified once; a verification that counts already is not repeated. */
+export const verifyDomain = (
+  domain: ExistingSendingDomain,
+  method: VerificationMethod,
+): readonly SendingDomainEvent[] =>
+  isVerified(domain, method === 'capture')
+    ? []
+    : [{ type: 'DomainVerified', data: { domainId: domain.domainId, name: domain.name, method } }];

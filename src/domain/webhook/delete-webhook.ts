@@ -1,0 +1,23 @@
+import type { Environment } from '../environment.ts';
+import type { WebhookEvent } from '../events.ts';
+import { requireOwn } from '../ownership.ts';
+import { Refusal } from '../refusal.ts';
+import type { ExistingWebhook, Webhook } from './webhook.ts';
+
+/** The endpoint, if it is the caller's, of the caller's environment, and not deleted. @throws {Refusal} */
+export const requireWebhook = (
+  state: Webhook,
+  by: { readonly organizationId: string; readonly environment: Environment },
+): ExistingWebhook => {
+  const existing = requireOwn(state, by.organizationId, 'webhook');
+  if (existing.status === 'deleted' || existing.environment !== by.environment) {
+    throw new Refusal('not_found', 'webhook not found');
+  }
+  return existing;
+};
+
+/** @throws {Refusal} `not_found`, `other_organization`. */
+export const deleteWebhook = (
+  state: Webhook,
+  by: { readonly organizationId: string; readonly environment: Environment },
+): readonly WebhookEvent[] => [{ type: 'WebhookDeleted', data: { webhookId: requireWebhook(state, by).webhookId } }];
