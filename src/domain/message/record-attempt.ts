@@ -1,26 +1,24 @@
 import type { MessageEvent } from '../events.ts';
 import type { SmtpFacts } from './events.ts';
 import type { ExistingMessage, Message } from './message.ts';
+import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
-import { numbered } from './start-attempt.ts';
 
 /** What one attempt came to for one recipient. */
-export type AttemptOutcome =
+export type AttemptOutcome = { readonly recipientId: string } & (
+  | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }
+  | { readonly outcome: 'bounced'; readonly smtp: SmtpFacts; readonly reason: string }
   | {
-      readonly recipientId: string;
-      readonly outcome: 'delivered';
-      readonly smtp: SmtpFacts;
-      readonly complained?: boolean;
-    }
-  | {
-      readonly recipientId: string;
-      readonly outcome: 'deferred' | 'bounced';
+      readonly outcome: 'deferred';
       readonly smtp: SmtpFacts;
       readonly reason: string;
+      /** The wait that was asked for, in place of the schedule's. */
+      readonly retryAfterSeconds?: number;
     }
-  | { readonly recipientId: string; readonly outcome: 'suppressed' | 'failed'; readonly reason: string }
+  | { readonly outcome: 'suppressed' | 'failed'; readonly reason: string }
   /** The final dot may have left, and no answer came. */
-  | { readonly recipientId: string; readonly outcome: 'unknown' };
+  | { readonly outcome: 'unknown' }
+);
 
 export interface RecordAttempt {
   readonly attempt: number;
@@ -31,55 +29,42 @@ export interface RecordAttempt {
   readonly chance: number;
 }
 
-type MakeEvent = (sequence: number) => MessageEvent;
-
 const eventsOf = (
-  state: ExistingMessage,
-  { attempt, now, chance }: RecordAttempt,
+  { accepted: { messageId, contentId } }: ExistingMessage,
+  command: RecordAttempt,
   outcome: AttemptOutcome,
-): MakeEvent[] => {
-  const { messageId, contentId } = state.accepted;
+): readonly UnnumberedEvent[] => {
   const { recipientId } = outcome;
-  const about = { messageId, contentId, recipientId };
+  const { attempt } = command;
+  const about = { messageId, contentId };
   switch (outcome.outcome) {
     case 'delivered': {
-      const { smtp } = outcome;
-      const delivered: MakeEvent = (sequence) => ({
-        type: 'RecipientDelivered',
-        data: { ...about, sequence, attempt, smtp },
-      });
-      const complained: MakeEvent = (sequence) => ({
-        type: 'RecipientComplained',
-        data: { ...about, sequence },
-      });
-      return outcome.complained === true ? [delivered, complained] : [delivered];
+      const delivered = { ...about, recipientId, attempt, smtp: outcome.smtp };
+      const complained = outcome.complained === true ? [{ ...about, recipientId }] : [];
+      return [
+        { type: 'RecipientDelivered', data: delivered },
+        ...complained.map((data): UnnumberedEvent => ({ type: 'RecipientComplained', data })),
+      ];
     }
     case 'deferred': {
-      const due = nextAttemptAt(attempt, now, chance);
-      const data = { ...about, attempt, smtp: outcome.smtp, reason: outcome.reason, nextAttemptAt: due };
-      return [(sequence) => ({ type: 'RecipientDeferred', data: { ...data, sequence } })];
+      const { smtp, reason, retryAfterSeconds } = outcome;
+      const due = nextAttemptAt(attempt, command, retryAfterSeconds);
+      return [
+        { type: 'RecipientDeferred', data: { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due } },
+      ];
     }
     case 'bounced': {
-      const data = { ...about, attempt, smtp: outcome.smtp, reason: outcome.reason };
-      return [(sequence) => ({ type: 'RecipientBounced', data: { ...data, sequence } })];
+      const { smtp, reason } = outcome;
+      return [{ type: 'RecipientBounced', data: { ...about, recipientId, attempt, smtp, reason } }];
     }
     case 'suppressed':
-      return [
-        (sequence) => ({
-          type: 'RecipientSuppressed',
-          data: { ...about, sequence, reason: outcome.reason },
-        }),
-      ];
+      return [{ type: 'RecipientSuppressed', data: { ...about, recipientId, reason: outcome.reason } }];
     case 'failed':
-      return [(sequence) => ({ type: 'RecipientFailed', data: { ...about, sequence, reason: outcome.reason } })];
+      return [{ type: 'RecipientFailed', data: { ...about, recipientId, reason: outcome.reason } }];
     case 'unknown': {
-      const data = {
-        messageId,
-        attempt,
-        recipientIds: [recipientId],
-        nextAttemptAt: nextAttemptAt(attempt, now, chance),
-      };
-      return [(sequence) => ({ type: 'AttemptOutcomeUnknown', data: { ...data, sequence } })];
+      const due = nextAttemptAt(attempt, command);
+      const data = { ...about, attempt, recipientIds: [recipientId], nextAttemptAt: due };
+      return [{ type: 'AttemptOutcomeUnknown', data }];
     }
     default:
       return outcome satisfies never;

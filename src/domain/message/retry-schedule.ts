@@ -3,16 +3,23 @@ const WAIT_MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 720] as const;
 const LAST_WAIT_MINUTES = 720;
 /** Attempts that failed together do not come back together. */
 const JITTER = 0.1;
+const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
 /** Default time to live (72 h): when undelivered recipients expire. */
 export const TTL_SECONDS_DEFAULT = 259_200;
 
 /**
- * When to try again after this attempt.
- * @param now ISO 8601. @param chance in [0, 1): spreads the wait by ±10 %.
+ * When to try again after this attempt (ISO 8601).
+ * @param at now (ISO 8601), and chance in [0, 1), which spreads the schedule's wait by ±10 %.
+ * @param waitSeconds a wait that was asked for, taken as it is.
  */
-export const nextAttemptAt = (attempt: number, now: string, chance: number): string => {
+export const nextAttemptAt = (
+  attempt: number,
+  { now, chance }: { readonly now: string; readonly chance: number },
+  waitSeconds?: number,
+): string => {
   const minutes = WAIT_MINUTES[attempt - 1] ?? LAST_WAIT_MINUTES;
-  return new Date(Date.parse(now) + minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance)).toISOString();
+  const scheduledMs = minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance);
+  return new Date(Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS)).toISOString();
 };

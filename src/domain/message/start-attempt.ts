@@ -1,5 +1,6 @@
 import type { MessageEvent } from '../events.ts';
-import { customerEventCount, type ExistingMessage, type Message, type Recipient } from './message.ts';
+import type { ExistingMessage, Message, Recipient } from './message.ts';
+import { numbered } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
 export interface StartAttempt {
@@ -10,28 +11,16 @@ export interface StartAttempt {
   readonly chance: number;
 }
 
-/** Gives each event the sequence number that follows from the ones before it. */
-export const numbered = (
-  state: ExistingMessage,
-  events: readonly ((sequence: number) => MessageEvent)[],
-): readonly MessageEvent[] => {
-  let sequence = state.nextSequence;
-  return events.map((make) => {
-    const event = make(sequence);
-    sequence += customerEventCount(event);
-    return event;
-  });
-};
-
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || (status === 'deferred' && (due === null || due <= now));
 
 /** The lease ended and nobody said what came of it: a copy may have arrived. */
-const loseAttempt = (state: ExistingMessage, attempt: number, { now, chance }: StartAttempt) => {
+const loseAttempt = (state: ExistingMessage, attempt: number, command: StartAttempt): readonly MessageEvent[] => {
   const { messageId, contentId } = state.accepted;
   const recipientIds = state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id);
-  const data = { messageId, contentId, attempt, recipientIds, nextAttemptAt: nextAttemptAt(attempt, now, chance) };
-  return numbered(state, [(sequence) => ({ type: 'AttemptOutcomeUnknown', data: { ...data, sequence } })]);
+  const due = nextAttemptAt(attempt, command);
+  const data = { messageId, contentId, attempt, recipientIds, nextAttemptAt: due };
+  return numbered(state, [{ type: 'AttemptOutcomeUnknown', data }]);
 };
 
 /**
@@ -43,26 +32,18 @@ export const startAttempt = (state: Message, command: StartAttempt): readonly Me
   if (state.lease !== null) {
     return state.lease.until > command.now ? [] : loseAttempt(state, state.lease.attempt, command);
   }
-  const due = state.recipients.filter((recipient) => isDue(recipient, command.now));
+  const due = state.recipients.filter((recipient) => isDue(recipient, command.now)).map(({ id }) => id);
   if (due.length === 0) return [];
   const { messageId, contentId, expiresAt } = state.accepted;
+  const about = { messageId, contentId };
   if (expiresAt <= command.now) {
     const reason = 'the time to live ended before delivery';
     return numbered(
       state,
-      due.map(({ id }) => (sequence) => ({
-        type: 'RecipientExpired',
-        data: { messageId, contentId, sequence, recipientId: id, reason },
-      })),
+      due.map((recipientId) => ({ type: 'RecipientExpired', data: { ...about, recipientId, reason } })),
     );
   }
   const { leaseUntil } = command;
-  const claim = {
-    messageId,
-    contentId,
-    attempt: state.attempts + 1,
-    recipientIds: due.map(({ id }) => id),
-    leaseUntil,
-  };
-  return numbered(state, [(sequence) => ({ type: 'AttemptStarted', data: { ...claim, sequence } })]);
+  const claim = { ...about, attempt: state.attempts + 1, recipientIds: due, leaseUntil };
+  return numbered(state, [{ type: 'AttemptStarted', data: claim }]);
 };
