@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+/** Who may import whom: the table of docs/architecture.md, executed. */
+const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
+  domain: { folders: [], packages: ['zod'] },
+  commands: { folders: ['domain'], packages: [] },
+  projections: { folders: ['domain'], packages: ['pg', 'postgres', 'postgres-shift'] },
+  http: {
+    folders: ['commands', 'projections', 'domain'],
+    packages: ['fastify', 'fastify-type-provider-zod', '@fastify/swagger', 'zod', 'prom-client', 'ipaddr.js'],
+  },
+  workers: { folders: ['commands', 'projections', 'domain'], packages: [] },
+  adapters: { folders: ['domain'], packages: ['*'] },
+  cli: { folders: ['*'], packages: ['*'] },
+  'main.ts': { folders: ['*'], packages: ['*'] },
+  'config.ts': { folders: ['domain'], packages: ['zod'] },
+};
+
+/** Pure functions of the platform that the domain may use. */
+const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
+  'node:crypto': ['createHmac', 'hash'],
+  'node:zlib': ['crc32'],
+  'node:url': ['domainToASCII', 'domainToUnicode'],
+};
+const IMPURE = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b|\bprocess\.(?!memoryUsage)/;
+
+const SRC = new URL('../../src/', import.meta.url).pathname;
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const IMPORT =
+  /^(?:import|export)\s(?<what>[^'";]*?)\sfrom '(?<from>[^']+)'|^import '(?<bare>[^']+)'|\bimport\('(?<dynamic>[^']+)'\)/gm;
+
+interface Import {
+  readonly file: string;
+  readonly what: string;
+  readonly from: string;
+}
+
+const importsOf = (file: string): readonly Import[] =>
+  [...readFileSync(join(SRC, file), 'utf8').matchAll(IMPORT)].map(({ groups }) => ({
+    file,
+    what: groups?.what ?? '',
+    from: groups?.from ?? groups?.bare ?? groups?.dynamic ?? '',
+  }));
+
+const roomOf = (file: string): string => file.split('/')[0] ?? '';
+const imports = files.flatMap(importsOf);
+const inside = ({ file, from }: Import): string => roomOf(relative(SRC, normalize(join(SRC, dirname(file), from))));
+const packageOf = (from: string): string =>
+  from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/');
+const allowed = (list: readonly string[], name: string): boolean => list.includes('*') || list.includes(name);
+const told = ({ file, from }: Import): string => `${file} imports ${from}`;
+
+describe('the house', () => {
+  test('has exactly the rooms of the table', () => {
+    expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(TABLE).sort());
+  });
+
+  test('lets each room import only the rooms the table allows', () => {
+    const broken = imports
+      .filter(({ from }) => from.startsWith('.'))
+      .filter((each) => inside(each) !== roomOf(each.file))
+      .filter((each) => !allowed(TABLE[roomOf(each.file)]?.folders ?? [], inside(each)));
+    expect(broken.map(told)).toEqual([]);
+  });
+
+  test('lets each room import only the packages the table allows', () => {
+    const broken = imports
+      .filter(({ from }) => !from.startsWith('.') && !from.startsWith('node:'))
+      .filter(({ file, from }) => !allowed(TABLE[roomOf(file)]?.packages ?? [], packageOf(from)));
+    expect(broken.map(told)).toEqual([]);
+  });
+
+  test('opens adapters only where it is composed', () => {
+    const broken = imports
+      .filter(({ from }) => from.startsWith('.'))
+      .filter((each) => inside(each) === 'adapters' && !['adapters', 'cli', 'main.ts'].includes(roomOf(each.file)));
+    expect(broken.map(told)).toEqual([]);
+  });
+
+  test('keeps the domain free of input, output, clock and chance', () => {
+    const builtins = imports.filter(({ file, from }) => roomOf(file) === 'domain' && from.startsWith('node:'));
+    const broken = builtins.filter(({ what, from }) =>
+      what
+        .replace(/[{}]|\btype\b/g, ' ')
+        .split(',')
+        .map((name) => name.trim())
+        .some((name) => !(PURE_BUILTINS[from] ?? []).includes(name)),
+    );
+    expect(broken.map(told)).toEqual([]);
+  });
+
+  test('reads the clock and makes randomness in adapters/system.ts alone', () => {
+    const readers = files
+      .filter((file) => ['domain', 'commands', 'projections', 'http', 'workers'].includes(roomOf(file)))
+      .filter((file) => IMPURE.test(readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
+    expect(readers).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { execute } from '../../src/commands/execute.ts';
+import { apiKey, apiKeyStream } from '../../src/domain/api-key/api-key.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/event-store.ts';
+import type { ApiKeyEvent } from '../../src/domain/events.ts';
+import { Refusal } from '../../src/domain/refusal.ts';
+import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { contextAt, NOW } from '../support/specification.ts';
+
+const system = createSystem();
+const newStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec, system });
+const stream = apiKeyStream('key_1');
+const execution = (decide: () => readonly ApiKeyEvent[]) => ({
+  aggregate: apiKey,
+  stream,
+  context: contextAt(NOW),
+  decide,
+});
+
+describe('executing a command', () => {
+  test('appends what was decided and answers the state after it', async () => {
+    const store = newStore();
+    const done = await execute(
+      { store, system },
+      execution(() => [keyCreated(), keyRevoked]),
+    );
+    expect(done).toMatchObject({ revision: 1, state: { status: 'revoked' }, events: [keyCreated(), keyRevoked] });
+    expect((await store.readStream(stream)).map(({ type }) => type)).toEqual(['KeyCreated', 'KeyRevoked']);
+  });
+
+  test('that decides nothing appends nothing', async () => {
+    const store = newStore();
+    expect(
+      await execute(
+        { store, system },
+        execution(() => []),
+      ),
+    ).toMatchObject({ revision: 'no-stream', position: null });
+    expect(await store.readStream(stream)).toEqual([]);
+  });
+
+  test('decides again on what somebody else wrote in between', async () => {
+    const store = newStore();
+    const tools = { store, system };
+    await execute(
+      tools,
+      execution(() => [keyCreated()]),
+    );
+    const seen: number[] = [];
+    const known = { state: apiKey.initial, revision: 'no-stream' as const };
+    await execute(tools, {
+      ...execution(() => []),
+      known,
+      decide: (state) => {
+        seen.push(state.status === 'absent' ? 0 : 1);
+        return [keyRevoked];
+      },
+    });
+    expect(seen).toEqual([0, 1]);
+  });
+
+  test('gives up after a bounded number of conflicts, with a refusal', async () => {
+    const store = newStore();
+    const racing: EventStore = {
+      ...store,
+      append: async (append: Append) => {
+        const events = [{ ...keyRotated(1, NOW), id: system.uuid() }];
+        const last = (await store.readStream(stream)).at(-1);
+        await store.append({ ...append, expected: last?.revision ?? 'no-stream', events });
+        return store.append(append);
+      },
+    };
+    const attempt = execute(
+      { store: racing, system },
+      execution(() => [keyCreated()]),
+    );
+    await expect(attempt).rejects.toSatisfy((error) => error instanceof Refusal && error.code === 'resource_conflict');
+  });
+
+  test('whose outcome is unknown asks again with the same ids, so that nothing is written twice', async () => {
+    const store = newStore();
+    let lost = 2;
+    const lossy: EventStore = {
+      ...store,
+      append: async (append) => {
+        const appended = await store.append(append);
+        if (lost-- > 0) throw new AppendOutcomeUnknown('no answer');
+        return appended;
+      },
+    };
+    const done = await execute(
+      { store: lossy, system },
+      execution(() => [keyCreated()]),
+    );
+    expect(done.revision).toBe(0);
+    expect(await store.readStream(stream)).toHaveLength(1);
+  });
+
+  test('folds a stream that is longer than one read', async () => {
+    const store = newStore();
+    const tools = { store, system };
+    const rotations = Array.from({ length: 1500 }, (_, index) => keyRotated(index, NOW));
+    await execute(
+      tools,
+      execution(() => [keyCreated(), ...rotations]),
+    );
+    const { state } = await execute(
+      tools,
+      execution(() => []),
+    );
+    expect(state).toMatchObject({ earlierSecrets: { length: 1500 } });
+  });
+});

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatId, ID_PREFIXES, isId } from '../../src/domain/ids.ts';
+
+describe('an id', () => {
+  test('is its prefix and 26 base32 characters of 16 bytes (RFC 4648 §6)', () => {
+    expect(formatId('msg', new Uint8Array(16))).toBe(`msg_${'a'.repeat(26)}`);
+    expect(formatId('msg', Buffer.from('ffffffffffffffffffffffffffffffff', 'hex'))).toBe(`msg_${'7'.repeat(25)}4`);
+    expect(formatId('key', Buffer.from('foobarfoobarfoob'))).toBe('key_mzxw6ytbojtg633cmfzgm33pmi');
+  });
+  test('tells different bytes apart', () => {
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        (left, right) => {
+          expect(formatId('msg', left) === formatId('msg', right)).toBe(Buffer.compare(left, right) === 0);
+        },
+      ),
+    );
+  });
+  test('is known by its shape', () => {
+    for (const prefix of ID_PREFIXES) expect(isId(prefix, formatId(prefix, randomBytes(16)))).toBe(true);
+    for (const text of [
+      '',
+      'msg_',
+      'msg_UPPER',
+      `key_${'a'.repeat(26)}`,
+      `msg_${'a'.repeat(27)}`,
+      `msg_${'1'.repeat(26)}`,
+    ]) {
+      expect(isId('msg', text)).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, test } from 'vitest';
+import { type Message, message } from '../../../src/domain/message/message.ts';
+import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
+import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
+import { about, attemptStarted, messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
+import { NOW, specify } from '../../support/specification.ts';
+
+const LEASE_UNTIL = '2026-11-21T12:05:00.000Z';
+const start =
+  (now = NOW) =>
+  (state: Message) =>
+    startAttempt(state, { now, leaseUntil: LEASE_UNTIL, chance: 0.5 });
+const record =
+  (attempt: number, ...outcomes: AttemptOutcome[]) =>
+  (state: Message) =>
+    recordAttempt(state, { attempt, outcomes, now: NOW, chance: 0.5 });
+
+const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
+const deferred = (recipientId: string): AttemptOutcome => ({
+  recipientId,
+  outcome: 'deferred',
+  smtp: smtpReply(451),
+  reason: 'try later',
+});
+
+describe('starting an attempt', () => {
+  const { given } = specify(message);
+
+  test('claims every recipient that is due', () => {
+    given([two])
+      .when(start())
+      .thenEvents(attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3, leaseUntil: LEASE_UNTIL }));
+  });
+  test('does nothing while another attempt holds the lease', () => {
+    given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
+      .when(start())
+      .thenNothing();
+  });
+  test('notes a lost attempt once its lease has ended, and sends nothing yet', () => {
+    given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
+      .when(start('2026-11-21T12:05:01.000Z'))
+      .thenEvents({
+        type: 'AttemptOutcomeUnknown',
+        data: {
+          ...about,
+          sequence: 3,
+          attempt: 1,
+          recipientIds: ['rcp_1'],
+          nextAttemptAt: '2026-11-21T12:06:01.000Z',
+        },
+      });
+  });
+  test('does nothing for a message whose recipients have all ended, or that does not exist', () => {
+    const delivered = record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() });
+    const { state } = given([messageAccepted(), attemptStarted(1, ['rcp_1'])]);
+    given([messageAccepted(), attemptStarted(1, ['rcp_1']), ...delivered(state)])
+      .when(start())
+      .thenNothing();
+    given([]).when(start()).thenNothing();
+  });
+  test('waits for a deferred recipient until it is due', () => {
+    const history = [messageAccepted(), attemptStarted(1, ['rcp_1'])];
+    const { state } = given(history);
+    const { when } = given([...history, ...record(1, deferred('rcp_1'))(state)]);
+    when(start('2026-11-21T12:00:59.000Z')).thenNothing();
+    when(start('2026-11-21T12:01:00.000Z')).thenEvents(
+      attemptStarted(2, ['rcp_1'], { sequence: 4, leaseUntil: LEASE_UNTIL }),
+    );
+  });
+  test('lets recipients expire when the time to live has ended', () => {
+    given([messageAccepted({ expiresAt: NOW })])
+      .when(start())
+      .thenState({ recipients: [{ status: 'expired' }], nextSequence: 3 });
+  });
+});
+
+describe('recording an attempt', () => {
+  const { given } = specify(message);
+  const inHand = [two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })];
+
+  test('gives each recipient its own outcome, and numbers them on', () => {
+    given(inHand)
+      .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() }, deferred('rcp_2')))
+      .thenEvents(
+        {
+          type: 'RecipientDelivered',
+          data: { ...about, recipientId: 'rcp_1', sequence: 5, attempt: 1, smtp: smtpReply() },
+        },
+        {
+          type: 'RecipientDeferred',
+          data: {
+            ...about,
+            recipientId: 'rcp_2',
+            sequence: 6,
+            attempt: 1,
+            smtp: smtpReply(451),
+            reason: 'try later',
+            nextAttemptAt: '2026-11-21T12:01:00.000Z',
+          },
+        },
+      );
+  });
+  test('ends the lease only with the last recipient', () => {
+    const { when } = given(inHand);
+    when(record(1, deferred('rcp_1'))).thenState({ lease: { attempt: 1 } });
+    when(record(1, deferred('rcp_1'), deferred('rcp_2'))).thenState({ lease: null });
+  });
+  test('takes the wait that was asked for', () => {
+    given(inHand)
+      .when(record(1, { ...deferred('rcp_1'), outcome: 'deferred', retryAfterSeconds: 30 } as AttemptOutcome))
+      .thenState({ recipients: [{ nextAttemptAt: '2026-11-21T12:00:30.000Z' }, {}] });
+  });
+  test('adds a complaint after a delivery that asked for one', () => {
+    given(inHand)
+      .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply(), complained: true }))
+      .thenState({ recipients: [{ status: 'delivered', complained: true }, {}], nextSequence: 7 });
+  });
+  test('of an attempt that is no longer in hand changes nothing', () => {
+    given(inHand)
+      .when(record(2, deferred('rcp_1')))
+      .thenNothing();
+    given([two])
+      .when(record(1, deferred('rcp_1')))
+      .thenNothing();
+  });
+  test('twice for the same recipient changes nothing the second time', () => {
+    const { state } = given(inHand);
+    const once = record(1, deferred('rcp_1'))(state);
+    given([...inHand, ...once])
+      .when(record(1, deferred('rcp_1')))
+      .thenNothing();
+  });
+});

@@ -1,0 +1,17 @@
+import { describe, expect, test } from 'vitest';
+import { nextAttemptAt } from '../../../src/domain/message/retry-schedule.ts';
+import { NOW } from '../../support/specification.ts';
+
+const waitMinutes = (attempt: number, chance = 0.5): number =>
+  (Date.parse(nextAttemptAt(attempt, { now: NOW, chance })) - Date.parse(NOW)) / 60_000;
+
+describe('the retry schedule', () => {
+  test('waits 1, 5, 15, 30 min, 1, 2, 4, 8, 12, 12, … h', () => {
+    const waits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 30].map((attempt) => waitMinutes(attempt));
+    expect(waits).toEqual([1, 5, 15, 30, 60, 120, 240, 480, 720, 720, 720]);
+  });
+  test('spreads each wait by a tenth either way', () => {
+    expect(waitMinutes(5, 0)).toBeCloseTo(54);
+    expect(waitMinutes(5, 0.9999)).toBeCloseTo(66, 1);
+  });
+});

@@ -1,0 +1,52 @@
+import { expect } from 'vitest';
+import type { Aggregate } from '../../src/domain/decider.ts';
+import type { EventContext } from '../../src/domain/event-store.ts';
+import type { OutboxEvent } from '../../src/domain/events.ts';
+import { Refusal } from '../../src/domain/refusal.ts';
+
+export const NOW = '2026-11-21T12:00:00.000Z';
+
+export const contextAt = (occurredAt: string, organizationId = 'org_mine'): EventContext => ({
+  $correlationId: 'c0',
+  $causationId: 'c0',
+  occurredAt,
+  actor: 'key:key_test',
+  organizationId,
+  environment: 'live',
+  requestId: 'req_1',
+});
+
+/** given (these events) · when (this decision) · then (these events, or this refusal). */
+export const specify = <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) => ({
+  given: (events: readonly E[], organizationId = 'org_mine') => {
+    const state = events.reduce(
+      (before, event) => aggregate.evolve(before, event, contextAt(NOW, organizationId)),
+      aggregate.initial,
+    );
+    return {
+      state,
+      when: (decide: (state: State) => readonly E[]) => ({
+        thenEvents: (...expected: readonly unknown[]) => {
+          expect(decide(state)).toEqual(expected);
+        },
+        thenState: (expected: object) => {
+          const after = decide(state).reduce((before, event) => aggregate.evolve(before, event, contextAt(NOW)), state);
+          expect(after).toMatchObject(expected);
+        },
+        thenNothing: () => {
+          expect(decide(state)).toEqual([]);
+        },
+        thenRefused: (code: string) => {
+          let thrown: unknown;
+          try {
+            decide(state);
+          } catch (error) {
+            thrown = error;
+          }
+          expect(thrown).toBeInstanceOf(Refusal);
+          expect((thrown as Refusal).code).toBe(code);
+        },
+      }),
+    };
+  },
+});
