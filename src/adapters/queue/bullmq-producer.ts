@@ -1,0 +1,88 @@
+import type { JobsOptions } from 'bullmq';
+import { type NewJob, type QueueName, QueueUnavailable } from '../../domain/queue.ts';
+import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
+import { within } from './deadline.ts';
+
+interface BulkJob {
+  readonly name: string;
+  readonly data: unknown;
+  readonly opts: JobsOptions;
+}
+
+/** As much of BullMQ's `Queue` as is used. */
+export interface Producer {
+  add(name: string, data: unknown, options: JobsOptions): Promise<unknown>;
+  addBulk(jobs: BulkJob[]): Promise<unknown>;
+  getJobCounts(...states: ('waiting' | 'active')[]): Promise<{ [state: string]: number }>;
+  close(): Promise<void>;
+}
+
+/** A caller may wait this long for an engine that does not answer; shorter refuses while PostgreSQL is only busy. */
+const ANSWER_MS = 5_000;
+
+/** Jobs in one statement or script. More hold the engine longer for everybody else; fewer cost round trips. */
+const BULK_JOBS = 500;
+
+/** On PostgreSQL a bulk insert makes two temporary tables and costs as much as this many single ones. */
+const SINGLE_JOBS_MAX = 4;
+
+/** The adding half of a queue. Opened when first used, and again after an opening that failed. */
+export const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { system }: BullmqSettings) => {
+  let opening: Promise<Producer> | undefined;
+  let closed = false;
+
+  const opened = async (): Promise<Producer> => {
+    if (closed) throw new QueueUnavailable(`queue ${name} is closed`);
+    opening ??= engine.openProducer(name);
+    try {
+      return await opening;
+    } catch (fault) {
+      opening = undefined;
+      throw fault;
+    }
+  };
+
+  const answered = <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> =>
+    within(system, ANSWER_MS, `${what} ${name}`, async () => {
+      try {
+        return await ask(await opened());
+      } catch (fault) {
+        if (!(await engine.mend(fault))) throw fault;
+        return await ask(await opened());
+      }
+    });
+
+  const bulkJob = ({ data, delayMs = 0 }: NewJob<Job>): BulkJob => ({
+    name,
+    data,
+    // BullMQ ignores a job whose id is still known: an id of its own each time, or a re-creation could be lost.
+    opts: { jobId: system.uuid(), delay: delayMs, attempts: 1, removeOnComplete: true, removeOnFail: true },
+  });
+
+  const addSome = async (producer: Producer, jobs: readonly BulkJob[]): Promise<void> => {
+    if (jobs.length > SINGLE_JOBS_MAX) {
+      await producer.addBulk([...jobs]);
+      return;
+    }
+    for (const { data, opts } of jobs) await producer.add(name, data, opts);
+  };
+
+  return {
+    add: async (jobs: readonly NewJob<Job>[]): Promise<void> => {
+      for (let start = 0; start < jobs.length; start += BULK_JOBS) {
+        const some = jobs.slice(start, start + BULK_JOBS).map(bulkJob);
+        await answered('adding jobs to', (producer) => addSome(producer, some));
+      }
+    },
+    depth: async (): Promise<number> => {
+      const counts = await answered('counting jobs of', (producer) => producer.getJobCounts('waiting', 'active'));
+      return (counts.waiting ?? 0) + (counts.active ?? 0);
+    },
+    close: async (): Promise<void> => {
+      closed = true;
+      const producer = await opening?.catch(() => undefined);
+      // An engine that is away must not keep the process from ending; its connections end with it.
+      await within(system, ANSWER_MS, 'closing', async () => producer?.close()).catch(() => undefined);
+    },
+  };
+};

@@ -1,0 +1,70 @@
+import { Queue, Worker } from 'bullmq';
+import type { Queues } from '../../domain/queue.ts';
+import { connectRedis, logOutages, redisOptions } from '../redis/connect.ts';
+import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
+import { within } from './deadline.ts';
+
+/** Keys are `outbox:<queue>:…`: the server may serve others too. */
+const PREFIX = 'outbox';
+
+/** See `bullmq-postgres.ts`: nobody reads these. */
+const EVENTS_KEPT = 100;
+
+/** A command that takes longer has failed. Shorter refuses jobs while Redis forks to save. */
+const COMMAND_MS = 4_000;
+
+/** At the start Redis must be there: a wrong address should be said, not waited for. */
+const FIRST_ANSWER_MS = 5_000;
+
+/**
+ * Queues on Redis (at least 6.2, `maxmemory-policy noeviction`, append-only file).
+ * @throws {QueueUnavailable} no answer from that address.
+ */
+export const createRedisQueues = async (url: string, options: BullmqOptions): Promise<Queues> => {
+  const settings = settingsOf(options);
+  const { system, logger } = settings;
+  const producers = connectRedis(url, COMMAND_MS);
+  logOutages(producers, logger, 'queue');
+
+  const answer = async (): Promise<void> => {
+    if (producers.status !== 'ready') await new Promise((ready) => producers.once('ready', ready));
+    await producers.ping();
+  };
+
+  const engine: BullmqEngine = {
+    openProducer: async (name) => {
+      const queue = new Queue<unknown>(name, {
+        connection: producers,
+        prefix: PREFIX,
+        streams: { events: { maxLen: EVENTS_KEPT } },
+      });
+      queue.on('error', () => undefined); // said by `logOutages`, and to whoever adds
+      await queue.waitUntilReady();
+      return queue;
+    },
+    openWorker: (name, process, workerOptions, gone) =>
+      new Worker(name, process, {
+        ...workerOptions,
+        prefix: PREFIX,
+        // A worker has nobody waiting for it: its commands outlive any outage.
+        connection: {
+          ...redisOptions,
+          url,
+          maxRetriesPerRequest: null,
+          retryStrategy: (tries) => (gone.aborted ? null : redisOptions.retryStrategy(tries)),
+        },
+      }),
+    mend: async () => false,
+    close: async () => {
+      producers.disconnect();
+    },
+  };
+
+  try {
+    await within(system, FIRST_ANSWER_MS, `Redis at ${new URL(url).host}`, answer);
+  } catch (fault) {
+    producers.disconnect();
+    throw fault;
+  }
+  return createBullmqQueues(engine, settings);
+};

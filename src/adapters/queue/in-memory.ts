@@ -1,0 +1,115 @@
+import type { Logger } from '../../domain/logger.ts';
+import {
+  type JobHandler,
+  type NewJob,
+  type Queue,
+  type QueueName,
+  type Queues,
+  QueueUnavailable,
+} from '../../domain/queue.ts';
+import type { System } from '../../domain/system.ts';
+import { createInHand } from './in-hand.ts';
+
+/** The jobs of one name, as the text they would be stored as, and whom to wake for them. */
+interface Line {
+  /** First in, first out: a set keeps the order and takes from the front without moving the rest. */
+  readonly waiting: Set<{ readonly text: string }>;
+  readonly wakes: Set<() => void>;
+  running: number;
+}
+
+/** What several `Queues` of one process share, as they would share a server. */
+export type InMemoryJobs = Map<QueueName, Line>;
+
+interface Options {
+  readonly system: System;
+  readonly logger: Logger;
+  readonly jobs?: InMemoryJobs;
+  readonly closeLimitMs?: number;
+}
+
+/** See `bullmq.ts`, which has the same. */
+const CLOSE_LIMIT_MS = 8_000;
+
+const lineOf = (jobs: InMemoryJobs, name: QueueName): Line => {
+  const line = jobs.get(name) ?? { waiting: new Set(), wakes: new Set(), running: 0 };
+  jobs.set(name, line);
+  return line;
+};
+
+const put = (line: Line, job: { readonly text: string }): void => {
+  line.waiting.add(job);
+  for (const wake of line.wakes) wake();
+};
+
+/** Jobs that live as long as the process; delayed ones only as long as the queue they were added by. */
+const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>): Queue<Job> => {
+  const { system, logger, closeLimitMs } = options;
+  const closing = new AbortController();
+  const inHand = createInHand(system);
+  let worker: { readonly handler: JobHandler<Job>; readonly concurrency: number } | undefined;
+
+  const end = async (job: { readonly text: string }, handler: JobHandler<Job>): Promise<void> => {
+    const ending = await inHand.run(handler, JSON.parse(job.text) as Job);
+    line.running -= 1;
+    if (ending.kind === 'given-back') put(line, job);
+    if (ending.kind === 'failed') logger.error({ queue: name, err: ending.error }, 'a job failed and is removed');
+    pump();
+  };
+
+  const pump = (): void => {
+    if (worker === undefined) return;
+    for (const job of line.waiting) {
+      if (closing.signal.aborted || inHand.count() >= worker.concurrency) return;
+      line.waiting.delete(job);
+      line.running += 1;
+      void end(job, worker.handler);
+    }
+  };
+
+  const addLater = async (job: { readonly text: string }, delayMs: number): Promise<void> => {
+    try {
+      await system.sleep(delayMs, closing.signal);
+    } catch {
+      return;
+    }
+    put(line, job);
+  };
+
+  return {
+    add: async (jobs: readonly NewJob<Job>[]) => {
+      if (closing.signal.aborted) throw new QueueUnavailable(`queue ${name} is closed`);
+      for (const { data, delayMs = 0 } of jobs) {
+        const job = { text: JSON.stringify(data) };
+        if (delayMs > 0) void addLater(job, delayMs);
+        else put(line, job);
+      }
+    },
+    depth: async () => line.waiting.size + line.running,
+    work: (handler, { concurrency }) => {
+      worker = { handler, concurrency };
+      line.wakes.add(pump);
+      pump();
+    },
+    close: async () => {
+      closing.abort();
+      line.wakes.delete(pump);
+      await inHand.windDown(closeLimitMs);
+    },
+  };
+};
+
+export const createInMemoryQueues = (given: Options): Queues => {
+  const options = { closeLimitMs: CLOSE_LIMIT_MS, jobs: new Map(), ...given };
+  const opened: { close(): Promise<void> }[] = [];
+  return {
+    open: <Job>(name: QueueName) => {
+      const queue = openQueue<Job>(lineOf(options.jobs, name), name, options);
+      opened.push(queue);
+      return queue;
+    },
+    close: async () => {
+      await Promise.all(opened.map((queue) => queue.close()));
+    },
+  };
+};

@@ -1,0 +1,85 @@
+import type { RateLimitResult } from '../../domain/rate-limits.ts';
+
+/**
+ * A sliding window: whatever the moment, the takes of the last minute never cost more than the limit, and after an
+ * idle minute the whole limit may be taken at once. A token bucket (or GCRA) would let nearly twice the limit through
+ * in the minute that begins with a full bucket, and its 101st request of a hundred a minute is refused or not
+ * depending on how long the first hundred took; here it is always refused, and `remaining` only falls until a minute
+ * has passed.
+ *
+ * Takes close together are remembered as one run that lasts until its last take has left the window: a bucket then
+ * needs at most 61 runs instead of one entry per take, and gives back up to one sixtieth of the window late, never early.
+ */
+export interface Run {
+  readonly firstMs: number;
+  lastMs: number;
+  cost: number;
+}
+
+export const WINDOW_MS = 60_000;
+
+/** Runs are a sixtieth of the window long: more would be exacter and cost memory, fewer give back late. */
+export const RUNS_PER_WINDOW = 60;
+
+/** What is asked of a bucket, and when. */
+export interface Take {
+  readonly cost: number;
+  readonly limit: number;
+  /** Whole milliseconds. */
+  readonly nowMs: number;
+  readonly windowMs: number;
+}
+
+/** What came of it, in units that both adapters share; Redis answers these four from its script. */
+export interface Taken {
+  readonly allowed: boolean;
+  /** Cost in the window, this take included. */
+  readonly used: number;
+  readonly resetMs: number;
+  readonly retryAfterMs: number;
+}
+
+const remember = (runs: Run[], { cost, nowMs, windowMs }: Take): void => {
+  const newest = runs.at(-1);
+  if (newest === undefined || nowMs - newest.firstMs >= windowMs / RUNS_PER_WINDOW) {
+    runs.push({ firstMs: nowMs, lastMs: nowMs, cost });
+  } else {
+    newest.lastMs = nowMs;
+    newest.cost += cost;
+  }
+};
+
+/** When enough runs have left the window; the end of the last one where that would not be enough either. */
+const retryAfterMs = (runs: readonly Run[], used: number, { cost, limit, nowMs, windowMs }: Take): number => {
+  let free = limit - used;
+  let endMs = nowMs;
+  for (const run of runs) {
+    free += run.cost;
+    endMs = run.lastMs + windowMs;
+    if (free >= cost) break;
+  }
+  return Math.max(endMs - nowMs, 1);
+};
+
+/** Takes from a bucket, all or nothing. `runs` is the bucket, oldest first, and is changed. */
+export const takeFrom = (runs: Run[], take: Take): Taken => {
+  const { cost, limit, nowMs, windowMs } = take;
+  while (runs[0] !== undefined && runs[0].lastMs + windowMs <= nowMs) runs.shift();
+  const before = runs.reduce((sum, run) => sum + run.cost, 0);
+  const allowed = before + cost <= limit;
+  if (allowed && cost > 0) remember(runs, take);
+  return {
+    allowed,
+    used: allowed ? before + cost : before,
+    resetMs: (runs.at(-1)?.lastMs ?? nowMs - windowMs) + windowMs - nowMs,
+    retryAfterMs: allowed ? 0 : retryAfterMs(runs, before, take),
+  };
+};
+
+export const resultOf = ({ allowed, used, resetMs, retryAfterMs }: Taken, limit: number): RateLimitResult => ({
+  allowed,
+  limit,
+  remaining: Math.max(limit - used, 0),
+  resetSeconds: Math.ceil(resetMs / 1_000),
+  retryAfterSeconds: Math.ceil(retryAfterMs / 1_000),
+});

@@ -1,0 +1,47 @@
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Logger } from '../../domain/logger.ts';
+
+/** Longest pause between two tries to connect: also the longest that a recovered Redis goes unnoticed. */
+const RETRY_MS_MAX = 1_000;
+const RETRY_STEP_MS = 50;
+
+/** A server that takes longer to accept is taken for gone. */
+const CONNECT_MS = 4_000;
+
+/** Connects again for ever, soon. */
+export const redisOptions = {
+  connectTimeout: CONNECT_MS,
+  keepAlive: 10_000,
+  retryStrategy: (tries: number) => Math.min(tries * RETRY_STEP_MS, RETRY_MS_MAX),
+} satisfies RedisOptions;
+
+/**
+ * A connection for callers who would rather be refused than wait: a command fails at once while Redis is away, and
+ * after `commandMs` when it does not answer.
+ */
+export const connectRedis = (url: string, commandMs: number): Redis =>
+  new Redis(url, {
+    ...redisOptions,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandMs,
+  });
+
+/** Says once when the connection is lost, and once when it is back. */
+export const logOutages = (redis: Redis, logger: Logger, use: string): void => {
+  let away = false;
+  let err: Error | undefined;
+  redis.on('error', (error) => {
+    err = error;
+  });
+  redis.on('reconnecting', () => {
+    if (!away) logger.warn({ err, use }, 'Redis cannot be reached');
+    away = true;
+  });
+  redis.on('ready', () => {
+    if (away) logger.info({ use }, 'Redis is back');
+    away = false;
+    err = undefined;
+  });
+};

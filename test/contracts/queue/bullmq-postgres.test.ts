@@ -1,0 +1,132 @@
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPostgresQueues } from '../../../src/adapters/queue/bullmq-postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { QueueUnavailable } from '../../../src/domain/queue.ts';
+import { freshDatabase } from '../../support/postgres.ts';
+import { describeQueue } from './contract.ts';
+import { LOCK_MS } from './engine.ts';
+import { createRecordingLogger, until, untilHandled } from './recorder.ts';
+import { startBusyWorker } from './start-busy-worker.ts';
+
+const system = createSystem();
+
+const openDatabase = async () => {
+  const database = await freshDatabase();
+  const client = new pg.Client(database.url);
+  await client.connect();
+  return {
+    url: database.url,
+    query: (sql: string) => client.query(sql),
+    close: async () => {
+      await client.end();
+      await database.drop();
+    },
+  };
+};
+
+/** Queues on a database of the test's own. */
+const openQueues = async () => {
+  const database = await openDatabase();
+  const logger = createRecordingLogger();
+  const queues = await createPostgresQueues(database.url, { system, logger, lockMs: LOCK_MS });
+  onTestFinished(async () => {
+    await queues.close();
+    await database.close();
+  });
+  return { database, logger, queues };
+};
+
+describeQueue('BullMQ and PostgreSQL', async () => {
+  const database = await openDatabase();
+  return {
+    connect: ({ closeLimitMs }) =>
+      createPostgresQueues(database.url, { system, logger: createRecordingLogger(), lockMs: LOCK_MS, closeLimitMs }),
+    wipe: async () => {
+      await database.query('truncate queue.job, queue.meta, queue.event cascade');
+    },
+    stop: database.close,
+  };
+});
+
+describe('a queue on BullMQ and PostgreSQL', () => {
+  test('gives the job of a worker that was killed to another', async () => {
+    const { database, queues } = await openQueues();
+    const queue = queues.open<string[]>('killed');
+    const busy = await startBusyWorker('postgres', database.url, 'killed');
+    await queue.add([{ data: ['survivor'] }]);
+    await busy.untilBusy();
+    await busy.kill();
+    const handled: string[] = [];
+    queue.work(async ([text]) => void handled.push(text as string), { concurrency: 1 });
+    await untilHandled(handled, ['survivor']);
+  });
+
+  test('lets its process end', async () => {
+    const { database, queues } = await openQueues();
+    const busy = await startBusyWorker('postgres', database.url, 'ending');
+    await queues.open<string[]>('ending').add([{ data: ['held'] }]);
+    await busy.untilBusy();
+    expect(await busy.terminate()).toBe(0);
+  });
+
+  test('makes its schema again when it was dropped under a running worker', async () => {
+    const { database, queues } = await openQueues();
+    const queue = queues.open<string[]>('dropped');
+    const handled: string[] = [];
+    queue.work(async ([text]) => void handled.push(text as string), { concurrency: 1 });
+    await queue.add([{ data: ['before'] }]);
+    await untilHandled(handled, ['before']);
+    await database.query('drop schema queue cascade');
+    await queue.add([{ data: ['after'] }]);
+    await untilHandled(handled, ['after']);
+  });
+
+  test('goes on after the server closed every connection, and refuses jobs while it takes none', async () => {
+    const { database, queues } = await openQueues();
+    const queue = queues.open<string[]>('away');
+    const handled: string[] = [];
+    queue.work(async ([text]) => void handled.push(text as string), { concurrency: 2 });
+    await queue.add([{ data: ['before'] }]);
+    await untilHandled(handled, ['before']);
+    const { rows } = await database.query('select current_database() as name');
+    const admin = new pg.Client(new URL('/postgres', database.url).href);
+    await admin.connect();
+    onTestFinished(() => admin.end());
+    const cutOff = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'outbox-queue' or application_name = 'away'`;
+    await admin.query(`alter database "${rows[0].name}" allow_connections false`);
+    await admin.query(cutOff);
+    const adding = performance.now();
+    await expect(queue.add([{ data: ['refused'] }])).rejects.toThrow(QueueUnavailable);
+    expect(performance.now() - adding).toBeLessThan(6_000);
+    await admin.query(`alter database "${rows[0].name}" allow_connections true`);
+    await until(() =>
+      queue.add([{ data: ['after'] }]).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await untilHandled(handled, ['after']);
+  });
+
+  test('keeps nothing of what has been worked', async () => {
+    const { database, queues } = await openQueues();
+    const queue = queues.open<number[]>('bounded');
+    let ended = 0;
+    queue.work(
+      async () => {
+        ended += 1;
+        if (ended % 3 === 0) throw new Error('every third fails');
+      },
+      { concurrency: 8 },
+    );
+    await queue.add(Array.from({ length: 1_000 }, (_, n) => ({ data: [n] })));
+    await until(() => ended === 1_000);
+    await until(async () => (await queue.depth()) === 0);
+    const { rows } = await database.query(
+      'select (select count(*) from queue.job)::int as jobs, (select count(*) from queue.event)::int as events',
+    );
+    expect(rows[0].jobs).toBe(0);
+    expect(rows[0].events).toBeLessThan(400);
+  });
+});

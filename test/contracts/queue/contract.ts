@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Queue, Queues } from '../../../src/domain/queue.ts';
+import { describeClosing } from './closing.ts';
+import type { OpenOptions, OpenQueue, QueueEngine } from './engine.ts';
+import { until, untilHandled } from './recorder.ts';
+
+/** What every queue adapter promises. */
+export const describeQueue = (engineName: string, startEngine: () => Promise<QueueEngine>): void => {
+  describe(`a queue on ${engineName}`, () => {
+    let engine: QueueEngine;
+    let connected: Queues[] = [];
+    let count = 0;
+    let name = '';
+
+    beforeAll(async () => {
+      engine = await startEngine();
+    });
+    afterAll(() => engine.stop());
+    afterEach(async () => {
+      await Promise.all(connected.map((queues) => queues.close()));
+      connected = [];
+    });
+
+    const open: OpenQueue = async <Job>(more: OpenOptions = {}): Promise<Queue<Job>> => {
+      if (more.again !== true) {
+        count += 1;
+        name = `test-queue-${count}`;
+      }
+      const queues = await engine.connect({ closeLimitMs: more.closeLimitMs ?? 2_000 });
+      connected.push(queues);
+      return queues.open<Job>(name);
+    };
+
+    test('hands every job of every batch to the handler, and keeps none', async () => {
+      const queue = await open<{ n: number }>();
+      const handled: number[] = [];
+      queue.work(async ({ n }) => void handled.push(n), { concurrency: 8 });
+      const numbers = Array.from({ length: 1_203 }, (_, n) => n);
+      await queue.add([]);
+      await queue.add(numbers.slice(0, 1_200).map((n) => ({ data: { n } })));
+      await queue.add(numbers.slice(1_200).map((n) => ({ data: { n } })));
+      await until(() => handled.length >= numbers.length);
+      expect(handled.toSorted((a, b) => a - b)).toEqual(numbers);
+      await until(async () => (await queue.depth()) === 0);
+    });
+
+    test('brings data back as JSON says it', async () => {
+      const queue = await open<unknown>();
+      const handled: unknown[] = [];
+      queue.work(async (data) => void handled.push(data), { concurrency: 1 });
+      const data = { text: 'ünïcode 🐘 "quoted"\n', list: [1, null, true], nested: { empty: {} } };
+      await queue.add([{ data }]);
+      await untilHandled(handled, [data]);
+    });
+
+    test('works jobs that were added before there was a worker, in their order', async () => {
+      const queue = await open<number[]>();
+      await queue.add([1, 2, 3, 4, 5, 6].map((n) => ({ data: [n] })));
+      const handled: number[] = [];
+      queue.work(async ([n]) => void handled.push(n as number), { concurrency: 1 });
+      await until(() => handled.length === 6);
+      expect(handled).toEqual([1, 2, 3, 4, 5, 6]);
+    });
+
+    test('runs a job twice when the same data is added twice, even while the first waits', async () => {
+      const queue = await open<string[]>();
+      await queue.add([{ data: ['same'] }]);
+      await queue.add([{ data: ['same'] }]);
+      const handled: string[] = [];
+      queue.work(async ([text]) => void handled.push(text as string), { concurrency: 1 });
+      await until(() => handled.length === 2);
+    });
+
+    test('starts a job that is added to an idle queue within moments', async () => {
+      const queue = await open<string[]>();
+      const handled: string[] = [];
+      queue.work(async ([text]) => void handled.push(text as string), { concurrency: 2 });
+      await queue.add([{ data: ['first'] }]);
+      await untilHandled(handled, ['first']);
+      await sleep(200);
+      const added = performance.now();
+      await queue.add([{ data: ['second'] }]);
+      await untilHandled(handled, ['second']);
+      expect(performance.now() - added).toBeLessThan(500);
+    });
+
+    test('holds a delayed job back until its time, and does not count it', async () => {
+      const queue = await open<string[]>();
+      const handled: string[] = [];
+      const added = performance.now();
+      let startedAfterMs = 0;
+      queue.work(
+        async ([text]) => {
+          handled.push(text as string);
+          if (text === 'later') startedAfterMs = performance.now() - added;
+        },
+        { concurrency: 2 },
+      );
+      await queue.add([{ data: ['later'], delayMs: 700 }, { data: ['now'] }]);
+      await untilHandled(handled, ['now']);
+      await until(async () => (await queue.depth()) === 0);
+      expect(handled).toEqual(['now']);
+      await untilHandled(handled, ['later']);
+      expect(startedAfterMs).toBeGreaterThanOrEqual(690);
+      expect(startedAfterMs).toBeLessThan(1_700);
+    });
+
+    test('runs as many jobs at a time as it is told, and no more', async () => {
+      const queue = await open<number[]>();
+      let running = 0;
+      let most = 0;
+      let ended = 0;
+      queue.work(
+        async () => {
+          running += 1;
+          most = Math.max(most, running);
+          await sleep(30);
+          running -= 1;
+          ended += 1;
+        },
+        { concurrency: 3 },
+      );
+      await queue.add(Array.from({ length: 24 }, (_, n) => ({ data: [n] })));
+      await until(() => ended === 24);
+      expect(most).toBe(3);
+    });
+
+    test('counts jobs that wait and jobs that run', async () => {
+      const queue = await open<number[]>();
+      const release = Promise.withResolvers<void>();
+      await queue.add([1, 2, 3].map((n) => ({ data: [n] })));
+      expect(await queue.depth()).toBe(3);
+      let running = 0;
+      queue.work(
+        async () => {
+          running += 1;
+          await release.promise;
+        },
+        { concurrency: 2 },
+      );
+      await until(() => running === 2);
+      expect(await queue.depth()).toBe(3);
+      release.resolve();
+      await until(async () => (await queue.depth()) === 0);
+    });
+
+    test('removes a job whose handler fails, and goes on with the next', async () => {
+      const queue = await open<number[]>();
+      const handled: number[] = [];
+      queue.work(
+        async ([n]) => {
+          handled.push(n as number);
+          if (n === 2) throw new Error('this job cannot be done');
+        },
+        { concurrency: 1 },
+      );
+      await queue.add([1, 2, 3].map((n) => ({ data: [n] })));
+      await untilHandled(handled, [1, 2, 3]);
+      await until(async () => (await queue.depth()) === 0);
+      await sleep(100);
+      expect(handled).toEqual([1, 2, 3]);
+    });
+
+    test('shares the jobs between two workers', async () => {
+      const one = await open<number[]>();
+      const other = await open<number[]>({ again: true });
+      const byOne: number[] = [];
+      const byOther: number[] = [];
+      const slowly = (list: number[]) => async (job: number[]) => {
+        await sleep(10);
+        list.push(...job);
+      };
+      one.work(slowly(byOne), { concurrency: 1 });
+      other.work(slowly(byOther), { concurrency: 1 });
+      await one.add(Array.from({ length: 40 }, (_, n) => ({ data: [n] })));
+      await until(() => byOne.length + byOther.length === 40);
+      expect(byOne.length).toBeGreaterThan(5);
+      expect(byOther.length).toBeGreaterThan(5);
+    });
+
+    test('goes on working after everything was wiped in mid-flight', async () => {
+      const queue = await open<string[]>();
+      const release = Promise.withResolvers<void>();
+      const handled: string[] = [];
+      queue.work(
+        async ([text]) => {
+          handled.push(text as string);
+          if (text === 'running') await release.promise;
+        },
+        { concurrency: 1 },
+      );
+      await queue.add([{ data: ['running'] }, { data: ['waiting'] }]);
+      await untilHandled(handled, ['running']);
+      await engine.wipe();
+      release.resolve();
+      await queue.add([{ data: ['added again'] }]);
+      await untilHandled(handled, ['added again']);
+      expect(handled).not.toContain('waiting');
+      await until(async () => (await queue.depth()) === 0);
+    });
+
+    describeClosing(open);
+  });
+};

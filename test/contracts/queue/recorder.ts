@@ -1,0 +1,19 @@
+import { expect, vi } from 'vitest';
+import type { Logger } from '../../../src/domain/logger.ts';
+
+/** A logger that keeps the sentences. */
+export const createRecordingLogger = (): Logger & { readonly sentences: string[] } => {
+  const sentences: string[] = [];
+  const keep = (_fields: object, sentence: string): void => {
+    sentences.push(sentence);
+  };
+  return { debug: keep, info: keep, warn: keep, error: keep, sentences };
+};
+
+/** Waits until all these are among what was handled. */
+export const untilHandled = (handled: readonly unknown[], wanted: readonly unknown[]): Promise<void> =>
+  vi.waitFor(() => expect(handled).toEqual(expect.arrayContaining([...wanted])), { timeout: 12_000, interval: 10 });
+
+/** Waits until the condition holds. */
+export const until = (holds: () => boolean | Promise<boolean>): Promise<void> =>
+  vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 12_000, interval: 10 });

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { type Run, type Taken, takeFrom } from '../../../src/adapters/rate-limit/sliding-window.ts';
+import { TAKE_AT_NOW } from '../../../src/adapters/rate-limit/take-script.ts';
+import { redisIsMissing, startRedis } from '../../support/redis.ts';
+
+const WINDOW_MS = 60_000;
+const RUN_MS = WINDOW_MS / 60;
+
+/** Takes at irregular times: bursts, pauses around a run's length and around the window's. */
+const arbitraryTakes = fc.array(
+  fc.record({
+    pauseMs: fc.oneof(
+      fc.constantFrom(0, 1, RUN_MS - 1, RUN_MS, WINDOW_MS - 1, WINDOW_MS, WINDOW_MS + RUN_MS),
+      fc.integer({ min: 0, max: 3_000 }),
+      fc.integer({ min: 0, max: 70_000 }),
+    ),
+    cost: fc.integer({ min: 0, max: 12 }),
+  }),
+  { minLength: 1, maxLength: 120 },
+);
+
+interface Entry {
+  readonly atMs: number;
+  readonly cost: number;
+}
+
+/** The naive model: every take written down, the last `windowMs` added up. */
+const costSince = (log: readonly Entry[], nowMs: number, windowMs: number): number =>
+  log.filter(({ atMs }) => atMs > nowMs - windowMs).reduce((sum, { cost }) => sum + cost, 0);
+
+interface Step {
+  readonly nowMs: number;
+  readonly cost: number;
+  readonly taken: Taken;
+  readonly runs: readonly Run[];
+  /** All that was admitted before. */
+  readonly log: readonly Entry[];
+}
+
+/** Makes the takes one after another; each step with the bucket as it was left. */
+const replay = (takes: readonly { pauseMs: number; cost: number }[], limit: number): readonly Step[] => {
+  const runs: Run[] = [];
+  const log: Entry[] = [];
+  let nowMs = 0;
+  return takes.map(({ pauseMs, cost }) => {
+    nowMs += pauseMs;
+    const taken = takeFrom(runs, { cost, limit, nowMs, windowMs: WINDOW_MS });
+    const step = { nowMs, cost, taken, runs: structuredClone(runs), log: [...log] };
+    if (taken.allowed) log.push({ atMs: nowMs, cost });
+    return step;
+  });
+};
+
+/** Between the naive model and the same one with a window that is one run longer. */
+const expectWithinModel = ({ nowMs, cost, taken, runs, log }: Step, limit: number): void => {
+  const least = costSince(log, nowMs, WINDOW_MS) + cost;
+  const most = costSince(log, nowMs, WINDOW_MS + RUN_MS) + cost;
+  expect(taken.allowed ? least <= limit : most > limit).toBe(true);
+  const used = taken.used + (taken.allowed ? 0 : cost);
+  expect(used).toBeGreaterThanOrEqual(least);
+  expect(used).toBeLessThanOrEqual(most);
+  expect(runs.length).toBeLessThanOrEqual(61);
+};
+
+describe('a sliding window', () => {
+  test('admits nothing that a full log of takes would refuse, and all that it would admit a sixtieth later', () => {
+    fc.assert(
+      fc.property(arbitraryTakes, fc.integer({ min: 1, max: 30 }), (takes, limit) => {
+        for (const step of replay(takes, limit)) expectWithinModel(step, limit);
+      }),
+    );
+  });
+
+  test('admits after exactly the wait it names, not a millisecond before, and is full after the reset it names', () => {
+    fc.assert(
+      fc.property(arbitraryTakes, fc.integer({ min: 12, max: 30 }), (takes, limit) => {
+        for (const { nowMs, cost, taken, runs } of replay(takes, limit)) {
+          const later = (ms: number, asked = cost): Taken =>
+            takeFrom(structuredClone([...runs]), { cost: asked, limit, nowMs: nowMs + ms, windowMs: WINDOW_MS });
+          expect(taken.allowed || !later(taken.retryAfterMs - 1).allowed).toBe(true);
+          expect(taken.allowed || later(taken.retryAfterMs).allowed).toBe(true);
+          expect(later(taken.resetMs, 0).used).toBe(0);
+          expect(Math.max(taken.retryAfterMs, taken.resetMs)).toBeLessThanOrEqual(WINDOW_MS);
+        }
+      }),
+    );
+  });
+});
+
+describe.skipIf(redisIsMissing)('a sliding window in Redis', () => {
+  test('answers every sequence of takes as the one in memory does', { timeout: 30_000 }, async () => {
+    const server = await startRedis();
+    const redis = new Redis(server.url);
+    const script = `local now = tonumber(ARGV[4])\n${TAKE_AT_NOW}`;
+    let bucket = 0;
+    try {
+      await fc.assert(
+        fc.asyncProperty(arbitraryTakes, fc.integer({ min: 1, max: 30 }), async (takes, limit) => {
+          bucket += 1;
+          const runs: Run[] = [];
+          let nowMs = 1_700_000_000_000;
+          const expected: number[][] = [];
+          const pipeline = redis.pipeline();
+          for (const { pauseMs, cost } of takes) {
+            nowMs += pauseMs;
+            const taken = takeFrom(runs, { cost, limit, nowMs, windowMs: WINDOW_MS });
+            expected.push([taken.allowed ? 1 : 0, taken.used, taken.resetMs, taken.retryAfterMs]);
+            pipeline.eval(script, 1, `bucket-${bucket}`, cost, limit, WINDOW_MS, nowMs);
+          }
+          const replies = await pipeline.exec();
+          expect(replies?.map(([, reply]) => reply)).toEqual(expected);
+        }),
+      );
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+
+  test('is not stuck when the server’s clock is set back', async () => {
+    const server = await startRedis();
+    const redis = new Redis(server.url);
+    const script = `local now = tonumber(ARGV[4])\n${TAKE_AT_NOW}`;
+    const take = (nowMs: number) => redis.eval(script, 1, 'bucket', 1, 1, WINDOW_MS, nowMs);
+    try {
+      expect(await take(9_000_000)).toEqual([1, 1, WINDOW_MS, 0]);
+      expect(await take(1_000_000)).toEqual([0, 1, WINDOW_MS, WINDOW_MS]);
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+
+export interface RedisServer {
+  readonly url: string;
+  /** Kills the server as a crash does. */
+  crash(): Promise<void>;
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>;
+  /** It keeps its connections and does not answer. */
+  freeze(): void;
+  thaw(): void;
+  stop(): Promise<void>;
+}
+
+const isInstalled = (): boolean => {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Where engines are required, tests of a missing one run and fail instead of being skipped. */
+export const redisIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+};
+
+const untilItAnswers = async (url: string): Promise<void> => {
+  const client = new Redis(url, { maxRetriesPerRequest: 200, retryStrategy: () => 25 });
+  client.on('error', () => undefined);
+  await client.ping().finally(() => client.disconnect());
+};
+
+/** A real Redis of the caller's own, configured as it should be in production. */
+export const startRedis = async (): Promise<RedisServer> => {
+  const port = await freePort();
+  const dir = await mkdtemp(join(tmpdir(), 'outbox-redis-'));
+  const url = `redis://127.0.0.1:${port}`;
+  const settings = { port, dir, bind: '127.0.0.1', appendonly: 'yes', 'maxmemory-policy': 'noeviction', save: '' };
+  let child: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    child = spawn('redis-server', args, { stdio: 'ignore' });
+    await Promise.race([untilItAnswers(url), once(child, 'error').then(([error]) => Promise.reject(error))]);
+  };
+
+  const crash = async (): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+
+  await start();
+  return {
+    url,
+    crash,
+    start,
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+    stop: async () => {
+      await crash();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
