@@ -5,14 +5,12 @@ import type { Resolver } from '../domain/resolver.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { System } from '../domain/system.ts';
 import type { WebhookTarget } from '../domain/webhook-target.ts';
-import type { OrganizationSecrets } from './organization/organization-secrets.ts';
 
 /** What every use case is given. */
 export interface CommandContext {
   readonly store: EventStore;
   readonly contents: Contents;
   readonly secrets: Secrets;
-  readonly organizationSecrets: OrganizationSecrets;
   readonly resolver: Resolver;
   readonly webhookTarget: WebhookTarget;
   readonly system: System;

@@ -11,6 +11,7 @@ export const ERROR_CATALOGUE = {
   unauthorized: 'Send `Authorization: Bearer <API key>` with a key that is valid and not expired, revoked or deleted.',
   permission_missing: 'Use a key that has the permission named in the message.',
   environment_not_allowed: 'Use a live key: a test key cannot do this.',
+  address_not_allowed: 'Send from an address in the key’s `allowed_cidrs`.',
   from_domain_mismatch: 'Send from an address on the domain the key is bound to.',
   other_organization: 'Use an id of your own organization.',
   not_found: 'Check the id and the path.',

@@ -13,7 +13,8 @@ export interface ReceivedMail {
 export interface CapturedAttachment {
   readonly filename: string | null;
   readonly contentType: string;
-  readonly disposition: 'attachment' | 'inline' | null;
+  /** `attachment`, `inline` or whatever the sender wrote. */
+  readonly disposition: string | null;
   /** Without angle brackets. */
   readonly contentId: string | null;
   readonly sizeBytes: number;
@@ -47,13 +48,14 @@ export interface InboxPage {
 }
 
 export interface Inbox {
-  /** Durable when it resolves. Concurrent calls share a write. */
+  /** Durable when it resolves. Concurrent calls share a write. @throws the mail was not stored. */
   store(mail: ReceivedMail): Promise<void>;
   /**
    * Newest first, at most `limit`, and fewer where the page would be larger than `INBOX_PAGE_BYTES_MAX`.
    * @param after `next` of the page before; one that this inbox never gave yields an empty page.
    */
   list(options: { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
+  /** Ends when everything given to `store` is stored. */
   close(): Promise<void>;
 }
 

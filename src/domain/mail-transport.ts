@@ -44,6 +44,8 @@ export type RecipientOutcome =
   | (Reply & { readonly outcome: 'deferred'; readonly retryAfterSeconds?: number })
   /** Refused for good: this recipient or this content. */
   | (Reply & { readonly outcome: 'bounced' })
+  /** A sandbox address that acts as if it were on the suppression list; real servers never say this. */
+  | (Reply & { readonly outcome: 'suppressed' })
   /** No reply after the final dot may have left: a copy may or may not have arrived. */
   | (Reply & { readonly outcome: 'unknown' });
 

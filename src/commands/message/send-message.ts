@@ -11,6 +11,7 @@ import { requireOwn } from '../../domain/ownership.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
+import { organizationSecret } from '../organization/organization-secret.ts';
 
 export interface SendMessage {
   readonly draft: MessageDraft;
@@ -55,8 +56,8 @@ export const sendMessage = async (
   { draft, idempotency }: SendMessage,
 ): Promise<SentMessage> => {
   requireSender(caller, draft.from.address);
-  const { system, organizationSecrets } = context;
-  const secret = await organizationSecrets.of(caller.organizationId);
+  const { system } = context;
+  const secret = await organizationSecret(context.secrets, caller.organizationId);
   const digestOf = (address: string): string => keyedDigest(secret, 'address', canonicalAddress(address));
   const idBytes =
     idempotency === null

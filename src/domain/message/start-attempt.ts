@@ -11,6 +11,12 @@ export interface StartAttempt {
   readonly chance: number;
 }
 
+/**
+ * A first attempt that is lost says that a worker died, not that the other side wants us to wait; a message that loses
+ * its worker again may be the reason, and takes the schedule's waits.
+ */
+const FIRST_LOSS_WAIT_SECONDS = 5;
+
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || (status === 'deferred' && (due === null || due <= now));
 
@@ -18,7 +24,7 @@ const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean 
 const loseAttempt = (state: ExistingMessage, attempt: number, command: StartAttempt): readonly MessageEvent[] => {
   const { messageId, contentId } = state.accepted;
   const recipientIds = state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id);
-  const due = nextAttemptAt(attempt, command);
+  const due = nextAttemptAt(attempt, command, attempt === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined);
   const data = { messageId, contentId, attempt, recipientIds, nextAttemptAt: due };
   return numbered(state, [{ type: 'AttemptOutcomeUnknown', data }]);
 };

@@ -1,0 +1,61 @@
+import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Operator } from '../composition/open-operator.ts';
+import type { Config } from '../config.ts';
+
+export type Values = Readonly<Record<string, string | boolean | undefined>>;
+
+export interface Invocation {
+  readonly values: Values;
+  readonly positionals: readonly string[];
+}
+
+/** What a command found or made: one object, or a list of them. Printed as a table of lines, or with `--json` as it is. */
+export type Result = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
+
+interface Described {
+  /** Words after `npm run outbox --`. */
+  readonly name: string;
+  /** Arguments as `--help` shows them. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly options: ParseArgsOptionsConfig;
+}
+
+/** Needs the service's engines: opened before, closed after. */
+export interface OperatorCommand extends Described {
+  readonly needs: 'engines';
+  run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
+}
+
+/** Needs nothing. */
+export interface PlainCommand extends Described {
+  readonly needs: 'nothing';
+  run(invocation: Invocation): Result;
+}
+
+export type Command = OperatorCommand | PlainCommand;
+
+/** What was typed cannot be done; the message says what to type. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** @throws {UsageError} the option is missing. */
+export const required = ({ values }: Invocation, option: string): string => {
+  const value = values[option];
+  if (typeof value !== 'string' || value === '') throw new UsageError(`--${option} is required`);
+  return value;
+};
+
+export const optional = ({ values }: Invocation, option: string): string | undefined => {
+  const value = values[option];
+  return typeof value === 'string' ? value : undefined;
+};
+
+/** A whole number at least 1. @throws {UsageError} */
+export const optionalCount = (invocation: Invocation, option: string): number | undefined => {
+  const text = optional(invocation, option);
+  if (text === undefined) return undefined;
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new UsageError(`--${option} must be a whole number, at least 1`);
+  return Number(text);
+};

@@ -1,0 +1,36 @@
+import { readDirectory } from '../composition/directory.ts';
+import { LOG_START } from '../domain/event-store.ts';
+import { createReadModels } from '../projections/read-models.ts';
+import type { OperatorCommand } from './command.ts';
+
+/** Behind by more than this, a read model is not just busy. */
+const LAG_SECONDS_MAX = 60;
+
+export const doctorCommand: OperatorCommand = {
+  name: 'doctor',
+  usage: '',
+  summary: 'looks at configuration, engines, read models and keys, and says what is wrong',
+  options: {},
+  needs: 'engines',
+  // That this runs says already: the configuration is right, the database and the log answer, SECRET_KEY opens the vault.
+  run: async ({ context, pool, store, system, places }, _invocation, config) => {
+    const models = await createReadModels({ pool, store, system }).lag();
+    const { organizations, domains, keys } = await readDirectory(context.store);
+    const behind = models.filter(({ seconds }) => seconds > LAG_SECONDS_MAX);
+    const parked = models.filter(({ parkedEvents }) => parkedEvents > 0);
+    const problems = [
+      ...behind.map(
+        ({ name, seconds }) =>
+          `read model ${name} is ${Math.round(seconds)} s behind: is a process with the role projections running?`,
+      ),
+      ...parked.map(
+        ({ name, parkedEvents }) =>
+          `read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``,
+      ),
+      ...(config.mail.kind === 'capture' ? ['MAIL_URL is capture: no mail leaves this machine'] : []),
+      ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),
+    ];
+    const counted = { organizations: organizations.size, domains: domains.size, keys: keys.size };
+    return { places, log_id: await store.logId(), ...counted, problems };
+  },
+};

@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+import { openOperator } from '../composition/open-operator.ts';
+import { readConfig } from '../config.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import { type Command, type Invocation, type Result, UsageError } from './command.ts';
+import { COMMANDS } from './commands.ts';
+
+const help = (): string =>
+  [
+    'npm run outbox -- <command> [options]   (--json prints JSON)',
+    '',
+    ...COMMANDS.flatMap(({ name, usage, summary }) => [`  ${name} ${usage}`.trimEnd(), `      ${summary}`]),
+  ].join('\n');
+
+const find = (words: readonly string[]): { command: Command; rest: readonly string[] } => {
+  const command = COMMANDS.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
+  if (command === undefined) throw new UsageError(`unknown command; these are known:\n\n${help()}`);
+  return { command, rest: words.slice(command.name.split(' ').length) };
+};
+
+const parse = (command: Command, rest: readonly string[]): Invocation & { json: boolean } => {
+  try {
+    const options = { ...command.options, json: { type: 'boolean' } } as const;
+    const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals: true });
+    return { values: values as Invocation['values'], positionals, json: values.json === true };
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\nusage: ${command.name} ${command.usage}`);
+  }
+};
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const lines = (result: Readonly<Record<string, unknown>>): string =>
+  Object.entries(result)
+    .map(([name, value]) => `${name}: ${text(value)}`)
+    .join('\n');
+
+const print = (result: Result, json: boolean): void => {
+  if (json) console.log(JSON.stringify(result));
+  else
+    console.log(
+      Array.isArray(result) ? result.map(lines).join('\n\n') : lines(result as Readonly<Record<string, unknown>>),
+    );
+};
+
+const run = async (command: Command, invocation: Invocation): Promise<Result> => {
+  if (command.needs === 'nothing') return command.run(invocation);
+  const config = readConfig(process.env);
+  const operator = await openOperator(config);
+  try {
+    return await command.run(operator, invocation, config);
+  } finally {
+    await operator.close();
+  }
+};
+
+const isTold = (error: unknown): error is Error =>
+  error instanceof UsageError || error instanceof Refusal || error instanceof StartRefused;
+
+try {
+  const words = process.argv.slice(2);
+  if (words.length === 0 || words[0] === 'help' || words.includes('--help')) console.log(help());
+  else {
+    const { command, rest } = find(words);
+    const { json, ...invocation } = parse(command, rest);
+    print(await run(command, invocation), json);
+  }
+} catch (error) {
+  console.error(isTold(error) ? error.message : error);
+  process.exitCode = 1;
+}

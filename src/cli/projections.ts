@@ -1,0 +1,71 @@
+import { createPool } from '../adapters/postgres/pool.ts';
+import { PROJECTIONS } from '../projections/all.ts';
+import type { Projection } from '../projections/projection.ts';
+import { createReadModels } from '../projections/read-models.ts';
+import { rebuild } from '../projections/rebuild.ts';
+import { retryParked } from '../projections/retry-parked.ts';
+import { RUNNER_CONNECTIONS } from '../projections/runner.ts';
+import { type Invocation, type OperatorCommand, UsageError } from './command.ts';
+
+const ALL = 'all';
+
+const chosen = ({ positionals }: Invocation): readonly Projection[] => {
+  const [name] = positionals;
+  const found = name === ALL ? PROJECTIONS : PROJECTIONS.filter((each) => each.name === name);
+  if (found.length === 0)
+    throw new UsageError(`name one of ${PROJECTIONS.map((each) => each.name).join(', ')}, or ${ALL}`);
+  return found;
+};
+
+export const listProjectionsCommand: OperatorCommand = {
+  name: 'projections list',
+  usage: '',
+  summary: 'lists the read models: how far behind the log, and how many events are parked',
+  options: {},
+  needs: 'engines',
+  run: async ({ pool, store, system }) =>
+    (await createReadModels({ pool, store, system }).lag()).map(({ name, seconds, parkedEvents }) => ({
+      ...{ name, lag_seconds: seconds, parked_events: parkedEvents },
+    })),
+};
+
+export const rebuildProjectionCommand: OperatorCommand = {
+  name: 'projections rebuild',
+  usage: `NAME|${ALL}`,
+  summary: 'makes a read model anew from the log beside the live one, and switches',
+  options: {},
+  needs: 'engines',
+  run: async ({ databaseUrl, store, logger }, invocation) => {
+    const projections = chosen(invocation);
+    // A rebuild reads and writes for as long as it takes.
+    const pool = createPool({
+      url: databaseUrl,
+      name: 'rebuild',
+      logger,
+      max: RUNNER_CONNECTIONS,
+      statementTimeoutMs: 0,
+    });
+    try {
+      const rebuilt = await rebuild({ pool, store, logger }, projections);
+      return rebuilt.map(({ name, events, parkedEvents }) => ({ name, events, parked_events: parkedEvents }));
+    } finally {
+      await pool.end();
+    }
+  },
+};
+
+export const retryParkedCommand: OperatorCommand = {
+  name: 'projections retry-parked',
+  usage: `NAME|${ALL}`,
+  summary: 'tries again, in order, the events that could not be applied',
+  options: {},
+  needs: 'engines',
+  run: async ({ pool, store }, invocation) => {
+    const results = [];
+    for (const { name } of chosen(invocation)) {
+      const { applied, stillParked } = await retryParked({ pool, store }, name);
+      results.push({ name, applied, still_parked: stillParked });
+    }
+    return results;
+  },
+};

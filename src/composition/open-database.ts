@@ -1,0 +1,49 @@
+import { checkPostgres } from '../adapters/postgres/check-postgres.ts';
+import { openEmbeddedPostgres } from '../adapters/postgres/embedded/open-embedded-postgres.ts';
+import { claimOwnership } from '../adapters/postgres/ownership.ts';
+import { loadOrMakeSecretKey } from '../adapters/secrets/load-or-make-secret-key.ts';
+import type { Config } from '../config.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { StartRefused } from '../domain/start-refused.ts';
+import type { System } from '../domain/system.ts';
+import type { Closers } from './closers.ts';
+
+export interface OpenDatabase {
+  readonly url: string;
+  readonly secretKey: string;
+  /** Where the data is, one sentence for the ready block. */
+  readonly place: string;
+}
+
+export interface OpenDatabaseOptions {
+  readonly config: Config;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly closers: Closers;
+  /** The service owns the built-in database alone; the operator's commands are its guests. */
+  readonly owner: false | { onLost(reason: StartRefused): void };
+}
+
+const openBuiltIn = async ({ config, system, logger, closers, owner }: OpenDatabaseOptions): Promise<OpenDatabase> => {
+  const { dataDir } = config;
+  const embedded = await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false });
+  closers.add('built-in PostgreSQL', embedded.close);
+  const { url, location, relocated } = embedded;
+  if (owner !== false) {
+    const ownership = await claimOwnership({ url, system, logger, onLost: owner.onLost });
+    closers.add('ownership', ownership.release);
+  }
+  const secretKey = config.secretKey ?? (await loadOrMakeSecretKey(dataDir, system));
+  const why = relocated ? ` (the database's user cannot reach ${dataDir})` : '';
+  return { url, secretKey, place: `Data: built-in PostgreSQL in ${location}${why}` };
+};
+
+/** The database of `DATABASE_URL`, or the built-in one. @throws {StartRefused} */
+export const openDatabase = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
+  const { config, system, logger } = options;
+  if (config.databaseUrl === undefined) return openBuiltIn(options);
+  const url = config.databaseUrl;
+  await checkPostgres({ url, system, logger });
+  // The configuration insists on SECRET_KEY beside DATABASE_URL.
+  return { url, secretKey: config.secretKey ?? '', place: `Data: PostgreSQL at ${new URL(url).host}` };
+};

@@ -1,0 +1,87 @@
+import type { Pool } from 'pg';
+import { createPostgresContents } from '../adapters/contents/postgres.ts';
+import { createSystemResolver } from '../adapters/dns/system.ts';
+import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
+import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
+import { createPool } from '../adapters/postgres/pool.ts';
+import { checkSecretKey } from '../adapters/secrets/check-secret-key.ts';
+import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
+import { createSystem } from '../adapters/system.ts';
+import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
+import type { CommandContext } from '../commands/context.ts';
+import type { Config } from '../config.ts';
+import { eventCodec } from '../domain/codec.ts';
+import type { Contents } from '../domain/contents.ts';
+import type { EventStore } from '../domain/event-store.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { System } from '../domain/system.ts';
+import { migrate } from '../projections/migrate.ts';
+import type { Closers } from './closers.ts';
+import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
+
+/** What both the service and the operator's commands work on. */
+export interface Engines {
+  readonly system: System;
+  readonly logger: Logger;
+  readonly closers: Closers;
+  readonly databaseUrl: string;
+  readonly pool: Pool;
+  readonly store: EventStore;
+  readonly context: CommandContext;
+  /** Where things are, one sentence each. */
+  readonly places: readonly string[];
+}
+
+interface StoreParts {
+  readonly databaseUrl: string;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly contents: Contents;
+}
+
+/** The log that a URL names; without one, the log in PostgreSQL. */
+export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
+  const { databaseUrl, system, logger, contents } = parts;
+  if (eventStoreUrl === undefined) {
+    return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, system, logger });
+  }
+  return createEventStoreDbEventStore({ connectionString: eventStoreUrl, codec: eventCodec, contents, system, logger });
+};
+
+export interface OpenEnginesOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly closers: Closers;
+  readonly owner: OpenDatabaseOptions['owner'];
+}
+
+/** Opens everything that holds truth, migrated and checked. @throws {StartRefused} */
+export const openEngines = async ({ config, logger, closers, owner }: OpenEnginesOptions): Promise<Engines> => {
+  const system = createSystem();
+  const database = await openDatabase({ config, system, logger, closers, owner });
+  await migrate({ url: database.url });
+  const pool = createPool({ url: database.url, name: 'service', logger });
+  closers.add('database pool', () => pool.end());
+  const secrets = createPostgresSecrets({ pool, system, secretKey: database.secretKey });
+  await checkSecretKey(secrets);
+  const contents = createPostgresContents({ pool });
+  const store = await openEventStore(config.eventStoreUrl, { databaseUrl: database.url, system, logger, contents });
+  closers.add('event store', store.close);
+  const capturing = config.mail.kind === 'capture';
+  const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: capturing });
+  closers.add('webhook target', webhookTarget.close);
+  const resolver = createSystemResolver();
+  const context: CommandContext = { store, contents, secrets, resolver, webhookTarget, system, capturing };
+  const logPlace =
+    config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${new URL(config.eventStoreUrl).host}`];
+  return {
+    system,
+    logger,
+    closers,
+    databaseUrl: database.url,
+    pool,
+    store,
+    context,
+    places: [database.place, ...logPlace],
+  };
+};

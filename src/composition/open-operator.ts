@@ -1,0 +1,23 @@
+import { createLogger } from '../adapters/logger.ts';
+import type { Config } from '../config.ts';
+import { createClosers } from './closers.ts';
+import { type Engines, openEngines } from './open-engines.ts';
+
+/** The engines as the operator's commands use them: beside a running service, or without one. */
+export interface Operator extends Engines {
+  close(): Promise<void>;
+}
+
+/** @throws {StartRefused} */
+export const openOperator = async (config: Config): Promise<Operator> => {
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel;
+  const logger = createLogger({ level });
+  const closers = createClosers(logger);
+  try {
+    const engines = await openEngines({ config, logger, closers, owner: false });
+    return { ...engines, close: closers.closeAll };
+  } catch (error) {
+    await closers.closeAll();
+    throw error;
+  }
+};

@@ -1,0 +1,68 @@
+import type { AddressInfo } from 'node:net';
+import { createHtmlChecker } from '../adapters/html-checker/html-checker.ts';
+import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
+import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
+import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
+import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
+import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import type { Config } from '../config.ts';
+import type { RateLimiter } from '../domain/rate-limits.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import { buildServer } from '../http/build-server.ts';
+import { createReadModels } from '../projections/read-models.ts';
+import type { Engines } from './open-engines.ts';
+import type { RunningRole } from './role.ts';
+
+export interface RunningApi extends RunningRole {
+  readonly baseUrl: string;
+}
+
+const openRateLimiter = ({ redisUrl }: Config, { system, logger }: Engines): Promise<RateLimiter> =>
+  redisUrl === undefined
+    ? Promise.resolve(createInMemoryRateLimiter({ system }))
+    : createRedisRateLimiter({ url: redisUrl, system, logger });
+
+const listenRefused = (error: unknown, { host, port }: Config): unknown => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new StartRefused(`port ${port} of ${host} is in use: stop what uses it, or set PORT`);
+  if (code === 'EACCES')
+    return new StartRefused(`this user may not listen on port ${port}: set PORT to one above 1023`);
+  if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is no address of this machine: correct HOST`);
+  return error;
+};
+
+const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** Builds and opens the API. @throws {StartRefused} the address cannot be listened on. */
+export const startApi = async (config: Config, engines: Engines): Promise<RunningApi> => {
+  const { context, pool, store, system, logger, closers } = engines;
+  const rateLimiter = await openRateLimiter(config, engines);
+  closers.add('rate limiter', rateLimiter.close);
+  const usageMarks = createPostgresUsageMarks({ pool, system, logger });
+  closers.add('usage marks', usageMarks.close);
+  const htmlChecker = createHtmlChecker();
+  closers.add('HTML checker', htmlChecker.close);
+  const server = await buildServer({
+    ...{ context, rateLimiter, htmlChecker, usageMarks, logger },
+    readModels: createReadModels({ pool, store, system }),
+    inbox: context.capturing ? createPostgresInbox({ pool }) : null,
+    webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    trustedProxies: config.trustedProxies,
+    publicUrl: config.publicUrl ?? `http://${hostInUrl(config.host)}:${config.port}`,
+    probes: { database: () => pool.query('select 1'), log: () => store.head() },
+  });
+  try {
+    await server.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await server.close();
+    throw listenRefused(error, config);
+  }
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    baseUrl: config.publicUrl ?? `http://${hostInUrl(config.host)}:${port}`,
+    stop: async () => {
+      await server.close();
+    },
+  };
+};

@@ -1,0 +1,22 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import type { Config } from '../config.ts';
+import { createMetricsServer } from '../http/metrics-server.ts';
+import { createReadModels } from '../projections/read-models.ts';
+import type { Engines } from './open-engines.ts';
+
+/** Serves metrics on their own port, in every role, when `METRICS_PORT` is set. */
+export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<void> => {
+  if (metricsPort === undefined) return;
+  const { pool, store, system, logger, closers } = engines;
+  const { lag } = createReadModels({ pool, store, system });
+  const server = createMetricsServer({ registry: new Registry(), lag }).listen(metricsPort, host);
+  await once(server, 'listening');
+  closers.add('metrics', async () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  logger.info({ port }, 'metrics are served');
+};

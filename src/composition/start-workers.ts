@@ -1,0 +1,65 @@
+import { hostname } from 'node:os';
+import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
+import { startCaptureServer } from '../adapters/mail/capture.ts';
+import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
+import { createSmtpTransport } from '../adapters/mail/smtp.ts';
+import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
+import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
+import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
+import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import type { Config } from '../config.ts';
+import type { MailTransport } from '../domain/mail-transport.ts';
+import { type Queues, QueueUnavailable } from '../domain/queue.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import { createReadModels } from '../projections/read-models.ts';
+import { createWorkers, LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../workers/create-workers.ts';
+import type { Engines } from './open-engines.ts';
+import type { RunningRole } from './role.ts';
+
+const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
+  if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
+  try {
+    return await createRedisQueues(redisUrl, { system, logger });
+  } catch (error) {
+    if (!(error instanceof QueueUnavailable)) throw error;
+    throw new StartRefused(
+      `Redis at ${new URL(redisUrl).host} does not answer: start it, or correct or unset REDIS_URL`,
+    );
+  }
+};
+
+interface Mail {
+  readonly transport: MailTransport;
+  /** The server is on this machine. */
+  readonly local: boolean;
+}
+
+const openMail = async (config: Config, { pool, system, logger, closers }: Engines): Promise<Mail> => {
+  const ehloName = config.ehloName ?? hostname();
+  if (config.mail.kind === 'smarthost') {
+    const { url } = config.mail;
+    return { transport: createSmtpTransport({ url, ehloName, system }), local: isLoopback(parseSmarthost(url).host) };
+  }
+  const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
+  closers.add('capturing mail server', capture.close);
+  return { transport: createSmtpTransport({ url: capture.url, ehloName, system }), local: true };
+};
+
+/** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */
+export const startWorkers = async (config: Config, engines: Engines): Promise<RunningRole> => {
+  const { context, pool, store, system, logger, closers } = engines;
+  const queues = await openQueues(config, engines);
+  closers.add('queues', queues.close);
+  const { transport, local } = await openMail(config, engines);
+  closers.add('mail transport', transport.close);
+  const workers = createWorkers({
+    ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
+    ...{ queues, system, logger },
+    transports: { live: transport, test: createSimulatedTransport() },
+    dueDeliveries: createReadModels({ pool, store, system }).deliveries.due,
+    webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
+  });
+  workers.start();
+  return { stop: workers.stop };
+};

@@ -1,0 +1,239 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { readSecret } from './domain/api-key/secret.ts';
+import { StartRefused } from './domain/start-refused.ts';
+
+/** What one process may do; scaled out by starting processes with fewer. */
+const ROLES = ['api', 'projections', 'workers'] as const;
+type Role = (typeof ROLES)[number];
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** `capture`: nothing leaves the machine, mail goes to the inbox. */
+type MailRoute = { readonly kind: 'capture' } | { readonly kind: 'smarthost'; readonly url: string };
+
+export interface Config {
+  /** Absent: the built-in PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Absent: the log is in PostgreSQL. */
+  readonly eventStoreUrl: string | undefined;
+  /** Absent: queue and rate limits are in PostgreSQL. */
+  readonly redisUrl: string | undefined;
+  readonly mail: MailRoute;
+  readonly roles: ReadonlySet<Role>;
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Without a slash at its end. Absent: the address that the API listens on. */
+  readonly publicUrl: string | undefined;
+  /** Addresses and networks (CIDR). */
+  readonly trustedProxies: readonly string[];
+  /** Absent, with the built-in PostgreSQL alone: made in `dataDir`. */
+  readonly secretKey: string | undefined;
+  readonly bounceDomain: string | undefined;
+  /** Absent: this machine's name. */
+  readonly ehloName: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly adminKey: string | undefined;
+  /** Absolute. */
+  readonly plansFile: string | undefined;
+  /** 0: a free one. Absent: metrics are not served. */
+  readonly metricsPort: number | undefined;
+}
+
+interface Variable {
+  readonly name: string;
+  /** As it would be written; empty: none. */
+  readonly default: string;
+  readonly meaning: string;
+}
+
+/** Every variable this service reads: the README's table and `.env.example` are compared with it. */
+export const CONFIGURATION: readonly Variable[] = [
+  { name: 'DATABASE_URL', default: '', meaning: '`postgres://…`; built-in PostgreSQL in `DATA_DIR` when absent' },
+  {
+    name: 'EVENTSTORE_URL',
+    default: '',
+    meaning: '`esdb://…` (EventStoreDB, KurrentDB); log in PostgreSQL when absent',
+  },
+  { name: 'REDIS_URL', default: '', meaning: '`redis://…`; queue and rate limits in PostgreSQL when absent' },
+  {
+    name: 'MAIL_URL',
+    default: 'capture:',
+    meaning: '`capture:` (nothing leaves), `smtp://user:password@host:587`, `smtps://…`',
+  },
+  { name: 'ROLES', default: 'api,projections,workers', meaning: 'what this process does: any of these' },
+  { name: 'HOST', default: '127.0.0.1', meaning: 'address the API listens on' },
+  { name: 'PORT', default: '3000', meaning: 'port the API listens on; `0` picks a free one' },
+  { name: 'DATA_DIR', default: './data', meaning: 'folder of the built-in PostgreSQL and the secret key' },
+  {
+    name: 'PUBLIC_URL',
+    default: '',
+    meaning: 'address of the API as its clients see it; `http://HOST:PORT` when absent',
+  },
+  {
+    name: 'TRUSTED_PROXIES',
+    default: '',
+    meaning: 'addresses or networks whose `X-Forwarded-For` is believed, by commas',
+  },
+  {
+    name: 'SECRET_KEY',
+    default: '',
+    meaning: 'encrypts secrets in the database; made in `DATA_DIR` for the built-in one',
+  },
+  { name: 'BOUNCE_DOMAIN', default: '', meaning: 'domain of return paths; the sending domain when absent' },
+  { name: 'EHLO_NAME', default: '', meaning: 'name given to mail servers; the name of the machine when absent' },
+  { name: 'LOG_LEVEL', default: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
+  {
+    name: 'OUTBOX_ADMIN_KEY',
+    default: '',
+    meaning: 'first admin key (`npm run outbox -- keys generate`); printed when absent',
+  },
+  { name: 'PLANS_FILE', default: '', meaning: 'JSON file of billing plans; the plan `unlimited` when absent' },
+  { name: 'METRICS_PORT', default: '', meaning: 'port of `/metrics`; not served when absent' },
+];
+
+/** Any text will do, but a short one can be guessed from a copy of the database. */
+const SECRET_KEY_CHARACTERS_MIN = 32;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+
+/** A text that passes the test, or the sentence saying what to write instead. */
+const text = (isRight: (value: string) => boolean, remedy: string) => z.string().refine(isRight, remedy);
+
+const hasProtocol = (value: string, ...protocols: readonly string[]): boolean =>
+  protocols.includes(URL.parse(value)?.protocol ?? '');
+
+const url = (remedy: string, ...protocols: readonly string[]) =>
+  text((value) => hasProtocol(value, ...protocols), remedy).optional();
+
+const port = (example: number) =>
+  text(
+    (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535,
+    `set a port from 0 to 65535, such as ${example}`,
+  ).transform(Number);
+
+const list = (value: string): readonly string[] =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
+const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
+const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
+
+/** An address, or one with the length of a prefix (RFC 4632 §3.1, RFC 4291 §2.3). */
+const isNetwork = (value: string): boolean => {
+  const [address = '', prefix = '0', ...more] = value.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+};
+
+const MAIL_VALUES = 'set `capture:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
+
+const mail = z
+  .string()
+  .default('capture:')
+  .refine((value) => value !== 'direct:', `delivery to the recipients' own servers is not there yet: ${MAIL_VALUES}`)
+  .refine((value) => value === 'direct:' || value === 'capture:' || isSmarthost(value), MAIL_VALUES)
+  .transform((value): MailRoute => (value === 'capture:' ? { kind: 'capture' } : { kind: 'smarthost', url: value }));
+
+const roles = z
+  .string()
+  .default(ROLES.join(','))
+  .transform(list)
+  .refine((names) => names.length > 0 && names.every(isRole), `set any of ${ROLES.join(', ')}, separated by commas`)
+  .transform((names): ReadonlySet<Role> => new Set(names.filter(isRole)));
+
+const schema = z
+  .object({
+    DATABASE_URL: url('set `postgres://user:password@host:5432/database`', 'postgres:', 'postgresql:'),
+    EVENTSTORE_URL: url(
+      'set `esdb://host:2113?tls=false` or the like',
+      ...['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'],
+    ),
+    REDIS_URL: url('set `redis://:password@host:6379` or `rediss://…`', 'redis:', 'rediss:'),
+    MAIL_URL: mail,
+    ROLES: roles,
+    HOST: text(isHost, 'set an address or a host name, such as 127.0.0.1').default('127.0.0.1'),
+    PORT: port(3000).default(3000),
+    DATA_DIR: z.string().default('./data'),
+    PUBLIC_URL: url(
+      'set the address of the API as its clients see it, such as `https://mail.example.com`',
+      'http:',
+      'https:',
+    ),
+    TRUSTED_PROXIES: z
+      .string()
+      .default('')
+      .transform(list)
+      .refine(
+        (items) => items.every(isNetwork),
+        'set addresses or networks separated by commas, such as `10.0.0.0/8,192.0.2.7`',
+      ),
+    SECRET_KEY: text(
+      (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
+      `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
+    ).optional(),
+    BOUNCE_DOMAIN: text((value) => HOST_NAME.test(value), 'set a domain, such as `bounces.example.com`').optional(),
+    EHLO_NAME: text((value) => HOST_NAME.test(value), 'set a host name, such as `mail.example.com`').optional(),
+    LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
+    OUTBOX_ADMIN_KEY: text(
+      (value) => readSecret(value) === 'live',
+      'set a key made by `npm run outbox -- keys generate`',
+    ).optional(),
+    PLANS_FILE: z.string().optional(),
+    METRICS_PORT: port(9464).optional(),
+  })
+  .refine((read) => read.DATABASE_URL === undefined || read.SECRET_KEY !== undefined, {
+    path: ['SECRET_KEY'],
+    error: 'is needed with DATABASE_URL: set the output of `openssl rand -hex 32`, the same for every process',
+    // Said beside the other problems, not after them.
+    when: () => true,
+  });
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Compose files pass variables that are not set as empty ones. */
+const given = (environment: Environment): Environment =>
+  Object.fromEntries(
+    CONFIGURATION.map(({ name }) => [name, environment[name]?.trim()]).filter(
+      ([, value]) => value !== '' && value !== undefined,
+    ),
+  );
+
+const refusal = (issues: readonly z.core.$ZodIssue[]): StartRefused =>
+  new StartRefused(issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));
+
+/**
+ * Reads the configuration, complete and checked.
+ * @throws {StartRefused} all problems at once, a line for each.
+ */
+export const readConfig = (environment: Environment): Config => {
+  const result = schema.safeParse(given(environment));
+  if (!result.success) throw refusal(result.error.issues);
+  const read = result.data;
+  return {
+    databaseUrl: read.DATABASE_URL,
+    eventStoreUrl: read.EVENTSTORE_URL,
+    redisUrl: read.REDIS_URL,
+    mail: read.MAIL_URL,
+    roles: read.ROLES,
+    host: read.HOST,
+    port: read.PORT,
+    dataDir: resolve(read.DATA_DIR),
+    publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
+    trustedProxies: read.TRUSTED_PROXIES,
+    secretKey: read.SECRET_KEY,
+    bounceDomain: read.BOUNCE_DOMAIN,
+    ehloName: read.EHLO_NAME,
+    logLevel: read.LOG_LEVEL,
+    adminKey: read.OUTBOX_ADMIN_KEY,
+    plansFile: read.PLANS_FILE === undefined ? undefined : resolve(read.PLANS_FILE),
+    metricsPort: read.METRICS_PORT,
+  };
+};

@@ -1,0 +1,15 @@
+/**
+ * PORT: the vault's secrets: what must be known again in clear, such as signing secrets of webhooks. Insert-only under
+ * the id that events name. Adapters: `adapters/secrets/{in-memory,postgres}`.
+ */
+export interface Secrets {
+  /** Stores a secret; an id that exists already keeps its first. Durable when it resolves. */
+  put(id: string, organizationId: string, plaintext: string): Promise<void>;
+  /** @throws {WrongSecretKey} it was stored under another `SECRET_KEY`. */
+  get(id: string): Promise<string | undefined>;
+}
+
+/** What is stored does not open with the key this process has. */
+export class WrongSecretKey extends Error {
+  override readonly name = 'WrongSecretKey';
+}

@@ -1,0 +1,107 @@
+import type { Mailbox, MessageBody, MessageContents, ReplyText } from './contents.ts';
+import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
+import type { Environment } from './environment.ts';
+import type { RecipientKind, SmtpFacts } from './message/events.ts';
+
+/** Bodies of the vault by id. */
+export type LoadedContents = ReadonlyMap<string, MessageContents['body']>;
+
+/** What the other side said, its text included; the text is null where there is none any more. */
+export interface ShownSmtp {
+  readonly code: number;
+  readonly enhanced: string | null;
+  readonly text: string | null;
+  readonly mx: string | null;
+  readonly tls: string | null;
+}
+
+/** A customer event as the feed and webhooks show it: the JSON of one event. */
+export interface ShownEvent {
+  readonly id: string;
+  readonly object: 'event';
+  readonly type: CustomerEventType;
+  readonly timestamp: string;
+  readonly environment: Environment | null;
+  readonly sequence: number;
+  readonly data: ShownEventData;
+}
+
+export interface ShownEventData {
+  readonly message_id?: string;
+  readonly recipient?: { readonly id: string; readonly address: string | null; readonly kind: RecipientKind | null };
+  readonly tags?: MessageBody['tags'];
+  readonly metadata?: MessageBody['metadata'];
+  readonly domain_id?: string;
+  readonly api_key_id?: string;
+  readonly webhook_id?: string;
+  readonly smtp?: ShownSmtp;
+  readonly attempt?: number;
+  readonly next_attempt_at?: string;
+  readonly reason?: string;
+}
+
+/** Contents to be loaded before these events can be shown. */
+export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
+  ...new Set(
+    events.flatMap(({ contentId, facts }) =>
+      [contentId, facts.smtp?.replyId ?? null].filter((id): id is string => id !== null),
+    ),
+  ),
+];
+
+const messageIn = (contents: LoadedContents, id: string | null): MessageBody | null => {
+  const found: MessageBody | ReplyText | undefined = id === null ? undefined : contents.get(id);
+  return found?.kind === 'message' ? found : null;
+};
+
+export const showSmtp = ({ replyId, ...smtp }: SmtpFacts, contents: LoadedContents): ShownSmtp => {
+  const reply = replyId === null ? undefined : contents.get(replyId);
+  const { code, enhanced, mx, tls } = smtp;
+  return { code, enhanced, text: reply?.kind === 'reply' ? reply.text : null, mx, tls };
+};
+
+type Addressed = Mailbox & { readonly id: string; readonly kind: RecipientKind };
+
+/** Addresses, tags and metadata are null or empty once the contents are erased. */
+const messageData = (
+  { subjectId, recipientId, contentId }: CustomerEvent,
+  contents: LoadedContents,
+): ShownEventData => {
+  const body = messageIn(contents, contentId);
+  const recipient: Addressed | undefined = body?.recipients.find(({ id }) => id === recipientId);
+  return {
+    message_id: subjectId,
+    ...(recipientId === null
+      ? {}
+      : { recipient: { id: recipientId, address: recipient?.address ?? null, kind: recipient?.kind ?? null } }),
+    tags: body?.tags ?? [],
+    metadata: body?.metadata ?? {},
+  };
+};
+
+const subjectData = (event: CustomerEvent, contents: LoadedContents): ShownEventData => {
+  const family = event.type.slice(0, event.type.indexOf('.'));
+  if (family === 'message') return messageData(event, contents);
+  if (family === 'domain') return { domain_id: event.subjectId };
+  return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
+};
+
+/** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
+export const showEvent = (event: CustomerEvent, contents: LoadedContents): ShownEvent => {
+  const { smtp, attempt, nextAttemptAt, reason } = event.facts;
+  return {
+    id: event.id,
+    object: 'event',
+    type: event.type,
+    timestamp: event.timestamp,
+    environment: event.environment,
+    sequence: event.sequence,
+    data: {
+      ...subjectData(event, contents),
+      ...(smtp === undefined ? {} : { smtp: showSmtp(smtp, contents) }),
+      ...(attempt === undefined ? {} : { attempt }),
+      ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
+      ...(reason === undefined ? {} : { reason }),
+    },
+  };
+};
