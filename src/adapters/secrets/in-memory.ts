@@ -1,0 +1,12 @@
+import type { Secrets } from '../../domain/secrets.ts';
+
+/** For tests and simulations: in clear, gone with the process. */
+export const createInMemorySecrets = (): Secrets => {
+  const secrets = new Map<string, string>();
+  return {
+    put: async (id, _organizationId, plaintext) => {
+      if (!secrets.has(id)) secrets.set(id, plaintext);
+    },
+    get: async (id) => secrets.get(id),
+  };
+};

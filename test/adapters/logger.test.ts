@@ -1,0 +1,80 @@
+import { Writable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { createLogger } from '../../src/adapters/logger.ts';
+
+const capture = () => {
+  const chunks: string[] = [];
+  const destination = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  return { destination, text: () => chunks.join('') };
+};
+
+const logged = (fields: object, sentence = 'said'): string => {
+  const { destination, text } = capture();
+  createLogger({ level: 'debug', destination }).info(fields, sentence);
+  return text();
+};
+
+test('a log line is one line of JSON with level, time and message', () => {
+  expect(JSON.parse(logged({ requestId: 'req_1' }))).toMatchObject({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    requestId: 'req_1',
+    msg: 'said',
+  });
+});
+
+test('below the level nothing is logged', () => {
+  const { destination, text } = capture();
+  const logger = createLogger({ level: 'warn', destination });
+  logger.info({}, 'quiet');
+  logger.debug({}, 'quieter');
+  expect(text()).toBe('');
+});
+
+test('fields that hold secrets, addresses or bodies are censored', () => {
+  const line = logged({
+    to: ['ann@example.test'],
+    request: { headers: { authorization: 'Bearer x' }, body: { html: 'dear Ann' } },
+    password: 'hunter2',
+    mail: { subject: 'your results', from: 'bob@example.test' },
+  });
+  for (const secret of ['ann@', 'Bearer', 'dear Ann', 'hunter2', 'results', 'bob@']) expect(line).not.toContain(secret);
+});
+
+test('keys, credentials and addresses are censored wherever a text quotes them', () => {
+  const key = `ob_live_${'a'.repeat(49)}`;
+  const secret = `whsec_${'A'.repeat(32)}`;
+  const text = `${key} ${secret} postgres://outbox:hunter2@db.example.test/outbox <ann.o'neil+x@bücher.example>`;
+  const line = logged({ err: new Error(text) }, text);
+  for (const secretPart of ['aaaaaaa', 'AAAAAAA', 'hunter2', 'neil', 'bücher']) expect(line).not.toContain(secretPart);
+  expect(line).toContain('db.example.test/outbox');
+});
+
+test('an error is told with its cause and code, without what else its client hung on it', () => {
+  const cause = Object.assign(new Error('duplicate'), {
+    code: '23505',
+    detail: 'Key (address)=(ann)',
+    where: 'row of ann',
+  });
+  const { err } = JSON.parse(logged({ err: new Error('failed', { cause }) })) as { err: { cause: object } };
+  expect(err).toMatchObject({ type: 'Error', message: 'failed', cause: { message: 'duplicate', code: '23505' } });
+  expect(Object.keys(err.cause).sort()).toEqual(['code', 'message', 'stack', 'type']);
+});
+
+test('lines for people are told in words, censored alike', () => {
+  const { destination, text } = capture();
+  createLogger({ level: 'info', pretty: true, destination }).info({ port: 3000 }, 'hello ann@example.test');
+  expect(text()).toMatch(/INFO.*hello \[redacted\]/);
+  expect(text()).toMatch(/port.*3000/);
+});
+
+test('a line of a megabyte without a space costs no more than its length', () => {
+  const started = performance.now();
+  logged({ base64: 'aB+/'.repeat(250_000), dotted: 'a.'.repeat(100_000), at: '@' });
+  expect(performance.now() - started).toBeLessThan(3_000);
+});

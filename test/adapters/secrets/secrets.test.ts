@@ -1,0 +1,112 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { checkSecretKey } from '../../../src/adapters/secrets/check-secret-key.ts';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { loadOrMakeSecretKey } from '../../../src/adapters/secrets/load-or-make-secret-key.ts';
+import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { type Secrets, WrongSecretKey } from '../../../src/domain/secrets.ts';
+import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+
+const system = createSystem();
+let database: TestDatabase;
+let pool: Pool;
+
+beforeAll(async () => {
+  database = await migratedDatabase();
+  pool = new Pool({ connectionString: database.url, max: 4 });
+});
+
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+const inPostgres = (secretKey = 'a key of at least thirty-two characters') =>
+  createPostgresSecrets({ pool, system, secretKey });
+const folder = async (): Promise<string> => {
+  const made = await mkdtemp(join(tmpdir(), 'outbox-secret-'));
+  onTestFinished(() => rm(made, { recursive: true }));
+  return made;
+};
+
+const ADAPTERS: readonly (readonly [string, () => Secrets])[] = [
+  ['in memory', createInMemorySecrets],
+  ['in PostgreSQL', inPostgres],
+];
+
+describe.each(ADAPTERS)('secrets %s', (_name, create) => {
+  test('come back as they were put, and keep their first value', async () => {
+    const secrets = create();
+    await secrets.put('one', 'org_a', 'whsec_ünï 👩‍👧');
+    await secrets.put('one', 'org_a', 'another');
+    await secrets.put('empty', 'org_a', '');
+    expect(await secrets.get('one')).toBe('whsec_ünï 👩‍👧');
+    expect(await secrets.get('one')).toBe('whsec_ünï 👩‍👧');
+    expect(await secrets.get('empty')).toBe('');
+    expect(await secrets.get('none')).toBeUndefined();
+  });
+});
+
+describe('secrets in PostgreSQL', () => {
+  test('cannot be read from the database', async () => {
+    await inPostgres().put('hidden', 'org_a', 'whsec_plain');
+    const { rows } = await pool.query<{ ciphertext: Buffer }>(
+      `select ciphertext from vault.secrets where id = 'hidden'`,
+    );
+    expect(rows[0]?.ciphertext.includes('plain')).toBe(false);
+    await inPostgres().put('hidden too', 'org_a', 'whsec_plain');
+    const other = await pool.query<{ ciphertext: Buffer }>(
+      `select ciphertext from vault.secrets where id = 'hidden too'`,
+    );
+    expect(other.rows[0]?.ciphertext).not.toEqual(rows[0]?.ciphertext);
+  });
+
+  test('do not open with another key, under another id, or changed', async () => {
+    await inPostgres().put('mine', 'org_a', 'plain');
+    await expect(inPostgres('another key of thirty-two characters').get('mine')).rejects.toBeInstanceOf(WrongSecretKey);
+    await pool.query(
+      `insert into vault.secrets (id, ciphertext) select 'moved', ciphertext from vault.secrets where id = 'mine'`,
+    );
+    await expect(inPostgres().get('moved')).rejects.toBeInstanceOf(WrongSecretKey);
+    await pool.query(`update vault.secrets set ciphertext = ciphertext || '\\x00' where id = 'mine'`);
+    await expect(inPostgres().get('mine')).rejects.toBeInstanceOf(WrongSecretKey);
+    await pool.query(`update vault.secrets set ciphertext = '\\x01' where id = 'mine'`);
+    await expect(inPostgres().get('mine')).rejects.toBeInstanceOf(WrongSecretKey);
+  });
+
+  test('under another key refuse the start, with a sentence', async () => {
+    await checkSecretKey(inPostgres());
+    await checkSecretKey(inPostgres());
+    await expect(checkSecretKey(inPostgres('another key of thirty-two characters'))).rejects.toThrow(
+      /^the secrets in the database were encrypted under another SECRET_KEY: set that one/,
+    );
+  });
+});
+
+describe('the secret key of a service that was given none', () => {
+  test('is made once, readable by nobody else, the same for starts that race', async () => {
+    const dataDir = await folder();
+    const keys = await Promise.all(Array.from({ length: 8 }, () => loadOrMakeSecretKey(dataDir, system)));
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[\w-]{43}$/);
+    expect(await loadOrMakeSecretKey(dataDir, system)).toBe(keys[0]);
+    expect(await readdir(dataDir)).toEqual(['secret-key']);
+    expect((await stat(join(dataDir, 'secret-key'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('is not made anew where the file is empty, since what it encrypted would be lost', async () => {
+    const dataDir = await folder();
+    await writeFile(join(dataDir, 'secret-key'), '');
+    await expect(loadOrMakeSecretKey(dataDir, system)).rejects.toThrow(/is empty: restore it from a backup/);
+  });
+
+  test('refuses with a sentence where it cannot be written', async () => {
+    await expect(loadOrMakeSecretKey(join(await folder(), 'none'), system)).rejects.toThrow(
+      /secret-key cannot be written \(ENOENT\): make DATA_DIR writable, or set SECRET_KEY$/,
+    );
+  });
+});

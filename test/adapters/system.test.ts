@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { createSystem } from '../../src/adapters/system.ts';
+import { createSteppableSystem } from '../support/system.ts';
+
+test('the machine’s system tells time, makes chance and sleeps until it is woken', async () => {
+  const system = createSystem();
+  expect(Math.abs(system.now().getTime() - Date.now())).toBeLessThan(1_000);
+  expect(system.randomBytes(16)).toHaveLength(16);
+  expect(system.uuid()).not.toBe(system.uuid());
+  const before = system.monotonicMs();
+  await system.sleep(20);
+  expect(system.monotonicMs() - before).toBeGreaterThanOrEqual(19);
+  await expect(system.sleep(60_000, AbortSignal.timeout(10))).rejects.toThrow();
+});
+
+test('the steppable system repeats itself and moves only when it is told to', async () => {
+  const system = createSteppableSystem({ seed: 7 });
+  expect(system.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(createSteppableSystem({ seed: 7 }).randomBytes(8)).toEqual(createSteppableSystem({ seed: 7 }).randomBytes(8));
+  const woken: string[] = [];
+  const run = async () => {
+    await system.sleep(100);
+    woken.push(system.now().toISOString());
+    await system.sleep(100);
+    woken.push(system.now().toISOString());
+  };
+  const running = run();
+  void system.sleep(150).then(() => woken.push('between'));
+  await system.advance(99);
+  expect(woken).toEqual([]);
+  await system.advance(1_000);
+  await running;
+  expect(woken).toEqual(['2026-01-01T00:00:00.100Z', 'between', '2026-01-01T00:00:00.200Z']);
+  expect(system.monotonicMs()).toBe(1_099);
+});
+
+test('a sleeper of the steppable system is woken by its signal', async () => {
+  const system = createSteppableSystem();
+  const stop = new AbortController();
+  const sleeping = system.sleep(1_000, stop.signal);
+  stop.abort();
+  await expect(sleeping).rejects.toThrow();
+  await expect(system.sleep(1, stop.signal)).rejects.toThrow();
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { CONFIGURATION, readConfig } from '../src/config.ts';
+import { formatSecret } from '../src/domain/api-key/secret.ts';
+import { StartRefused } from '../src/domain/start-refused.ts';
+
+const KEY = 'k'.repeat(32);
+
+const problems = (environment: Record<string, string>): readonly string[] => {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(StartRefused);
+    return (error as StartRefused).message.split('\n');
+  }
+  return [];
+};
+
+describe('the configuration', () => {
+  test('needs nothing: everything has a default', () => {
+    expect(readConfig({})).toEqual({
+      ...{ databaseUrl: undefined, eventStoreUrl: undefined, redisUrl: undefined, mail: { kind: 'capture' } },
+      ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
+      ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
+      ...{ bounceDomain: undefined, ehloName: undefined, logLevel: 'info', adminKey: undefined },
+      ...{ plansFile: undefined, metricsPort: undefined },
+    });
+  });
+
+  test('has the defaults that its table says', () => {
+    const written = Object.fromEntries(CONFIGURATION.map((variable) => [variable.name, variable.default]));
+    expect(readConfig(written)).toEqual(readConfig({}));
+  });
+
+  test('takes empty variables for absent ones, as compose files pass them', () => {
+    expect(readConfig(Object.fromEntries(CONFIGURATION.map(({ name }) => [name, '']))).port).toBe(3000);
+  });
+
+  test('reads every variable', () => {
+    const adminKey = formatSecret('live', new Uint8Array(32).fill(7));
+    const config = readConfig({
+      ...{
+        DATABASE_URL: 'postgres://a:b@db/outbox',
+        EVENTSTORE_URL: 'esdb://es:2113?tls=false',
+        REDIS_URL: 'rediss://r',
+      },
+      ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
+      ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
+      ...{ BOUNCE_DOMAIN: 'b.example.com', EHLO_NAME: 'mail.example.com', LOG_LEVEL: 'debug' },
+      ...{ OUTBOX_ADMIN_KEY: adminKey, PLANS_FILE: '/p.json', METRICS_PORT: '9464' },
+    });
+    expect(config).toEqual({
+      ...{ databaseUrl: 'postgres://a:b@db/outbox', eventStoreUrl: 'esdb://es:2113?tls=false', redisUrl: 'rediss://r' },
+      ...{ mail: { kind: 'smarthost', url: 'smtp://u:p@mail:587' }, roles: new Set(['api', 'workers']) },
+      ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
+      ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY, bounceDomain: 'b.example.com' },
+      ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, plansFile: '/p.json', metricsPort: 9464 },
+    });
+  });
+
+  test('tells all problems at once, a line for each, by name and with what to do', () => {
+    const lines = problems({
+      ...{
+        DATABASE_URL: 'mysql://x',
+        EVENTSTORE_URL: 'http://x',
+        REDIS_URL: 'x',
+        MAIL_URL: 'ftp://x',
+        ROLES: 'api,cook',
+      },
+      ...{ HOST: 'a b', PORT: '70000', PUBLIC_URL: 'example.com', TRUSTED_PROXIES: '10.0.0.0/33', BOUNCE_DOMAIN: '-' },
+      ...{ EHLO_NAME: 'a..b', LOG_LEVEL: 'loud', OUTBOX_ADMIN_KEY: 'ob_live_x', METRICS_PORT: '1e3' },
+    });
+    expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
+      CONFIGURATION.map(({ name }) => name)
+        .filter((name) => name !== 'DATA_DIR' && name !== 'PLANS_FILE')
+        .sort(),
+    );
+    for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);
+  });
+
+  test('insists on a secret key beside DATABASE_URL, since every process needs the same', () => {
+    const database = { DATABASE_URL: 'postgres://db/outbox' };
+    expect(problems(database)).toEqual([expect.stringMatching(/^SECRET_KEY: is needed with DATABASE_URL: set /)]);
+    expect(problems({ ...database, SECRET_KEY: 'short' })).toEqual([
+      'SECRET_KEY: set at least 32 characters of `openssl rand -hex 32`',
+    ]);
+    expect(problems({ ...database, SECRET_KEY: KEY })).toEqual([]);
+  });
+
+  test('knows direct delivery by name and says that it is not there yet', () => {
+    expect(problems({ MAIL_URL: 'direct:' })).toEqual([
+      expect.stringMatching(/^MAIL_URL: .*not there yet: set `capture:`, `smtp:.*` or `smtps:.*`$/),
+    ]);
+  });
+
+  test('never repeats a secret in a problem', () => {
+    expect(problems({ MAIL_URL: 'smtpx://u:hunter2@x', SECRET_KEY: 'hunter2' }).join()).not.toContain('hunter2');
+  });
+});

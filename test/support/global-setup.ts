@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { silentLogger } from './logger.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Administrator's URL of the run's PostgreSQL: `support/postgres.ts` makes databases on it. */
+    postgresUrl: string;
+  }
+}
+
+/** Nothing of a test run needs to survive a power cut; everything else is as in production. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+
+/**
+ * Stops the server and removes its folders once our end of its standard input closes: at the end of the run, and also
+ * when the run is killed.
+ */
+const CLEANER =
+  'read -r _; kill -INT "$1" 2>/dev/null; while kill -0 "$1" 2>/dev/null; do sleep 0.02; done; rm -rf "$2" "$3"';
+
+/** One PostgreSQL for the whole run. */
+export default async (project: TestProject): Promise<() => Promise<void>> => {
+  const folder = await mkdtemp(join(tmpdir(), 'outbox-test-'));
+  await chmod(folder, 0o755); // the server's user has to get in
+  const options = { dataDir: folder, system: createSystem(), logger: silentLogger, settings: SETTINGS };
+  const embedded = await openEmbeddedPostgres(options).catch(async (error: unknown) => {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  });
+  const parameters = ['-c', CLEANER, 'sh', String(embedded.pid), folder, embedded.location];
+  const cleaner = spawn('/bin/sh', parameters, { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  project.provide('postgresUrl', embedded.url);
+
+  return async () => {
+    await embedded.close();
+    const cleaned = new Promise((resolve) => cleaner.once('exit', resolve));
+    cleaner.stdin.end();
+    await cleaned;
+  };
+};
