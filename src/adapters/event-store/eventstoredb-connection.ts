@@ -1,0 +1,53 @@
+import type { EventStoreDBClient } from '@eventstore/db-client';
+import { StoreUnavailable } from '../../domain/event-store.ts';
+import type { System } from '../../domain/system.ts';
+import { internalsOf } from './eventstoredb-client-internals.ts';
+import { createSlots, type Slots, type TimeOut, withTimeOut } from './eventstoredb-time-out.ts';
+import { clientFor, hostsOf } from './eventstoredb-url.ts';
+
+/**
+ * Open calls beside subscriptions. A connection carries 100, and what comes on top hangs without a word; the rest is
+ * for subscriptions. Fewer costs throughput of concurrent appends.
+ */
+const CALLS_MAX = 64;
+
+/** One client and what all of its calls go through. */
+export interface Connection {
+  readonly client: EventStoreDBClient;
+  /** For messages: the URL may hold a password. */
+  readonly hosts: string;
+  readonly system: System;
+  readonly timeOut: TimeOut;
+  readonly slots: Slots;
+  /** Aborts when the store closes. */
+  readonly closing: AbortSignal;
+  /** @throws {StoreUnavailable} once closed. */
+  assertOpen(): void;
+  /** Refuses what comes, lets `settled` end, and lets go of the server. */
+  close(settled: () => Promise<void>): Promise<void>;
+}
+
+export const connect = (url: string, system: System, callTimeOutMs: number): Connection => {
+  const client = clientFor(url);
+  const timeOut = { system, ms: callTimeOutMs };
+  const closing = new AbortController();
+  return {
+    client,
+    hosts: hostsOf(url),
+    system,
+    timeOut,
+    slots: createSlots(CALLS_MAX, timeOut),
+    closing: closing.signal,
+    assertOpen: () => {
+      if (closing.signal.aborted) throw new StoreUnavailable('the event store is closed');
+    },
+    close: async (settled) => {
+      closing.abort();
+      await settled();
+      await withTimeOut(timeOut, client.dispose()).catch(() => {}); // a server that is away does not hold us up
+      // `dispose` leaves the channel open; only this closes its sockets.
+      const channel = await withTimeOut(timeOut, internalsOf(client).getChannel()).catch(() => undefined);
+      channel?.close();
+    },
+  };
+};

@@ -1,0 +1,67 @@
+import { NotLeaderError } from '@eventstore/db-client';
+import { StoreUnavailable } from '../../domain/event-store.ts';
+
+/** The client ends no call by itself: ours did, after waiting long enough. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+/** What the caller asks to go on from is not in the log: it was restored from an older copy, or is another one. */
+export class PositionBeyondEnd extends Error {
+  override readonly name = 'PositionBeyondEnd';
+  constructor() {
+    super('the log ends before the position to go on from: it was restored from an older copy, or is another log');
+  }
+}
+
+/** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL and UNAVAILABLE: seen on real bad days. */
+const TRANSIENT_CODES: readonly unknown[] = [1, 4, 8, 10, 13, 14];
+/** Said before anything was sent, or by a server that refused before it looked: nothing was written. */
+const NOT_WRITTEN =
+  /No connection established|Name resolution failed|Failed to discover|Server Is (Not Ready|Too Busy)|No leader info/i;
+
+const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Whether nothing can have been written by the append that ended with this error. */
+export const isNotWritten = (error: unknown): boolean =>
+  error instanceof NotLeaderError || NOT_WRITTEN.test(textOf(error));
+
+/** Whether the same call may succeed later. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof StoreUnavailable ||
+  error instanceof NoAnswer ||
+  TRANSIENT_CODES.includes(codeOf(error)) ||
+  isNotWritten(error);
+
+/** What the client's errors mean to whoever wrote the URL. */
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/ECONNREFUSED/, 'nothing listens there: start the server, or correct host and port in EVENTSTORE_URL'],
+  [/ENOTFOUND|EAI_AGAIN|Name resolution/, 'no such host: correct it in EVENTSTORE_URL'],
+  [/wrong version number|packet length too long/i, 'the server does not speak TLS: add ?tls=false to EVENTSTORE_URL'],
+  [/self.signed|certificate/i, 'its certificate is not trusted: add tlsCAFile=<path> to EVENTSTORE_URL'],
+  [/Failed to discover/, 'no node of the cluster answered: correct the hosts in EVENTSTORE_URL'],
+  [
+    /Access Denied|UNAUTHENTICATED|PERMISSION_DENIED/i,
+    'access denied: EVENTSTORE_URL needs a user (esdb://name:password@host) that may read $all and write',
+  ],
+  [
+    /UNIMPLEMENTED|Protocol error|Parse Error/i,
+    'what answers there does not speak this protocol: is it EventStoreDB, and does it expect TLS (then no tls=false)?',
+  ],
+];
+
+/** One sentence that names the server and says the remedy where there is one. Never the URL: it may hold a password. */
+export const sentenceOf = (error: unknown, hosts: string): string => {
+  const text = textOf(error);
+  if (error instanceof NoAnswer) return `${text} (${hosts})`;
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(text))?.[1];
+  return `cannot use the event store at ${hosts}: ${remedy ?? (text === '' ? String(error) : text)}`;
+};
+
+/** The fault that a read, or a subscription, shows for an error of the client. */
+export const readFault = (error: unknown, hosts: string): unknown => {
+  if (error instanceof StoreUnavailable || error instanceof PositionBeyondEnd) return error;
+  if (isTransient(error)) return new StoreUnavailable(sentenceOf(error, hosts), { cause: error });
+  return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
+};

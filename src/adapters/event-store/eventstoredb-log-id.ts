@@ -1,0 +1,46 @@
+import { jsonEvent } from '@eventstore/db-client';
+import { AppendOutcomeUnknown, StoreUnavailable, WrongExpectedRevision } from '../../domain/event-store.ts';
+import { appendEvents } from './eventstoredb-append.ts';
+import type { Connection } from './eventstoredb-connection.ts';
+import type { Reader } from './eventstoredb-read.ts';
+import { LOG_ID_STREAM } from './eventstoredb-records.ts';
+
+/** Reading after a lost race needs two rounds; a third is for an outcome that was unknown. */
+const ROUNDS_MAX = 3;
+
+const idOf = (data: unknown): string => {
+  const id = (data as { readonly logId?: unknown } | undefined)?.logId;
+  if (typeof id === 'string') return id;
+  throw new Error(`the stream ${LOG_ID_STREAM} holds no id of this log`);
+};
+
+/** The id in the log's own stream, written by whoever comes first; the server lets only one begin a stream. */
+export const createLogId = (connection: Connection, reader: Reader): (() => Promise<string>) => {
+  const write = async (): Promise<void> => {
+    const { system } = connection;
+    const event = jsonEvent({ id: system.uuid(), type: 'LogIdentified', data: { logId: system.uuid() } });
+    try {
+      await appendEvents(connection, LOG_ID_STREAM, 'no-stream', [event]);
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevision || error instanceof AppendOutcomeUnknown)) throw error;
+    }
+  };
+
+  const find = async (): Promise<string> => {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const [identity] = await reader.rawStream(LOG_ID_STREAM);
+      if (identity !== undefined) return idOf(identity.data);
+      await write();
+    }
+    throw new StoreUnavailable(`the stream ${LOG_ID_STREAM} could not be written`);
+  };
+
+  let found: Promise<string> | undefined;
+  return () => {
+    found ??= find();
+    found.catch(() => {
+      found = undefined; // asked again next time
+    });
+    return found;
+  };
+};

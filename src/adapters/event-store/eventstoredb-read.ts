@@ -1,0 +1,161 @@
+import {
+  type AllStreamResolvedEvent,
+  BACKWARDS,
+  END,
+  FORWARDS,
+  type ReadRevision,
+  type ResolvedEvent,
+  START,
+  type StreamingRead,
+  StreamNotFoundError,
+} from '@eventstore/db-client';
+import type { EventCodec } from '../../domain/codec.ts';
+import {
+  type EventStore,
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  READ_STREAM_LIMIT,
+  type RecordedEvent,
+} from '../../domain/event-store.ts';
+import type { Connection } from './eventstoredb-connection.ts';
+import { PositionBeyondEnd, readFault } from './eventstoredb-faults.ts';
+import { parsePosition } from './eventstoredb-position.ts';
+import { isOurs, matches, type RawEvent, rawEvent, recordedEvent } from './eventstoredb-records.ts';
+import { withTimeOut } from './eventstoredb-time-out.ts';
+
+/** Events in one call: more and a call of large events runs into its time-out, fewer and there are more round trips. */
+const CHUNK_EVENTS_MAX = 2000;
+/** A search that found too little looks at this many times more events in its next call. */
+const CHUNK_GROWTH = 4;
+
+type Resolved = Parameters<typeof rawEvent>[0];
+type Reading = StreamingRead<ResolvedEvent> | StreamingRead<AllStreamResolvedEvent>;
+
+/** All that the call gives. */
+const collect = ({ slots, timeOut }: Connection, open: () => Reading): Promise<readonly RawEvent[]> =>
+  slots(async () => {
+    const events: RawEvent[] = [];
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const reading = open();
+    reading.on('data', (resolved: Resolved) => {
+      const event = rawEvent(resolved);
+      if (event !== undefined) events.push(event);
+    });
+    reading.on('end', resolve);
+    reading.on('error', reject); // stays: the client emits an error twice
+    try {
+      await withTimeOut(timeOut, promise);
+    } catch (error) {
+      reading.cancel().catch(() => {}); // there may be no call to cancel yet
+      throw error;
+    }
+    return events;
+  });
+
+export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
+  /** Up to `count` events strictly after the position, ours or not. @throws {PositionBeyondEnd} */
+  after(position: Position, count: number): Promise<readonly RawEvent[]>;
+  /** Events of any stream, not decoded. */
+  rawStream(stream: string): Promise<readonly RawEvent[]>;
+}
+
+export const createReader = (connection: Connection, codec: EventCodec): Reader => {
+  const { client, hosts } = connection;
+
+  const call = async (open: () => Reading): Promise<readonly RawEvent[]> => {
+    connection.assertOpen();
+    try {
+      return await collect(connection, open);
+    } catch (error) {
+      if (error instanceof StreamNotFoundError) return [];
+      throw readFault(error, hosts);
+    }
+  };
+
+  const after = async (position: Position, count: number): Promise<readonly RawEvent[]> => {
+    const open = { direction: FORWARDS, requiresLeader: true } as const;
+    if (position === LOG_START) return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }));
+    const fromPosition = parsePosition(position);
+    // The server begins with the event at the position itself; where there is none, the log is shorter than that.
+    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }));
+    const [first] = events;
+    if (first === undefined || first.position < position) throw new PositionBeyondEnd();
+    return first.position === position ? events.slice(1) : events.slice(0, count);
+  };
+
+  const before = async (position: Position | undefined, count: number): Promise<readonly RawEvent[]> => {
+    if (position === LOG_START) return [];
+    const fromPosition = position === undefined ? END : parsePosition(position);
+    const open = { direction: BACKWARDS, requiresLeader: true } as const;
+    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }));
+    return events.filter((event) => position === undefined || event.position < position).slice(0, count);
+  };
+
+  /** Visits events in calls that grow, until `visit` has seen enough or there are no more. */
+  const scan = async (
+    next: (from: Position | undefined, count: number) => Promise<readonly RawEvent[]>,
+    start: Position | undefined,
+    count: number,
+    visit: (event: RawEvent) => boolean,
+  ): Promise<void> => {
+    let from = start;
+    for (let chunk = Math.min(count, CHUNK_EVENTS_MAX); ; chunk = Math.min(chunk * CHUNK_GROWTH, CHUNK_EVENTS_MAX)) {
+      const events = await next(from, chunk);
+      if (events.some(visit) || events.length < chunk) return;
+      from = events.at(-1)?.position;
+    }
+  };
+
+  /** Collects up to `limit` events; the position is that of the last event of ours that was looked at. */
+  const gather = (filter: Filter | undefined, limit: number, start: Position) => {
+    const events: RecordedEvent[] = [];
+    let position = start;
+    const visit = (event: RawEvent): boolean => {
+      if (isOurs(event)) position = event.position;
+      if (matches(filter, event)) events.push(recordedEvent(codec, event));
+      return events.length >= limit;
+    };
+    return { visit, page: (): Page => ({ events, position }), isFull: () => events.length >= limit };
+  };
+
+  const forwards = async (from: Position, filter: Filter | undefined, limit: number): Promise<Page> => {
+    const found = gather(filter, limit, from);
+    await scan((position = LOG_START, count) => after(position, count), from, limit, found.visit);
+    return found.page();
+  };
+
+  const backwards = async (from: Position | undefined, filter: Filter | undefined, limit: number): Promise<Page> => {
+    const found = gather(filter, limit, from ?? LOG_START);
+    await scan(before, from, limit, found.visit);
+    return found.isFull() ? found.page() : { ...found.page(), position: LOG_START };
+  };
+
+  return {
+    after,
+
+    rawStream: (stream) => call(() => client.readStream(stream, { requiresLeader: true })),
+
+    readStream: async (stream, { from, direction = 'forwards', limit = READ_STREAM_LIMIT } = {}) => {
+      const [start, way] = direction === 'forwards' ? ([START, FORWARDS] as const) : ([END, BACKWARDS] as const);
+      const fromRevision: ReadRevision = from === undefined ? start : BigInt(from);
+      const options = { direction: way, fromRevision, maxCount: limit, requiresLeader: true };
+      return (await call(() => client.readStream(stream, options))).map((event) => recordedEvent(codec, event));
+    },
+
+    readAll: async ({ from, direction = 'forwards', filter, limit }) => {
+      if (limit <= 0) return { events: [], position: from ?? LOG_START };
+      return direction === 'forwards' ? forwards(from ?? LOG_START, filter, limit) : backwards(from, filter, limit);
+    },
+
+    head: async () => {
+      let position = LOG_START;
+      await scan(before, undefined, 1, (event) => {
+        if (isOurs(event)) position = event.position;
+        return position !== LOG_START;
+      });
+      return position;
+    },
+  };
+};

@@ -1,0 +1,60 @@
+import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client';
+import type { EventCodec } from '../../domain/codec.ts';
+import {
+  categoryOf,
+  type EventMetadata,
+  type Filter,
+  type Position,
+  type RecordedEvent,
+  type StreamName,
+} from '../../domain/event-store.ts';
+import { formatPosition } from './eventstoredb-position.ts';
+
+/** Holds the log's own id; no reader of events ever sees it. */
+export const LOG_ID_STREAM = 'outboxLog-identity';
+
+/** One event of the server's, ours or not, before it is decoded. */
+export interface RawEvent {
+  readonly stream: string;
+  readonly id: string;
+  readonly revision: number;
+  readonly position: Position;
+  readonly type: string;
+  readonly data: unknown;
+  readonly metadata: unknown;
+}
+
+/** `undefined` for what is no event: a link whose event is gone. */
+export const rawEvent = (resolved: ResolvedEvent | AllStreamResolvedEvent): RawEvent | undefined => {
+  const { event } = resolved;
+  if (event?.position === undefined) return undefined;
+  return {
+    stream: event.streamId,
+    id: event.id,
+    revision: Number(event.revision),
+    position: formatPosition(event.position),
+    type: event.type,
+    data: event.data,
+    metadata: event.metadata,
+  };
+};
+
+const schemaVersionOf = (metadata: unknown): unknown =>
+  (metadata as { readonly schemaVersion?: unknown } | undefined)?.schemaVersion;
+
+/** Told from the server's own events, and from those of others who share it, by the version that our codec stamps. */
+export const isOurs = ({ stream, metadata }: RawEvent): boolean =>
+  !stream.startsWith('$') && stream !== LOG_ID_STREAM && typeof schemaVersionOf(metadata) === 'number';
+
+export const matches = (filter: Filter | undefined, event: RawEvent): boolean =>
+  isOurs(event) && (filter?.categories?.includes(categoryOf(event.stream as StreamName)) ?? true);
+
+/** @throws {UnknownEvent} @throws {MalformedEvent} as the codec does. */
+export const recordedEvent = (codec: EventCodec, raw: RawEvent): RecordedEvent => ({
+  ...codec.decode({ type: raw.type, schemaVersion: Number(schemaVersionOf(raw.metadata)), data: raw.data }),
+  id: raw.id,
+  stream: raw.stream as StreamName, // names of streams that are ours are made by us
+  revision: raw.revision,
+  position: raw.position,
+  metadata: raw.metadata as EventMetadata, // stamped by the append
+});

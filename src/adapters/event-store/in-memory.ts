@@ -1,0 +1,204 @@
+import type { EventCodec, StoredEvent } from '../../domain/codec.ts';
+import type { Contents } from '../../domain/contents.ts';
+import {
+  type Append,
+  type Appended,
+  categoryOf,
+  type EventMetadata,
+  type EventStore,
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  READ_STREAM_LIMIT,
+  type ReadAllOptions,
+  type ReadStreamOptions,
+  type RecordedEvent,
+  StoreUnavailable,
+  type StreamName,
+  WrongExpectedRevision,
+} from '../../domain/event-store.ts';
+import type { System } from '../../domain/system.ts';
+
+export interface InMemoryEventStoreOptions {
+  readonly codec: EventCodec;
+  readonly system: Pick<System, 'uuid'>;
+  /** Where the contents of an append are put before its events; without it an append with contents is a fault. */
+  readonly contents?: Contents;
+}
+
+/** One event as stored: JSON text, so that nothing is shared with the writer and what JSON cannot hold is noticed. */
+interface Row {
+  readonly stream: StreamName;
+  readonly revision: number;
+  readonly position: Position;
+  readonly id: string;
+  readonly stored: Omit<StoredEvent, 'data'>;
+  readonly data: string;
+  readonly metadata: string;
+}
+
+interface Scan {
+  readonly events: readonly RecordedEvent[];
+  readonly next: number;
+}
+
+/** Wide enough for every exact integer of JavaScript. */
+const POSITION_DIGITS = 16;
+/** Events in a page of a subscription: what a slow consumer holds. */
+const PAGE_EVENTS_MAX = 500;
+
+const positionOf = (count: number): Position => String(count).padStart(POSITION_DIGITS, '0');
+
+const matches = (filter: Filter | undefined, { stream }: Row): boolean =>
+  filter?.categories === undefined || filter.categories.includes(categoryOf(stream));
+
+const revisionBefore = (expected: Append['expected']): number => (expected === 'no-stream' ? -1 : expected);
+
+/** The log in an array: the model that other adapters are compared with, and what simulations run on. */
+export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEventStoreOptions): EventStore => {
+  const id = system.uuid();
+  const log: Row[] = [];
+  const streams = new Map<StreamName, Row[]>();
+  const wakeUps = new Set<() => void>();
+  let closed = false;
+
+  const decoded = ({ stored, data, metadata, stream, revision, position, id }: Row): RecordedEvent => ({
+    ...codec.decode({ ...stored, data: JSON.parse(data) }),
+    id,
+    stream,
+    revision,
+    position,
+    metadata: JSON.parse(metadata) as EventMetadata, // written by `append` below
+  });
+
+  const headNow = (): Position => log.at(-1)?.position ?? LOG_START;
+
+  const assertOpen = (): void => {
+    if (closed) throw new StoreUnavailable('the event store is closed');
+  };
+
+  /** The answer that these very events were given before, or a conflict. */
+  const repeated = ({ stream, expected, events }: Append, existing: readonly Row[]): Appended => {
+    const from = revisionBefore(expected) + 1;
+    const rows = existing.slice(from, from + events.length);
+    const last = rows.at(-1);
+    const same = rows.length === events.length && rows.every((row, index) => row.id === events[index]?.id);
+    if (last !== undefined && same) return { revision: last.revision, position: last.position };
+    throw new WrongExpectedRevision(stream, expected, existing.at(-1)?.revision ?? 'no-stream');
+  };
+
+  const write = (append: Append, stored: readonly StoredEvent[], existing: Row[]): Appended => {
+    for (const [index, { data, ...type }] of stored.entries()) {
+      const row: Row = {
+        stream: append.stream,
+        revision: existing.length,
+        position: positionOf(log.length + 1),
+        id: append.events[index]?.id ?? '',
+        stored: type,
+        data: JSON.stringify(data),
+        metadata: JSON.stringify({ ...append.context, schemaVersion: type.schemaVersion }),
+      };
+      existing.push(row);
+      log.push(row);
+    }
+    streams.set(append.stream, existing);
+    for (const wake of wakeUps) wake();
+    return { revision: existing.length - 1, position: headNow() };
+  };
+
+  const append = async (append: Append): Promise<Appended> => {
+    assertOpen();
+    const stored = append.events.map((event) => codec.encode(event));
+    if (append.contents !== undefined && append.contents.length > 0) await putContents(append.contents);
+    assertOpen();
+    const existing = streams.get(append.stream) ?? [];
+    if (existing.length - 1 !== revisionBefore(append.expected)) return repeated(append, existing);
+    return write(append, stored, existing);
+  };
+
+  const putContents = (some: NonNullable<Append['contents']>): Promise<void> => {
+    if (contents === undefined) throw new TypeError('this event store was given no place for contents');
+    return contents.put(some);
+  };
+
+  const readStream = async (
+    stream: StreamName,
+    { from, direction = 'forwards', limit = READ_STREAM_LIMIT }: ReadStreamOptions = {},
+  ): Promise<readonly RecordedEvent[]> => {
+    assertOpen();
+    const rows = streams.get(stream) ?? [];
+    const chosen =
+      direction === 'forwards' ? rows.slice(from ?? 0) : rows.slice(0, (from ?? rows.length) + 1).reverse();
+    return chosen.slice(0, limit).map(decoded);
+  };
+
+  /** Number of events at or before the position. */
+  const countTo = (position: Position): number => (position === LOG_START ? 0 : Number(position));
+
+  /** Up to `limit` matching events from index `start` on, and the index at which it stopped. */
+  const scan = (start: number, step: 1 | -1, filter: Filter | undefined, limit: number): Scan => {
+    const events: RecordedEvent[] = [];
+    let next = start;
+    while (events.length < limit) {
+      const row = log[next];
+      if (row === undefined) break;
+      if (matches(filter, row)) events.push(decoded(row));
+      next += step;
+    }
+    return { events, next };
+  };
+
+  const forwards = (from: Position, filter: Filter | undefined, limit: number): Page => {
+    const { events, next } = scan(countTo(from), 1, filter, limit);
+    return { events, position: next === 0 ? LOG_START : positionOf(next) };
+  };
+
+  const backwards = (from: Position | undefined, filter: Filter | undefined, limit: number): Page => {
+    const start = from === undefined ? log.length - 1 : countTo(from) - 2;
+    const { events, next } = scan(start, -1, filter, limit);
+    return { events, position: next < 0 ? LOG_START : positionOf(next + 2) };
+  };
+
+  const readAll = async ({ from, direction = 'forwards', filter, limit }: ReadAllOptions): Promise<Page> => {
+    assertOpen();
+    return direction === 'forwards' ? forwards(from ?? LOG_START, filter, limit) : backwards(from, filter, limit);
+  };
+
+  /** Resolves at the next append, abort or close. */
+  const nextWakeUp = async (signal: AbortSignal): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wake = (): void => resolve();
+    wakeUps.add(wake);
+    signal.addEventListener('abort', wake, { once: true });
+    await promise;
+    wakeUps.delete(wake);
+    signal.removeEventListener('abort', wake);
+  };
+
+  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<Page> {
+    let position = after;
+    while (!signal.aborted && !closed) {
+      const page = forwards(position, filter, PAGE_EVENTS_MAX);
+      if (page.position > position) {
+        position = page.position;
+        yield page;
+      } else {
+        await nextWakeUp(signal);
+      }
+    }
+  }
+
+  return {
+    logId: async () => id,
+    append,
+    readStream,
+    readAll,
+    head: async () => headNow(),
+    subscribe,
+    close: async () => {
+      closed = true;
+      for (const wake of wakeUps) wake();
+    },
+  };
+};

@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { Pool, type PoolConfig } from 'pg';
+import type { EventCodec } from '../../domain/codec.ts';
+import { type EventStore, LOG_START, type Position } from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { System } from '../../domain/system.ts';
+import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
+import { readFailure } from './postgres-faults.ts';
+import { type PageRequest, readPage } from './postgres-read-all.ts';
+import { createStreamReading } from './postgres-read-streams.ts';
+import { asText, toPosition } from './postgres-rows.ts';
+import { followLog } from './postgres-subscribe.ts';
+import { createWakeUps } from './postgres-wake-ups.ts';
+
+export interface PostgresEventStoreOptions {
+  /** Database of the log. It is also the vault's: contents of an append go to `vault.contents` in the same commit. */
+  readonly url: string;
+  readonly codec: EventCodec;
+  readonly system: System;
+  readonly logger: Logger;
+  /** How long any call may take before the server is taken for gone. */
+  readonly patienceMs?: number;
+}
+
+/** Shorter takes a busy server for a dead one; longer keeps requests hanging that could be told to come again. */
+const PATIENCE_MS = 5000;
+/** Streams and pages read at once by this process; more waits. Each is a server process of some 10 MB. */
+const READ_CONNECTIONS_MAX = 6;
+/** A quiet process keeps its prepared statements this long. */
+const IDLE_MS = 60_000;
+
+/**
+ * Statements are prepared once for each connection, maybe while the log is still empty and a sequential scan looks
+ * cheap. All of them are written to go by an index. Planning each call anew would cost an append 100 us.
+ */
+const PLAN_ONCE = `
+  set plan_cache_mode = force_generic_plan;
+  set enable_seqscan = off;
+  set enable_bitmapscan = off`;
+
+const createSchema = async (pool: Pool): Promise<void> => {
+  await pool.query(await readFile(new URL('./postgres.sql', import.meta.url), 'utf8'));
+};
+
+/** Opens the log in PostgreSQL, and creates it where there is none. @throws {StoreUnavailable} */
+export const createPostgresEventStore = async (options: PostgresEventStoreOptions): Promise<EventStore> => {
+  const { codec, system, logger, patienceMs = PATIENCE_MS } = options;
+  const config: PoolConfig = {
+    connectionString: options.url,
+    application_name: 'outbox event log',
+    connectionTimeoutMillis: patienceMs,
+    query_timeout: patienceMs,
+    keepAlive: true,
+    types: asText,
+    idleTimeoutMillis: IDLE_MS,
+    onConnect: async (client) => {
+      await client.query(`${PLAN_ONCE}; set statement_timeout = ${patienceMs}`);
+    },
+  };
+
+  const poolOf = (max: number): Pool => {
+    const pool = new Pool({ ...config, max });
+    // A lost connection: whatever call was under way on it fails, the pool drops it, and the next call opens another.
+    const lost = (error: Error): void => logger.debug({ err: error }, 'a connection to the log was lost');
+    pool.on('error', lost).on('connect', (client) => client.on('error', lost));
+    return pool;
+  };
+
+  const appends = poolOf(APPENDS_IN_FLIGHT_MAX);
+  const reads = poolOf(READ_CONNECTIONS_MAX);
+  const closing = new AbortController();
+  const wakeUps = createWakeUps(config, system, logger);
+  const appending = createAppending(appends, codec, system, patienceMs);
+  const streams = createStreamReading(reads, codec, system, patienceMs);
+  const read = (request: PageRequest): ReturnType<typeof readPage> => readPage(reads, codec, request);
+
+  const one = async (text: string): Promise<string | null> => {
+    try {
+      const { rows } = await reads.query<(string | null)[]>({ text, rowMode: 'array' });
+      return rows[0]?.[0] ?? null;
+    } catch (error) {
+      throw readFailure(error);
+    }
+  };
+
+  const head = async (): Promise<Position> => {
+    const last = await one('select max(position) from event_log.events');
+    return last === null ? LOG_START : toPosition(last);
+  };
+
+  const closeAll = async (): Promise<void> => {
+    closing.abort();
+    await Promise.all([appending.close(), streams.close(), wakeUps.close()]);
+    await Promise.all([appends.end(), reads.end()]);
+  };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= closeAll();
+    return closed;
+  };
+
+  try {
+    await createSchema(appends);
+  } catch (error) {
+    await close();
+    throw readFailure(error);
+  }
+  const logId = (await one('select id from event_log.log')) ?? '';
+
+  return {
+    logId: async () => logId,
+    append: appending.append,
+    readStream: streams.readStream,
+    readAll: read,
+    head,
+    subscribe: (after, filter, signal) =>
+      followLog({ read, wakeUps, system, logger }, after, filter, AbortSignal.any([signal, closing.signal])),
+    close,
+  };
+};

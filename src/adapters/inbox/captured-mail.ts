@@ -1,0 +1,41 @@
+import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
+import type { CapturedAttachment, CapturedMail } from '../../domain/inbox.ts';
+
+/** A message as it is kept; parsed only for whoever looks at it. */
+export interface StoredMail {
+  readonly id: string;
+  readonly receivedAt: Date;
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly raw: Uint8Array;
+}
+
+const UNREADABLE: Email = { headers: [], headerLines: [], attachments: [] };
+
+const attachmentOf = ({ filename, mimeType, disposition, contentId, content }: Attachment): CapturedAttachment => {
+  const base64 = typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64');
+  return {
+    filename,
+    contentType: mimeType,
+    disposition,
+    contentId: contentId?.replace(/^<(.*)>$/, '$1') ?? null,
+    sizeBytes: Buffer.byteLength(base64, 'base64'),
+    content: base64,
+  };
+};
+
+/** Parses a kept message. One that cannot be parsed still shows its envelope and what arrived. */
+export const capturedMail = async ({ id, receivedAt, from, to, raw }: StoredMail): Promise<CapturedMail> => {
+  const mail = await PostalMime.parse(raw, { attachmentEncoding: 'base64' }).catch(() => UNREADABLE);
+  return {
+    id,
+    receivedAt,
+    envelope: { from, to },
+    headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value: decodeWords(value) })),
+    subject: mail.subject ?? null,
+    text: mail.text ?? null,
+    html: mail.html ?? null,
+    attachments: mail.attachments.map(attachmentOf),
+    raw: Buffer.from(raw).toString('utf8'),
+  };
+};

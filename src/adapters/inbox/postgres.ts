@@ -1,0 +1,180 @@
+import type { Pool } from 'pg';
+import {
+  type CapturedMail,
+  INBOX_BYTES_MAX,
+  INBOX_MAILS_MAX,
+  INBOX_PAGE_BYTES_MAX,
+  type Inbox,
+  type InboxPage,
+  type ReceivedMail,
+} from '../../domain/inbox.ts';
+import { orUnavailable } from '../postgres/faults.ts';
+import { capturedMail, type StoredMail } from './captured-mail.ts';
+
+/** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */
+const INSERT_MAILS_MAX = 500;
+const INSERT_BYTES_MAX = 8_000_000;
+/** Between two trims: rarer leaves more than was promised for a while, more often costs a scan of the table each. */
+const TRIM_AFTER_MAILS = 1000;
+const TRIM_AFTER_BYTES = 25_000_000;
+
+/** The messages travel as one parameter in binary; as an array they would be turned into hexadecimal text. */
+const INSERT = {
+  name: 'inbox-insert',
+  text: `
+    insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, raw)
+    select mail.received_at, mail.envelope_from, mail.envelope_to, mail.size_bytes,
+           substring($6::bytea from mail.start for mail.size_bytes)
+      from unnest($1::timestamptz[], $2::text[], $3::jsonb[], $4::integer[], $5::integer[]) with ordinality
+           as mail (received_at, envelope_from, envelope_to, size_bytes, start, place)
+     order by mail.place`,
+};
+
+const TRIM = {
+  name: 'inbox-trim',
+  text: `
+    delete from inbox.captured_mail
+     where id <= (
+       select max(id)
+         from (select id, row_number() over newest as place, sum(size_bytes) over newest as bytes
+                 from inbox.captured_mail
+               window newest as (order by id desc)) counted
+        where place > $1 or bytes > $2)`,
+};
+
+/** What is trimmed is given back at once: under load the server's own vacuum comes too late for a table that small. */
+const VACUUM = 'vacuum (skip_locked) inbox.captured_mail';
+
+const LIST = {
+  name: 'inbox-list',
+  text: `
+    select id, received_at, envelope_from, envelope_to, raw, candidates
+      from (select page.*,
+                   row_number() over newest as place,
+                   sum(size_bytes) over newest - size_bytes as bytes_before,
+                   count(*) over () as candidates
+              from (select * from inbox.captured_mail where id < $1 order by id desc limit $2 + 1) page
+            window newest as (order by id desc)) counted
+     where place <= $2 and bytes_before < $3
+     order by id desc`,
+};
+
+/** The largest there is: before it stands everything. */
+const NEWEST = '9223372036854775807';
+const ID = /^\d{1,18}$/;
+
+interface Row {
+  readonly id: string;
+  readonly received_at: Date;
+  readonly envelope_from: string;
+  readonly envelope_to: readonly string[];
+  readonly raw: Buffer;
+  readonly candidates: string;
+}
+
+interface Waiting {
+  readonly mail: ReceivedMail;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The first always; then as many as fit. */
+const takeGroup = (waiting: Waiting[]): readonly Waiting[] => {
+  let bytes = 0;
+  const end = waiting.findIndex(({ mail }, index) => {
+    bytes += mail.raw.length;
+    return index > 0 && (index >= INSERT_MAILS_MAX || bytes > INSERT_BYTES_MAX);
+  });
+  return waiting.splice(0, end < 0 ? waiting.length : end);
+};
+
+const insertValues = (mails: readonly ReceivedMail[]): readonly unknown[] => {
+  let start = 1;
+  const starts = mails.map(({ raw }) => {
+    const own = start;
+    start += raw.length;
+    return own;
+  });
+  return [
+    mails.map(({ receivedAt }) => receivedAt),
+    mails.map(({ from }) => from),
+    mails.map(({ to }) => JSON.stringify(to)),
+    mails.map(({ raw }) => raw.length),
+    starts,
+    Buffer.concat(mails.map(({ raw }) => raw)),
+  ];
+};
+
+const storedMail = ({ id, received_at, envelope_from, envelope_to, raw }: Row): StoredMail => ({
+  id,
+  receivedAt: received_at,
+  from: envelope_from,
+  to: envelope_to,
+  raw,
+});
+
+/** An inbox in PostgreSQL. While one insert runs, the next gathers. */
+export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox => {
+  const waiting: Waiting[] = [];
+  let untrimmedMails = 0;
+  let untrimmedBytes = 0;
+  let running: Promise<void> | null = null;
+
+  const insert = async (group: readonly Waiting[]): Promise<void> => {
+    const mails = group.map(({ mail }) => mail);
+    await orUnavailable(pool.query({ ...INSERT, values: [...insertValues(mails)] }));
+    untrimmedMails += mails.length;
+    untrimmedBytes += mails.reduce((sum, { raw }) => sum + raw.length, 0);
+  };
+
+  const trim = async (): Promise<void> => {
+    untrimmedMails = 0;
+    untrimmedBytes = 0;
+    const { rowCount } = await orUnavailable(pool.query({ ...TRIM, values: [INBOX_MAILS_MAX, INBOX_BYTES_MAX] }));
+    if (rowCount !== 0) await orUnavailable(pool.query(VACUUM));
+  };
+
+  const isTrimDue = (): boolean => untrimmedMails >= TRIM_AFTER_MAILS || untrimmedBytes >= TRIM_AFTER_BYTES;
+
+  const storeGroup = async (group: readonly Waiting[]): Promise<void> => {
+    await insert(group);
+    for (const { resolve } of group) resolve();
+    if (isTrimDue()) await trim();
+  };
+
+  const drain = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const group = takeGroup(waiting);
+      // A trim that fails rejects nobody: they are resolved by then, and the next one does its work.
+      await storeGroup(group).catch((error: unknown) => {
+        for (const { reject } of group) reject(error);
+      });
+    }
+    running = null;
+  };
+
+  const page = async (limit: number, before: string): Promise<InboxPage> => {
+    if (untrimmedMails > 0) await trim();
+    const { rows } = await orUnavailable(pool.query<Row>({ ...LIST, values: [before, limit, INBOX_PAGE_BYTES_MAX] }));
+    const mails: CapturedMail[] = [];
+    for (const row of rows) mails.push(await capturedMail(storedMail(row)));
+    const [first] = rows;
+    const isLast = first === undefined || rows.length === Number(first.candidates);
+    return { mails, next: isLast ? null : (rows.at(-1)?.id ?? null) };
+  };
+
+  return {
+    store: (mail) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ mail, resolve, reject });
+        running ??= drain();
+      }),
+    list: async ({ limit, after }) => {
+      if (after === undefined) return await page(limit, NEWEST);
+      return ID.test(after) ? await page(limit, after) : { mails: [], next: null };
+    },
+    close: async () => {
+      await running;
+    },
+  };
+};

@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import type { Inbox } from '../../domain/inbox.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { System } from '../../domain/system.ts';
+
+export interface CaptureServerOptions {
+  readonly inbox: Inbox;
+  readonly system: System;
+  readonly logger: Logger;
+  /** 0 picks a free one. */
+  readonly port?: number;
+}
+
+export interface CaptureServer {
+  readonly port: number;
+  /** `smtp://127.0.0.1:port`, for the transport. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Loopback alone: whoever can reach it can fill the inbox. */
+const HOST = '127.0.0.1';
+/** The largest encoded message the API takes, and some room for its headers. */
+const MESSAGE_BYTES_MAX = 26_500_000;
+/** Each may hold a message in memory. */
+const CLIENTS_MAX = 100;
+const IDLE_MS = 60_000;
+const CLOSE_MS = 2_000;
+
+class SmtpRefusal extends Error {
+  readonly responseCode: number;
+  constructor(responseCode: number, text: string) {
+    super(text);
+    this.responseCode = responseCode;
+  }
+}
+
+const bytesOf = async (stream: SMTPServerDataStream): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) {
+    // What is over the limit is read to its end, as the protocol wants, but not kept.
+    if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
+  }
+  if (stream.sizeExceeded) throw new SmtpRefusal(552, '5.3.4 the message is too large');
+  return Buffer.concat(chunks);
+};
+
+/** The server shows domains in Unicode; they came in A-labels. */
+const asSent = ({ address }: SMTPServerAddress): string => {
+  const at = address.lastIndexOf('@') + 1;
+  return address.slice(0, at) + (domainToASCII(address.slice(at)) || address.slice(at));
+};
+
+/**
+ * The built-in server that mail is sent to when it must not leave the machine: it speaks real SMTP (8BITMIME,
+ * SMTPUTF8, PIPELINING, SIZE) and answers once the message is stored.
+ */
+export const startCaptureServer = async (options: CaptureServerOptions): Promise<CaptureServer> => {
+  const { inbox, system, logger } = options;
+
+  const keep = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<string> => {
+    const raw = await bytesOf(stream);
+    const from = envelope.mailFrom === false ? '' : asSent(envelope.mailFrom);
+    await inbox.store({ from, to: envelope.rcptTo.map(asSent), raw, receivedAt: system.now() });
+    return '2.0.0 Ok: captured';
+  };
+
+  const refusal = (error: unknown): Error => {
+    if (error instanceof SmtpRefusal) return error;
+    logger.error({ err: error }, 'captured mail could not be stored');
+    return new SmtpRefusal(451, '4.3.0 the message could not be stored');
+  };
+
+  const server = new SMTPServer({
+    name: 'capture.localhost',
+    banner: 'captures mail',
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    size: MESSAGE_BYTES_MAX,
+    maxClients: CLIENTS_MAX,
+    socketTimeout: IDLE_MS,
+    closeTimeout: CLOSE_MS,
+    onData: (stream, session, callback) => {
+      keep(stream, session).then(
+        (text) => callback(null, text),
+        (error: unknown) => callback(refusal(error)),
+      );
+    },
+  });
+  server.on('error', (error) => logger.debug({ err: error }, 'a session with the capturing mail server broke'));
+  const listening = server.listen(options.port ?? 0, HOST);
+  await once(listening, 'listening');
+  const { port } = listening.address() as AddressInfo;
+  return {
+    port,
+    url: `smtp://${HOST}:${port}`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+};

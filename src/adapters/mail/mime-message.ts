@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto';
+import type { MessageBody } from '../../domain/contents.ts';
+import type { OutgoingMail } from '../../domain/mail-transport.ts';
+import { base64Lines, base64LinesLength } from './base64-lines.ts';
+import { addressHeader, givenHeader, textHeader } from './header-lines.ts';
+import { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
+
+export interface MimeMessage {
+  readonly sizeBytes: number;
+  /** The message, some 64 kB at a time; may be asked for again. */
+  readonly chunks: () => Iterable<Buffer>;
+}
+
+const HEADER_NAME = /^[!-9;-~]{1,76}$/;
+const OWNED_HEADERS =
+  /^(?:from|to|cc|bcc|subject|date|message-id|dkim-signature|return-path|received|sender|mime-version|content-.*)$/i;
+const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
+const NON_ASCII = /[^\0-\x7f]/;
+
+type Recipients = MessageBody['recipients'];
+
+const recipientHeaders = (recipients: Recipients, utf8: boolean): string => {
+  const to = recipients.filter(({ kind }) => kind === 'to');
+  const cc = recipients.filter(({ kind }) => kind === 'cc');
+  return (
+    (to.length > 0 ? addressHeader('To', to, utf8) : 'To: undisclosed-recipients:;\r\n') +
+    (cc.length > 0 ? addressHeader('Cc', cc, utf8) : '')
+  );
+};
+
+/** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
+const givenHeaders = ({ headers, replyTo }: MessageBody): string => {
+  let lines = '';
+  for (const [name, value] of Object.entries(headers)) {
+    if (!HEADER_NAME.test(name) || OWNED_HEADERS.test(name)) throw new Error(`header ${name} cannot be given`);
+    if (replyTo.length > 0 && name.toLowerCase() === 'reply-to') continue;
+    lines += givenHeader(name, value);
+  }
+  return lines;
+};
+
+const messageHeaders = ({ envelope, messageId, body, date }: OutgoingMail): string => {
+  if (!MESSAGE_ID.test(messageId)) throw new Error('the Message-ID is malformed');
+  const utf8 = NON_ASCII.test(envelope.from) || envelope.to.some(({ address }) => NON_ASCII.test(address));
+  return (
+    `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` +
+    addressHeader('From', [body.from], utf8) +
+    (body.replyTo.length > 0 ? addressHeader('Reply-To', body.replyTo, utf8) : '') +
+    recipientHeaders(body.recipients, utf8) +
+    textHeader('Subject', body.subject) +
+    `Message-ID: ${messageId}\r\n` +
+    givenHeaders(body) +
+    'MIME-Version: 1.0\r\n'
+  );
+};
+
+/** `alternative(text, related(html, inline …)), attachments …`, each level only where it holds more than one part. */
+const messageContent = (body: MessageBody, text: string, boundary: string): MimePart => {
+  const isInline = ({ contentId }: { readonly contentId?: string }) =>
+    contentId !== undefined && body.html !== undefined;
+  const html: readonly MimePart[] =
+    body.html === undefined
+      ? []
+      : [
+          multipart({ subtype: 'related', boundary: `${boundary}-r` }, [
+            textPart('html', body.html, boundary),
+            ...body.attachments.filter(isInline).map((each) => attachmentPart(each, true)),
+          ]),
+        ];
+  const plain = text === '' && html.length > 0 ? [] : [textPart('plain', text, boundary)];
+  return multipart({ subtype: 'mixed', boundary: `${boundary}-m` }, [
+    multipart({ subtype: 'alternative', boundary: `${boundary}-a` }, [...plain, ...html]),
+    ...body.attachments.filter((each) => !isInline(each)).map((each) => attachmentPart(each, false)),
+  ]);
+};
+
+const sizeOf = (piece: MimePiece): number =>
+  typeof piece === 'string' ? Buffer.byteLength(piece) : base64LinesLength(piece.base64);
+
+function* chunksOf(pieces: readonly MimePiece[]): Generator<Buffer> {
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      text += piece;
+      continue;
+    }
+    for (const lines of base64Lines(piece.base64)) {
+      yield Buffer.from(text + lines);
+      text = '';
+    }
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+/**
+ * Builds the message (RFC 5322, 2045–2047, 2231): only ASCII unless the envelope needs SMTPUTF8, lines of at most 998
+ * characters, CRLF alone. `Bcc` is never written. Built here because nodemailer's composer, measured, takes 0.38 ms of a
+ * core for what takes 0.01 ms, more than all of SMTP, and leaves bare line feeds in what it makes.
+ * @param text the plain text; empty with html: none is sent.
+ * @throws {Error} the message holds what requests are refused for.
+ */
+export const buildMimeMessage = (mail: OutgoingMail, text: string): MimeMessage => {
+  // No content holds `=_` once it is encoded, and content that does is encoded; the digest keeps messages apart.
+  const boundary = `=_${hash('sha256', mail.messageId, 'hex').slice(0, 24)}`;
+  const pieces = [messageHeaders(mail), ...messageContent(mail.body, text, boundary)];
+  return {
+    sizeBytes: pieces.reduce((sum, piece) => sum + sizeOf(piece), 0),
+    chunks: () => chunksOf(pieces),
+  };
+};

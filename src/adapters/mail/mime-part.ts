@@ -1,0 +1,94 @@
+import type { StoredAttachment } from '../../domain/contents.ts';
+import { type Base64Text, canonicalBase64 } from './base64-lines.ts';
+import { mimeParameter } from './mime-parameter.ts';
+import { quotedPrintable } from './quoted-printable.ts';
+
+/** What a message consists of, in order: text to be sent as it stands, and base64 to be broken into lines. */
+export type MimePiece = string | Base64Text;
+
+/** `Content-*` lines with their CRLF, the empty line after them, and the content with a CRLF at its end. */
+export type MimePart = readonly MimePiece[];
+
+/** RFC 5322 §2.1.1, without the CRLF. */
+const LINE_CHARACTERS_MAX = 998;
+/** Where quoted-printable grows larger than base64: it turns one byte into three, base64 three into four. */
+const NON_ASCII_SHARE_MAX = 0.17;
+
+const UNSAFE_IN_7BIT = /[^\t\r\n -~]/;
+const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=(?:[\w!#$&^.+-]+|"[ !#-[\]-~]*"))*$/;
+/** RFC 2045 §6.4: these must not be encoded, so they cannot be attached as what they are. */
+const COMPOSITE = /^(?:multipart|message)\//i;
+/** RFC 5322 `id-left`/`id-right`, leniently: nothing that could end the brackets or the line. */
+const CONTENT_ID = /^[!-;=?-~]{1,250}$/;
+
+const withCrlf = (text: string): string => (/[\r\n]/.test(text) ? text.replace(/\r\n?|\n/g, '\r\n') : text);
+
+const hasLongLine = (text: string): boolean => {
+  let start = 0;
+  while (text.length - start > LINE_CHARACTERS_MAX) {
+    const end = text.indexOf('\r\n', start);
+    if (end < 0 || end - start > LINE_CHARACTERS_MAX) return true;
+    start = end + 2;
+  }
+  return false;
+};
+
+const isMostlyNonAscii = (text: string): boolean => {
+  const excess = Buffer.byteLength(text) - text.length;
+  // Two of three bytes, or one of two, are excess over UTF-16: near enough for a choice that is never wrong.
+  return excess * 1.5 > text.length * NON_ASCII_SHARE_MAX;
+};
+
+/**
+ * A body in UTF-8, in the plainest transfer encoding that carries it unharmed through any server.
+ * @param boundary text that the content must not contain; no encoded content can (RFC 2045 §6.7 note on `=_`).
+ */
+export const textPart = (subtype: 'plain' | 'html', text: string, boundary: string): MimePart => {
+  const content = withCrlf(text);
+  const type = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: `;
+  if (!UNSAFE_IN_7BIT.test(content) && !hasLongLine(content) && !content.includes(boundary)) {
+    return [`${type}7bit\r\n\r\n${content}\r\n`];
+  }
+  if (isMostlyNonAscii(content)) {
+    return [`${type}base64\r\n\r\n`, { base64: Buffer.from(content).toString('base64') }];
+  }
+  return [`${type}quoted-printable\r\n\r\n${quotedPrintable(content)}\r\n`];
+};
+
+const contentTypeOf = (given: string): string =>
+  CONTENT_TYPE.test(given) && !COMPOSITE.test(given) ? given : 'application/octet-stream';
+
+/** @throws {Error} a content id that cannot be written; requests with one are refused before they get here. */
+const contentIdLine = (contentId: string): string => {
+  const id = contentId.replace(/^<(.*)>$/, '$1');
+  if (!CONTENT_ID.test(id)) throw new Error('an attachment has a content id that no header can hold');
+  return `Content-ID: <${id}>\r\n`;
+};
+
+/** @param inline shown within the html, which names it by its content id. */
+export const attachmentPart = (attachment: StoredAttachment, inline: boolean): MimePart => {
+  const { filename, contentType, contentId, content } = attachment;
+  const headers =
+    `Content-Type: ${contentTypeOf(contentType)}${mimeParameter('name', filename)}\r\n` +
+    'Content-Transfer-Encoding: base64\r\n' +
+    `Content-Disposition: ${inline ? 'inline' : 'attachment'}${mimeParameter('filename', filename)}\r\n` +
+    `${contentId === undefined ? '' : contentIdLine(contentId)}\r\n`;
+  return [headers, { base64: canonicalBase64(content) }];
+};
+
+export interface Multipart {
+  readonly subtype: 'mixed' | 'alternative' | 'related';
+  readonly boundary: string;
+}
+
+/** The parts in one; a single part stays what it is. */
+export const multipart = ({ subtype, boundary }: Multipart, parts: readonly MimePart[]): MimePart => {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
+  const type = subtype === 'related' ? '; type="text/html"' : '';
+  return [
+    `Content-Type: multipart/${subtype}${type};\r\n boundary="${boundary}"\r\n\r\n`,
+    ...parts.flatMap((part) => [`--${boundary}\r\n`, ...part]),
+    `--${boundary}--\r\n`,
+  ];
+};

@@ -1,0 +1,126 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { System } from '../../domain/system.ts';
+import { createDeadline, type Deadline } from './deadline.ts';
+import { buildMimeMessage } from './mime-message.ts';
+import { createSessionPool, type PooledSession } from './session-pool.ts';
+import {
+  deferredAll,
+  inOrder,
+  refusedForAlphabet,
+  type Side,
+  splitByAlphabet,
+  transactionOutcomes,
+} from './smtp-outcomes.ts';
+import { noReply } from './smtp-reply.ts';
+import { openSmtpSession, SmtpConnectFailed, type Transmission } from './smtp-session.ts';
+import { parseSmarthost } from './smtp-url.ts';
+import { createTextAlternatives } from './text-alternative.ts';
+
+export interface SmtpTransportOptions {
+  /** `smtp://user:pass@host:port` or `smtps://…`. */
+  readonly url: string;
+  readonly ehloName: string;
+  readonly system: System;
+  /** Kept at the same time: too many are refused by the server, too few wait for its answers. Default 20. */
+  readonly sessionsMax?: number;
+  /** Certificates to trust, for instance. */
+  readonly tls?: ConnectionOptions;
+}
+
+const SESSIONS_MAX = 20;
+/** A kept session may have been ended by the other side; each try after the first needs such a one before it. */
+const TRIES_MAX = 3;
+
+/** The message with its plain text, ready to be built for whoever of its recipients can be written to. */
+interface Ready {
+  readonly mail: OutgoingMail;
+  readonly text: string;
+  readonly deadline: Deadline;
+}
+
+/** Gives the session back, fit for the next transaction, or ends it. */
+const giveBack = ({ session, release }: PooledSession, { end, rejected }: Transmission): void => {
+  if (end.kind === 'accepted' && rejected.size === 0) {
+    release(true);
+  } else if (end.kind === 'broken' || !session.isOpen()) {
+    session.close();
+    release(false);
+  } else {
+    session.reset().then(
+      () => release(true),
+      () => release(false),
+    );
+  }
+};
+
+/** Died before it was asked for the message, as kept sessions do: nothing was sent, so another may be tried. */
+const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }: Ready): boolean =>
+  reused && end.kind === 'broken' && !end.begun && deadline.mayFinish();
+
+const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready): Promise<Transmission> => {
+  const to = [...new Set(mail.envelope.to.map(({ address }) => address))];
+  let transmission: Transmission;
+  try {
+    const message = buildMimeMessage(mail, text);
+    transmission = await pooled.session.transmit({ from: mail.envelope.from, to }, message, deadline);
+  } catch (fault) {
+    pooled.release(true);
+    throw fault;
+  }
+  giveBack(pooled, transmission);
+  return transmission;
+};
+
+/** @returns null: the session was stale, and nothing was sent. */
+const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly RecipientOutcome[] | null> => {
+  const { mail } = ready;
+  const side: Side = { mx: pooled.session.mx, tls: pooled.session.tls };
+  const { writable, unwritable } = splitByAlphabet(mail, pooled.session);
+  const refused = refusedForAlphabet(unwritable, side);
+  if (writable.length === 0) {
+    pooled.release(true);
+    return refused;
+  }
+  const part = { ...mail, envelope: { from: mail.envelope.from, to: writable } };
+  const transmission = await transmit(pooled, { ...ready, mail: part });
+  if (wasStale(pooled, transmission, ready)) return null;
+  return inOrder(mail, [...refused, ...transactionOutcomes(writable, side, transmission)]);
+};
+
+/** Submits mail to one server over kept sessions (nodemailer speaks SMTP; the message is built here). */
+export const createSmtpTransport = (options: SmtpTransportOptions): MailTransport => {
+  const smarthost = parseSmarthost(options.url);
+  const { ehloName, system, tls } = options;
+  const texts = createTextAlternatives();
+  const pool = createSessionPool({
+    sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
+    open: (signal, onEnd) => openSmtpSession({ smarthost, ehloName, onEnd, ...(tls && { tls }) }, signal),
+  });
+
+  const sendReady = async (ready: Ready): Promise<readonly RecipientOutcome[]> => {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const outcomes = await sendOn(await pool.acquire(ready.deadline.signal), ready);
+      if (outcomes !== null) return outcomes;
+    }
+    return deferredAll(ready.mail, smarthost.host, noReply('the server ended its sessions without an answer'));
+  };
+
+  return {
+    send: async (mail, sendOptions) => {
+      const text = await texts.of(mail.body);
+      const deadline = createDeadline(system, sendOptions);
+      try {
+        return await sendReady({ mail, text, deadline });
+      } catch (error) {
+        if (error instanceof SmtpConnectFailed) return deferredAll(mail, smarthost.host, error.reply);
+        throw error;
+      } finally {
+        deadline.end();
+      }
+    },
+    close: async () => {
+      await Promise.all([pool.close(), texts.close()]);
+    },
+  };
+};

@@ -1,0 +1,42 @@
+import type { MessageBody } from '../../domain/contents.ts';
+import { createWorkerThreads } from '../worker-threads.ts';
+import { htmlToText } from './html-to-text.ts';
+
+/** Converted at once up to here (about 1 ms); larger bodies go to a thread. */
+const INLINE_CHARACTERS_MAX = 20_000;
+/** A megabyte takes 150 ms. After this the message leaves without a text part, which readers forgive. */
+const TIME_LIMIT_MS = 5_000;
+const WAITING_MAX = 256;
+const THREADS = 1;
+
+export interface TextAlternatives {
+  /** The text of a message, derived from its html where none was given; empty where none can be derived. */
+  of(body: MessageBody): Promise<string> | string;
+  close(): Promise<void>;
+}
+
+/** A text part is a courtesy: what goes wrong in making it must not keep the mail. */
+const orNothing = (derive: () => string): string => {
+  try {
+    return derive();
+  } catch {
+    return '';
+  }
+};
+
+export const createTextAlternatives = (): TextAlternatives => {
+  const workers = createWorkerThreads<string, string>({
+    entry: new URL('./html-to-text-thread.ts', import.meta.url),
+    threads: THREADS,
+    timeLimitMs: TIME_LIMIT_MS,
+    tasksMax: WAITING_MAX,
+  });
+  return {
+    of: ({ text, html = '' }) => {
+      if (text !== undefined) return text;
+      if (html.length <= INLINE_CHARACTERS_MAX) return orNothing(() => htmlToText(html));
+      return workers.run(html).catch(() => '');
+    },
+    close: workers.close,
+  };
+};

@@ -1,0 +1,32 @@
+import type { MessageBody } from '../../../src/domain/contents.ts';
+import type { OutgoingMail } from '../../../src/domain/mail-transport.ts';
+
+export type MailParts = Partial<MessageBody> & { readonly envelopeTo?: readonly string[]; readonly attempt?: number };
+
+/** A message to `to@b.test` with whatever a test wants to be different; the envelope holds all its recipients. */
+export const outgoingMail = ({ envelopeTo, attempt = 1, ...parts }: MailParts = {}): OutgoingMail => {
+  const body: MessageBody = {
+    kind: 'message',
+    messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+    from: { address: 'from@a.test' },
+    recipients: [{ id: 'rcp_1', kind: 'to', address: 'to@b.test' }],
+    replyTo: [],
+    subject: 'Subject',
+    headers: {},
+    attachments: [],
+    tags: [],
+    metadata: {},
+    ...(parts.html === undefined && { text: 'Text' }),
+    ...parts,
+  };
+  const to =
+    envelopeTo?.map((address, index) => ({ recipientId: `rcp_${index + 1}`, address })) ??
+    body.recipients.map(({ id, address }) => ({ recipientId: id, address }));
+  return {
+    envelope: { from: body.from.address, to },
+    messageId: '<0123456789@a.test>',
+    body,
+    date: new Date('2026-01-02T03:04:05Z'),
+    attempt,
+  };
+};

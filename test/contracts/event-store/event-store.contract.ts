@@ -1,0 +1,20 @@
+import { describe } from 'vitest';
+import { appendingContract } from './appending.contract.ts';
+import { badDaysContract } from './bad-days.contract.ts';
+import { concurrencyContract } from './concurrency.contract.ts';
+import type { EventStoreHarness } from './harness.ts';
+import { modelContract } from './model.contract.ts';
+import { readingContract } from './reading.contract.ts';
+import { subscribingContract } from './subscribing.contract.ts';
+
+/** What every event store must do; each adapter's test file calls this with its harness. */
+export const eventStoreContract = (harness: EventStoreHarness): void => {
+  describe(`event store ${harness.name}`, () => {
+    appendingContract(harness);
+    readingContract(harness);
+    subscribingContract(harness);
+    concurrencyContract(harness);
+    badDaysContract(harness);
+    modelContract(harness);
+  });
+};

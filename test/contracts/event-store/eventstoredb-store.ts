@@ -1,0 +1,24 @@
+import { createEventStoreDbEventStore } from '../../../src/adapters/event-store/eventstoredb.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { Contents } from '../../../src/domain/contents.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { Logger } from '../../../src/domain/logger.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { PATIENCE_MS } from './harness.ts';
+
+const noContents: Contents = { put: async () => {}, get: async () => new Map() };
+
+/** A store on the server of `connectionString` that gives up soon. */
+export const openEventStoreDb = (
+  connectionString: string,
+  { contents = noContents, logger = silentLogger }: { readonly contents?: Contents; readonly logger?: Logger } = {},
+): EventStore =>
+  createEventStoreDbEventStore({
+    connectionString,
+    codec: eventCodec,
+    contents,
+    system: createSystem(),
+    logger,
+    callTimeOutMs: PATIENCE_MS,
+  });

@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
+import { openEventStoreDb } from './eventstoredb-store.ts';
+
+const PASSWORD = 'hunter2';
+
+describe('EVENTSTORE_URL that is wrong', () => {
+  let double: EventStoreDbDouble;
+  let webServer: Server;
+  beforeAll(async () => {
+    double = await startEventStoreDbDouble();
+    webServer = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
+    });
+    webServer.listen(0, '127.0.0.1');
+    await once(webServer, 'listening');
+  });
+  afterAll(async () => {
+    webServer.close();
+    await double.close();
+  });
+
+  /** What the first use says. */
+  const sentenceFor = async (url: string): Promise<string> => {
+    const store = openEventStoreDb(url);
+    const error: unknown = await store.logId().catch((reason: unknown) => reason);
+    await store.close();
+    expect(error).toMatchObject({ name: 'StoreUnavailable' });
+    return (error as Error).message;
+  };
+
+  it.each([
+    [`postgres://admin:${PASSWORD}@host/outbox`, 'is not an EventStoreDB connection string'],
+    [`esdb://admin:${PASSWORD}@host:port`, 'cannot be parsed'],
+    [`esdb://admin:${PASSWORD}@host:2113?tls=no`, 'cannot be parsed'],
+    [`esdb://admin:${PASSWORD}@host:2113?tlsVerifyCert=false`, 'has the option "tlsVerifyCert"'],
+    [`esdb://admin:${PASSWORD}@host:2113?colour=red`, 'has the option "colour"'],
+    ['', 'is not an EventStoreDB connection string'],
+  ])('is refused before anything is opened, with an example and without the password: %s', (url, why) => {
+    const opening = (): unknown => openEventStoreDb(url);
+    expect(opening).toThrow(`EVENTSTORE_URL ${why}`);
+    expect(opening).toThrow('esdb://host:2113?tls=false');
+    expect(opening).not.toThrow(PASSWORD);
+  });
+
+  it('says that nothing listens there', async () => {
+    const sentence = await sentenceFor(`esdb://admin:${PASSWORD}@127.0.0.1:1?tls=false`);
+    expect(sentence).toContain('127.0.0.1:1: nothing listens there');
+    expect(sentence).not.toContain(PASSWORD);
+  });
+
+  it('says that the server does not speak TLS', async () => {
+    expect(await sentenceFor(double.url.replace('?tls=false', ''))).toContain('add ?tls=false');
+  });
+
+  it('says that what answers is something else', async () => {
+    const { port } = webServer.address() as AddressInfo;
+    expect(await sentenceFor(`esdb://127.0.0.1:${port}?tls=false`)).toContain('is it EventStoreDB');
+  });
+
+  it('says that no node of the cluster answers', async () => {
+    expect(await sentenceFor('esdb://127.0.0.1:1,127.0.0.1:2?tls=false')).toContain('no node of the cluster answered');
+  });
+});

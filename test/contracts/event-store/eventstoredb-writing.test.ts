@@ -1,0 +1,168 @@
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Contents, MessageContents } from '../../../src/domain/contents.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  LOG_START,
+  StoreUnavailable,
+  WrongExpectedRevision,
+} from '../../../src/domain/event-store.ts';
+import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
+import type { ProposedEvent } from '../../support/eventstoredb-double/stored-log.ts';
+import { openEventStoreDb } from './eventstoredb-store.ts';
+import { follow } from './following.ts';
+import { events, first, idsOf, keyRevoked, largeEvent, newStream, next, textsOf } from './samples.ts';
+
+let double: EventStoreDbDouble;
+let store: EventStore;
+beforeEach(async () => {
+  double = await startEventStoreDbDouble();
+  store = openEventStoreDb(double.url);
+});
+afterEach(async () => {
+  await store.close();
+  await double.close();
+});
+
+describe('appending to EventStoreDB', () => {
+  it.each([
+    [status.CANCELLED, 'dropped', AppendOutcomeUnknown],
+    [status.DEADLINE_EXCEEDED, 'dropped', AppendOutcomeUnknown],
+    [status.ABORTED, 'Operation timed out: commit', AppendOutcomeUnknown],
+    [status.INTERNAL, 'Received RST_STREAM', AppendOutcomeUnknown],
+    [status.UNAVAILABLE, 'Connection dropped', AppendOutcomeUnknown],
+    [status.UNAVAILABLE, 'Server Is Not Ready', StoreUnavailable],
+    [status.UNKNOWN, 'No leader info available in response', StoreUnavailable],
+  ])('that ends with status %i "%s" can be repeated', async (code, details, fault) => {
+    const append = first(newStream(), events(1));
+    double.badDays.droppedAppends.push({ code, details });
+    await expect(store.append(append)).rejects.toBeInstanceOf(fault);
+    expect(await store.append(append)).toMatchObject({ revision: 0 });
+  });
+
+  it('is of unknown outcome when the answer never comes, and its repetition gets that answer', async () => {
+    const append = first(newStream(), events(2));
+    double.badDays.unansweredAppends = 1;
+    await expect(store.append(append)).rejects.toBeInstanceOf(AppendOutcomeUnknown);
+    expect(await store.append(append)).toMatchObject({ revision: 1 });
+    expect(idsOf(await store.readStream(append.stream))).toEqual(idsOf(append.events));
+  });
+
+  it('does not wait for others that are not answered', async () => {
+    double.badDays.unansweredAppends = 10;
+    const lost = Promise.allSettled(Array.from({ length: 10 }, () => store.append(first(newStream(), events(1)))));
+    await expect.poll(() => double.badDays.unansweredAppends).toBe(0);
+    expect(await store.append(first(newStream(), events(1)))).toMatchObject({ revision: 0 });
+    expect((await lost).map(({ status: outcome }) => outcome)).toEqual(Array(10).fill('rejected'));
+  });
+
+  it('gives up in time for all when more callers wait than may call at once', async () => {
+    double.freeze();
+    const waiting = Array.from({ length: 300 }, () => store.append(first(newStream(), events(1))));
+    const outcomes = await Promise.allSettled(waiting);
+    const faults = outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason);
+    expect(faults.filter((fault) => fault instanceof StoreUnavailable).length).toBeGreaterThan(0);
+    expect(faults.every((fault) => fault instanceof StoreUnavailable || fault instanceof AppendOutcomeUnknown)).toBe(
+      true,
+    );
+    double.thaw();
+    await expect.poll(() => store.head()).toBeDefined();
+  });
+
+  it('answers the same ids with other data as a success and keeps the first data', async () => {
+    const append = first(newStream(), [keyRevoked('first')]);
+    const answer = await store.append(append);
+    const [event] = append.events;
+    const other = { ...append, events: [{ ...keyRevoked('second'), id: event?.id ?? '' }] };
+    expect(await store.append(other)).toEqual(answer);
+    expect(textsOf(await store.readStream(append.stream))).toEqual(['first']);
+  });
+
+  it('is a conflict, not a repetition, when the id stands elsewhere in the stream', async () => {
+    const append = first(newStream(), events(2));
+    await store.append(append);
+    await expect(store.append(next(append.stream, 0, append.events.slice(0, 1)))).rejects.toBeInstanceOf(
+      WrongExpectedRevision,
+    );
+  });
+
+  it('says so when it is larger than the server allows, or empty', async () => {
+    const large = first(newStream('webhook'), [largeEvent(900_000), largeEvent(900_000)]);
+    await expect(store.append(large)).rejects.toThrow('larger than the server allows (1048576 bytes)');
+    expect(await store.readStream(large.stream)).toEqual([]);
+    await expect(store.append(first(newStream(), []))).rejects.toThrow('an append of no events');
+  });
+
+  it('puts contents before the events, and no events when that fails', async () => {
+    const steps: string[] = [];
+    const contents: Contents = {
+      put: async ([one]) => {
+        steps.push(`put with ${double.log.records.length} records`);
+        if (one?.id === 'bad') throw new Error('the vault is away');
+      },
+      get: async () => new Map(),
+    };
+    const storing = openEventStoreDb(double.url, { contents });
+    const body: MessageContents['body'] = { kind: 'reply', messageId: 'msg_1', text: '250 ok' };
+    const before = double.log.records.length;
+    const good = { ...first(newStream(), events(1)), contents: [{ id: 'good', organizationId: 'org_1', body }] };
+    const bad = { ...first(newStream(), events(1)), contents: [{ id: 'bad', organizationId: 'org_1', body }] };
+    await storing.append(good);
+    await expect(storing.append(bad)).rejects.toThrow('the vault is away');
+    expect(steps).toEqual([`put with ${before} records`, `put with ${before + 1} records`]);
+    expect(await storing.readStream(bad.stream)).toEqual([]);
+    await storing.close();
+  });
+});
+
+describe('a server that is shared', () => {
+  const event = (type: string, metadata: object): ProposedEvent => ({
+    id: crypto.randomUUID(),
+    type,
+    contentType: 'application/json',
+    data: Buffer.from('{"cpu":1}'),
+    metadata: Buffer.from(JSON.stringify(metadata)),
+  });
+  const others = (): void => {
+    for (const stream of ['$stats-127.0.0.1:2113', 'order-1']) {
+      double.log.append({ stream, expected: 'any', events: Array.from({ length: 40 }, () => event('Thing', {})) });
+    }
+  };
+
+  it('shows readers neither its own events, nor those of others, nor the stream of the log id', async () => {
+    others();
+    expect(await store.head()).toBe(LOG_START);
+    const some = first(newStream(), events(2));
+    const { position } = await store.append(some);
+    await store.logId();
+    others();
+    expect(await store.head()).toBe(position);
+    const page = await store.readAll({ limit: 100 });
+    expect([idsOf(page.events), page.position]).toEqual([idsOf(some.events), position]);
+    const backwards = await store.readAll({ direction: 'backwards', limit: 100 });
+    expect(idsOf(backwards.events)).toEqual(idsOf(some.events).toReversed());
+    const following = follow(store, LOG_START);
+    await following.saw(2);
+    await store.append(next(some.stream, 1, events(1, 'last')));
+    await following.saw(3);
+    await following.stop();
+    expect(textsOf(following.events())).toEqual(['e0', 'e1', 'last0']);
+  });
+
+  it('has one log id for all that ask first at the same time', async () => {
+    const stores = Array.from({ length: 5 }, () => openEventStoreDb(double.url));
+    const ids = await Promise.all(stores.map((one) => one.logId()));
+    expect(new Set(ids).size).toBe(1);
+    expect(await store.logId()).toBe(ids[0]);
+    await Promise.all(stores.map((one) => one.close()));
+  });
+
+  it('stops a reader that is older than the log', async () => {
+    const stream = newStream();
+    double.log.append({ stream, expected: 'no-stream', events: [event('KeyTeleported', { schemaVersion: 1 })] });
+    const older = 'this process is older than the log';
+    await expect(store.readStream(stream)).rejects.toThrow(older);
+    await expect(follow(store, LOG_START).ended).rejects.toThrow(older);
+  });
+});

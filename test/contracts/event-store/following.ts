@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventStore, Filter, Page, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
+
+/** Longest that a follower may take to see what was appended, on two busy cores, reconnecting included. */
+const SEEN_MS_MAX = 15_000;
+const LOOK_MS = 5;
+
+export interface Following {
+  readonly pages: readonly Page[];
+  events(): readonly RecordedEvent[];
+  /** Resolves once `count` events were seen; fails when that takes too long. */
+  saw(count: number): Promise<readonly RecordedEvent[]>;
+  /** Settles as the iteration ends, by itself or by `stop`. */
+  readonly ended: Promise<void>;
+  /** Aborts, and waits for the iteration to end. Rejects with what the iteration threw. */
+  stop(): Promise<void>;
+}
+
+/** @throws when `condition` does not hold in time. */
+export const eventually = async (condition: () => boolean, sentence: () => string): Promise<void> => {
+  const end = Date.now() + SEEN_MS_MAX;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error(sentence());
+    await sleep(LOOK_MS);
+  }
+};
+
+/** Follows `store` in the background, keeping every page; `onPage` is awaited before the next one is asked for. */
+export const follow = (
+  store: EventStore,
+  after: Position,
+  filter: Filter = {},
+  onPage: (page: Page) => Promise<void> | void = () => {},
+): Following => {
+  const abort = new AbortController();
+  const pages: Page[] = [];
+  const events = (): readonly RecordedEvent[] => pages.flatMap((page) => page.events);
+  const run = async (): Promise<void> => {
+    for await (const page of store.subscribe(after, filter, abort.signal)) {
+      pages.push(page);
+      await onPage(page);
+    }
+  };
+  const running = run();
+  running.catch(() => {}); // seen by `stop`
+  return {
+    pages,
+    ended: running,
+    events,
+    saw: async (count) => {
+      await eventually(
+        () => events().length >= count,
+        () => `saw ${events().length} events, not ${count}`,
+      );
+      return events();
+    },
+    stop: () => {
+      abort.abort();
+      return running;
+    },
+  };
+};

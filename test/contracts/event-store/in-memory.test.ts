@@ -1,0 +1,13 @@
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import { eventStoreContract } from './event-store.contract.ts';
+
+eventStoreContract({
+  name: 'in memory',
+  supports: [],
+  open: async () => {
+    const store = createInMemoryEventStore({ codec: eventCodec, system: createSystem() });
+    return { store, close: () => store.close() };
+  },
+});

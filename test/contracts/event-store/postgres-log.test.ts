@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { MessageContents } from '../../../src/domain/contents.ts';
+import { type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/event-store.ts';
+import { freshDatabase, migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { follow } from './following.ts';
+import { PATIENCE_MS } from './harness.ts';
+import { events, first, keyRevoked, newStream, next, textsOf } from './samples.ts';
+import { silentLogger } from './silent-logger.ts';
+import { appendStubbornly } from './stubborn-writer.ts';
+
+const reply = (text: string): MessageContents => ({
+  id: randomUUID(),
+  organizationId: 'org_1',
+  body: { kind: 'reply', messageId: 'msg_1', text },
+});
+
+const openOn = (url: string): Promise<EventStore> =>
+  createPostgresEventStore({
+    url,
+    codec: eventCodec,
+    system: createSystem(),
+    logger: silentLogger,
+    patienceMs: PATIENCE_MS,
+  });
+
+describe('the log in PostgreSQL', () => {
+  let database: TestDatabase;
+  let sql: Client;
+  let store: EventStore;
+  beforeEach(async () => {
+    database = await migratedDatabase();
+    sql = new Client({ connectionString: database.url });
+    await sql.connect();
+    store = await openOn(database.url);
+  });
+  afterEach(async () => {
+    await store.close();
+    await sql.end();
+    await database.drop();
+  });
+
+  const column = async (text: string): Promise<readonly unknown[]> =>
+    (await sql.query({ text, rowMode: 'array' })).rows.map(([value]) => value);
+
+  it('numbers positions from one without a gap, conflicts or not', async () => {
+    const taken = newStream();
+    await store.append(first(taken, events(1)));
+    await Promise.allSettled(
+      Array.from({ length: 60 }, (_, index) => store.append(first(index % 2 === 0 ? taken : newStream(), events(2)))),
+    );
+    await expect(store.append(first(taken, events(1)))).rejects.toBeInstanceOf(WrongExpectedRevision);
+    const positions = (await column('select position::int from event_log.events order by 1')) as number[];
+    expect(positions).toEqual(Array.from({ length: 61 }, (_, index) => index + 1));
+  });
+
+  it('commits appends that come together in one transaction', async () => {
+    await Promise.all(Array.from({ length: 100 }, () => store.append(first(newStream(), events(1)))));
+    expect(await column('select count(distinct xmin::text)::int from event_log.events')).toEqual([1]);
+  });
+
+  it('stores contents in the same transaction as the events that name them', async () => {
+    const contents = [reply('a "b" \u0000 \ud800'), reply('c')];
+    await store.append({ ...first(newStream('message'), events(2)), contents });
+    expect(
+      await column(`
+        select count(*)::int from vault.contents c
+        where c.xmin = all (select e.xmin from event_log.events e)`),
+    ).toEqual([2]);
+    const { rows } = await sql.query('select id, organization_id, kind, body from vault.contents order by id');
+    expect(rows).toEqual(
+      contents
+        .map(({ id, organizationId, body }) => ({ id, organization_id: organizationId, kind: 'reply', body }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+  });
+
+  it('stores no contents of an append in conflict, and the first of the same id for ever', async () => {
+    const stream = newStream('message');
+    const content = reply('first');
+    await store.append({ ...first(stream, events(1)), contents: [content] });
+    const again = { ...content, body: { ...content.body, text: 'second' } } as MessageContents;
+    await store.append({ ...next(stream, 0, events(1)), contents: [again] });
+    const lost = store.append({ ...first(stream, events(1)), contents: [reply('never')] });
+    await expect(lost).rejects.toBeInstanceOf(WrongExpectedRevision);
+    expect(await column(`select body ->> 'text' from vault.contents`)).toEqual(['first']);
+  });
+
+  it('keeps an append that cannot be stored from harming its neighbours', async () => {
+    const bad = { ...keyRevoked('bad'), id: 'no uuid' };
+    const outcomes = await Promise.allSettled([
+      store.append(first(newStream(), events(1))),
+      store.append(first(newStream(), [bad])),
+      store.append(first(newStream(), events(1))),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await column('select count(*)::int from event_log.events')).toEqual([2]);
+  });
+
+  it('survives its sessions being ended by the server in the middle of writing and following', async () => {
+    const following = follow(store, LOG_START);
+    for (let round = 0; round < 5; round += 1) {
+      const writing = Promise.all(
+        Array.from({ length: 20 }, () => appendStubbornly(store, first(newStream(), events(1)))),
+      );
+      await sql.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`);
+      await writing;
+    }
+    const seen = await following.saw(100);
+    await following.stop();
+    expect(seen).toHaveLength(100);
+    expect(await column('select count(*)::int from event_log.events')).toEqual([100]);
+  });
+
+  it('gives a follower all that comes before an event it does not know, and stops there', async () => {
+    await store.append(first(newStream(), events(3)));
+    await store.append(first(newStream(), events(1, 'newer')));
+    await store.append(first(newStream(), events(1)));
+    await sql.query(`update event_log.events set type = 'KeyTeleported' where position = 4`);
+    const seen: string[] = [];
+    const following = async (): Promise<void> => {
+      for await (const page of store.subscribe(LOG_START, {}, new AbortController().signal)) {
+        seen.push(...textsOf(page.events));
+      }
+    };
+    await expect(following()).rejects.toMatchObject({ name: 'UnknownEvent' });
+    expect(seen).toEqual(['e0', 'e1', 'e2']);
+  });
+
+  it('reads what follows few categories from an index without the messages', async () => {
+    await sql.query('set enable_seqscan = off');
+    const plan = await column(`
+      explain select * from event_log.events e
+      where e.position > 0 and e.category = any ('{apiKey}'::text[]) and e.category <> 'message'
+      order by e.position limit 10`);
+    expect(plan.join('\n')).toContain('events_beside_messages');
+  });
+});
+
+describe('opening the log in PostgreSQL', () => {
+  it('creates it once, however many processes open it first', async () => {
+    const database = await freshDatabase();
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openOn(database.url)));
+    const ids = await Promise.all(stores.map((store) => store.logId()));
+    expect(new Set(ids).size).toBe(1);
+    const stream = newStream();
+    await stores[0]?.append(first(stream, events(1)));
+    await Promise.all(stores.map((store) => store.close()));
+
+    const again = await openOn(database.url);
+    expect(await again.logId()).toBe(ids[0]);
+    expect(await again.readStream(stream)).toHaveLength(1);
+    await again.close();
+    await database.drop();
+  });
+
+  it('says that the log cannot be reached where no server answers', async () => {
+    await expect(openOn('postgres://nobody@127.0.0.1:1/nothing')).rejects.toMatchObject({
+      name: 'StoreUnavailable',
+      message: expect.stringContaining('cannot be reached'),
+    });
+  });
+});

@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Append,
+  AppendOutcomeUnknown,
+  type EventStore,
+  type Revision,
+  StoreUnavailable,
+} from '../../../src/domain/event-store.ts';
+
+const RETRIES_MAX = 200;
+
+/** What every writer does: the same ids and the same expectation, until the outcome is known. */
+export const appendStubbornly = async (store: EventStore, append: Append): Promise<Revision> => {
+  for (let attempt = 0; attempt < RETRIES_MAX; attempt += 1) {
+    try {
+      return (await store.append(append)).revision;
+    } catch (error) {
+      if (!(error instanceof AppendOutcomeUnknown || error instanceof StoreUnavailable)) throw error;
+      await sleep(50);
+    }
+  }
+  throw new Error('the store never came back');
+};

@@ -1,0 +1,108 @@
+import { createRequire } from 'node:module';
+import shared from '@eventstore/db-client/generated/shared_pb.js';
+import statusMessages from '@eventstore/db-client/generated/status_pb.js';
+import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { proposedEvent, streamIdentifier, streamName, uuidText } from './messages.ts';
+import type { ServerState } from './server-state.ts';
+import { type AppendOutcome, MAX_APPEND_BYTES, type ProposedAppend, type ProposedEvent } from './stored-log.ts';
+
+type Status = InstanceType<typeof statusMessages.Status>;
+type WrongExpectedVersion = InstanceType<typeof shared.WrongExpectedVersion>;
+
+/** The client's own copy of the well-known messages: those of another copy would not be taken. */
+const requireOfClient = createRequire(createRequire(import.meta.url).resolve('@eventstore/db-client'));
+const { Any }: { Any: new () => NonNullable<ReturnType<Status['getDetails']>> } = requireOfClient(
+  'google-protobuf/google/protobuf/any_pb.js',
+);
+const { Empty }: { Empty: new () => NonNullable<ReturnType<WrongExpectedVersion['getCurrentNoStream']>> } =
+  requireOfClient('google-protobuf/google/protobuf/empty_pb.js');
+
+const expectedOf = (options: BatchAppendReq.Options): ProposedAppend['expected'] => {
+  if (options.hasAny()) return 'any';
+  if (options.hasNoStream()) return 'no-stream';
+  if (options.hasStreamExists()) return 'stream-exists';
+  return Number(options.getStreamPosition());
+};
+
+type Refused = Exclude<AppendOutcome, { kind: 'written' }>;
+
+/** Name and bytes of the message that says why. */
+const detailsOf = (outcome: Refused): readonly [string, Uint8Array] => {
+  switch (outcome.kind) {
+    case 'wrong-revision': {
+      const wrong = new shared.WrongExpectedVersion();
+      if (outcome.current === 'no-stream') wrong.setCurrentNoStream(new Empty());
+      else wrong.setCurrentStreamRevision(String(outcome.current));
+      return ['event_store.client.WrongExpectedVersion', wrong.serializeBinary()];
+    }
+    case 'too-large': {
+      const tooLarge = new shared.MaximumAppendSizeExceeded();
+      tooLarge.setMaxappendsize(MAX_APPEND_BYTES);
+      return ['event_store.client.MaximumAppendSizeExceeded', tooLarge.serializeBinary()];
+    }
+    case 'bad-request':
+      return ['event_store.client.BadRequest', new shared.BadRequest().serializeBinary()];
+    default:
+      return outcome satisfies never;
+  }
+};
+
+const refused = (outcome: Refused): Status => {
+  const [name, bytes] = detailsOf(outcome);
+  const details = new Any();
+  details.pack(bytes, name);
+  const error = new statusMessages.Status();
+  error.setCode(status.UNKNOWN as never); // google.rpc.Code has the same numbers
+  error.setMessage(outcome.kind === 'bad-request' ? 'BadRequest' : outcome.kind);
+  error.setDetails(details);
+  return error;
+};
+
+const written = (outcome: Extract<AppendOutcome, { kind: 'written' }>): BatchAppendResp.Success => {
+  const position = new shared.AllStreamPosition();
+  position.setCommitPosition(String(outcome.position));
+  position.setPreparePosition(String(outcome.position));
+  const success = new streams.BatchAppendResp.Success();
+  success.setCurrentRevision(String(outcome.revision === 'no-stream' ? 0 : outcome.revision));
+  success.setPosition(position);
+  return success;
+};
+
+const respond = (request: BatchAppendReq, stream: string, outcome: AppendOutcome): BatchAppendResp => {
+  const response = new streams.BatchAppendResp();
+  response.setCorrelationId(request.getCorrelationId());
+  response.setStreamIdentifier(streamIdentifier(stream));
+  if (outcome.kind === 'written') response.setSuccess(written(outcome));
+  else response.setError(refused(outcome));
+  return response;
+};
+
+interface OpenAppend {
+  readonly stream: string;
+  readonly expected: ProposedAppend['expected'];
+  readonly events: ProposedEvent[];
+}
+
+const opened = (options: BatchAppendReq.Options | undefined): OpenAppend | undefined =>
+  options && { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events: [] };
+
+/** Streams.BatchAppend: appends of many in one call, each in one or more messages under its correlation id. */
+export const handleBatchAppend =
+  ({ log }: ServerState) =>
+  (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void => {
+    const open = new Map<string, OpenAppend>();
+    call.on('data', (request: BatchAppendReq) => {
+      const id = uuidText(request.getCorrelationId());
+      const append = open.get(id) ?? opened(request.getOptions());
+      if (append === undefined) return;
+      open.set(id, append);
+      append.events.push(...request.getProposedMessagesList().map(proposedEvent));
+      if (!request.getIsFinal()) return;
+      open.delete(id);
+      call.write(respond(request, append.stream, log.append(append)));
+    });
+    call.on('error', () => {}); // the caller went away
+    call.on('end', () => call.end());
+  };

@@ -1,0 +1,10 @@
+import type { BadDays, ServerStyle } from './bad-days.ts';
+import type { StoredLog } from './stored-log.ts';
+
+/** What the handlers of the double share. */
+export interface ServerState {
+  readonly log: StoredLog;
+  readonly badDays: BadDays;
+  readonly style: ServerStyle;
+  cutConnections(): void;
+}

@@ -1,0 +1,87 @@
+import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
+import { handleAppend } from './append-calls.ts';
+import { type BadDays, goodDays, type ServerStyle } from './bad-days.ts';
+import { handleBatchAppend } from './batch-append-calls.ts';
+import { handleRead } from './read-calls.ts';
+import { type Relay, startRelay } from './relay.ts';
+import type { ServerState } from './server-state.ts';
+import { createStoredLog, type StoredLog } from './stored-log.ts';
+
+/** Calls that one connection may have open: the next ones wait without a word. */
+const OPEN_CALLS_MAX = 100;
+
+export interface EventStoreDbDouble extends Pick<Relay, 'stop' | 'freeze' | 'thaw' | 'cut' | 'sentBytes'> {
+  /** `esdb://127.0.0.1:<port>?tls=false` */
+  readonly url: string;
+  readonly log: StoredLog;
+  readonly badDays: BadDays;
+  /** Comes back after `stop`, on the same port and with its data. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const supportedMethods = (style: ServerStyle): SupportedMethods => {
+  const supported = new features.SupportedMethods();
+  supported.setEventStoreServerVersion(`${style}.0`);
+  for (const name of ['append', 'batchappend', 'read']) {
+    const method = new features.SupportedMethod();
+    method.setServiceName('event_store.client.streams.streams');
+    method.setMethodName(name);
+    supported.addMethods(method);
+  }
+  return supported;
+};
+
+const listen = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+      if (error === null) resolve(port);
+      else reject(error);
+    });
+  });
+
+/**
+ * A server that speaks EventStoreDB's protocol, built on the client's own generated definitions, and that behaves as
+ * real nodes were seen to, bad days included. Its data lives as long as the double.
+ */
+export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): Promise<EventStoreDbDouble> => {
+  const log = createStoredLog();
+  const badDays = goodDays();
+  const server = new Server({
+    'grpc.max_concurrent_streams': OPEN_CALLS_MAX,
+    'grpc.max_receive_message_length': 17 * 1024 * 1024,
+  });
+  const state: ServerState = { log, badDays, style, cutConnections: () => relay.cut() };
+  server.addService(streamsGrpc.StreamsService, {
+    append: handleAppend(state),
+    batchAppend: handleBatchAppend(state),
+    read: handleRead(state),
+  });
+  server.addService(featuresGrpc.ServerFeaturesService, {
+    getSupportedMethods: (_: unknown, callback: sendUnaryData<SupportedMethods>) =>
+      callback(null, supportedMethods(style)),
+  });
+  const relay = await startRelay(await listen(server));
+  return {
+    url: `esdb://127.0.0.1:${relay.port}?tls=false`,
+    log,
+    badDays,
+    stop: relay.stop,
+    start: async () => {
+      log.forgetRecentIds();
+      await relay.start();
+    },
+    freeze: relay.freeze,
+    thaw: relay.thaw,
+    cut: relay.cut,
+    sentBytes: relay.sentBytes,
+    close: async () => {
+      await relay.stop();
+      server.forceShutdown();
+    },
+  };
+};
