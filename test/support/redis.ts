@@ -15,6 +15,8 @@ export interface RedisServer {
   /** It keeps its connections and does not answer. */
   freeze(): void;
   thaw(): void;
+  /** Deletes everything. */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -73,6 +75,10 @@ export const startRedis = async (): Promise<RedisServer> => {
     start,
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
+    flush: async () => {
+      const client = new Redis(url);
+      await client.flushall().finally(() => client.disconnect());
+    },
     stop: async () => {
       await crash();
       await rm(dir, { recursive: true, force: true });

@@ -36,7 +36,7 @@ describe('starting an attempt', () => {
       .when(start())
       .thenNothing();
   });
-  test('notes a lost attempt once its lease has ended, and sends nothing yet', () => {
+  test('notes a lost first attempt once its lease has ended, to be tried again soon', () => {
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
       .when(start('2026-11-21T12:05:01.000Z'))
       .thenEvents({
@@ -46,7 +46,7 @@ describe('starting an attempt', () => {
           sequence: 3,
           attempt: 1,
           recipientIds: ['rcp_1'],
-          nextAttemptAt: '2026-11-21T12:06:01.000Z',
+          nextAttemptAt: '2026-11-21T12:05:06.000Z',
         },
       });
   });

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { CONFIGURATION } from '../../src/config.ts';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const readme = read('README.md');
+const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+const variables = CONFIGURATION.map(({ name }) => name);
+
+describe('the README', () => {
+  test('has a row for each variable, as the code describes it, and no other', () => {
+    const rows = readme.split('\n').filter((line) => /^\| `[A-Z][A-Z_]+` \|/.test(line));
+    const described = CONFIGURATION.map(
+      ({ name, default: value, meaning }) => `| \`${name}\` | ${value === '' ? '' : `\`${value}\` `}| ${meaning} |`,
+    );
+    expect(rows).toEqual(described.map((row) => row.replace('|  |', '| |')));
+  });
+
+  test('names only npm scripts that exist', () => {
+    const named = [...readme.matchAll(/npm run ([a-z:-]+)/g)].map(([, name]) => name ?? '');
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
+  });
+
+  test('names only operator commands that exist', () => {
+    const known = ['help', ...COMMANDS.map(({ name }) => name)];
+    const named = [...readme.matchAll(/npm run outbox -- ([^`\n]+)/g)].map(([, words]) => words ?? '');
+    expect(named.length).toBeGreaterThan(4);
+    expect(named.filter((words) => !known.some((name) => words === name || words.startsWith(`${name} `)))).toEqual([]);
+  });
+
+  test('names only paths that exist', () => {
+    const named = [...readme.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path]) => path ?? '');
+    expect(named.length).toBeGreaterThan(8);
+    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
+  });
+});
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      { image?: string; build?: string; healthcheck?: object; environment?: Record<string, string>; ports?: string[] }
+    >
+  >;
+}
+
+describe('the compose file', () => {
+  const source = read('docker-compose.yml');
+  const { services } = parse(source, { merge: true }) as Compose;
+  const ours = Object.entries(services).filter(([, { build }]) => build !== undefined);
+
+  test('sets only variables that the service reads', () => {
+    const set = ours.flatMap(([, { environment }]) => Object.keys(environment ?? {}));
+    expect(set.filter((name) => !variables.includes(name))).toEqual([]);
+  });
+
+  test('runs every role, and the API twice', () => {
+    const roles = ours.map(([, { environment }]) => environment?.ROLES).sort();
+    expect(roles).toEqual(['api', 'api', 'projections', 'workers']);
+  });
+
+  test('pins every image, and checks the health of every engine', () => {
+    const engines = Object.entries(services).filter(([, { build }]) => build === undefined);
+    expect(engines.map(([name]) => name)).toEqual(['postgres', 'eventstore', 'redis', 'mail']);
+    for (const [, { image, healthcheck }] of engines) {
+      expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?/);
+      expect(healthcheck).toBeDefined();
+    }
+    expect(read('Dockerfile')).toContain('HEALTHCHECK');
+  });
+
+  test('publishes on loopback alone, and has no password of its own', () => {
+    for (const port of Object.values(services).flatMap(({ ports = [] }) => ports))
+      expect(port).toMatch(/^127\.0\.0\.1:/);
+    const secrets = [...source.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)([^}]*)\}/g)];
+    expect(secrets.length).toBeGreaterThan(4);
+    for (const [, , rest] of secrets) expect(rest).toMatch(/^:\?/);
+  });
+
+  test('needs exactly what .env.example lists', () => {
+    const needed = new Set([...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
+    const listed = [...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name);
+    expect([...needed].sort()).toEqual(listed.sort());
+  });
+});

@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { apiClient, eventually } from '../support/api-client.ts';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { expectFirstJourney } from '../support/first-journey.ts';
+import { operator, unlimitedKey } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { redisIsMissing, startRedis } from '../support/redis.ts';
+import { allDelivered, sendMany, statuses } from '../support/senders.ts';
+
+const SECRET_KEY = 'a secret key that is long enough for a test';
+
+describe('the service on other engines', () => {
+  const undo: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  /** Everything one process needs but the engine under test: a database of its own and a folder. */
+  const place = async (): Promise<{ dataDir: string; env: Record<string, string> }> => {
+    const data = await newDataDir();
+    undo.push(data.remove);
+    const database = await freshDatabase();
+    undo.push(database.drop);
+    return { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY } };
+  };
+
+  const start = async (options: Parameters<typeof startProgram>[0]): Promise<Program> => {
+    const program = await startProgram(options);
+    undo.push(() => program.end('SIGTERM'));
+    return program;
+  };
+
+  test('runs on a PostgreSQL that it was given, one role to a process', async () => {
+    const { dataDir, env } = await place();
+    const api = await start({ dataDir, env: { ...env, ROLES: 'api' } });
+    await start({ dataDir, env: { ...env, ROLES: 'projections' } });
+    await start({ dataDir, env: { ...env, ROLES: 'workers' } });
+    await expectFirstJourney(apiClient(api.baseUrl, api.keys.live));
+  });
+
+  test('gives several processes that start at once on an empty log one organization', async () => {
+    const { dataDir, env } = await place();
+    const both = await Promise.all([start({ dataDir, env }), start({ dataDir, env })]);
+    expect(both.map(({ keys }) => keys.live).filter((key) => key !== '')).toHaveLength(1);
+    expect(await operator({ dataDir, env }, 'organizations', 'list')).toHaveLength(1);
+  });
+
+  test('runs with its log in EventStoreDB', async () => {
+    const { dataDir, env } = await place();
+    const eventStore = await startEventStoreDbDouble();
+    undo.push(eventStore.close);
+    const program = await start({ dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } });
+    await expectFirstJourney(apiClient(program.baseUrl, program.keys.live));
+  });
+
+  test('moves its log from PostgreSQL to EventStoreDB and back, and reads the same', async () => {
+    const { dataDir, env } = await place();
+    const eventStore = await startEventStoreDbDouble();
+    undo.push(eventStore.close);
+    const first = await start({ dataDir, env });
+    const key = first.keys.live;
+    await expectFirstJourney(apiClient(first.baseUrl, key));
+    const before = await statuses(apiClient(first.baseUrl, key));
+    await first.end('SIGTERM');
+
+    await operator({ dataDir, env }, 'log', 'copy', '--to', eventStore.url);
+    const onEventStoreDb = { ...env, EVENTSTORE_URL: eventStore.url };
+    const second = await start({ dataDir, env: onEventStoreDb });
+    const after = await eventually(
+      () => statuses(apiClient(second.baseUrl, key)).catch(() => new Map()),
+      ({ size }) => size === before.size,
+    );
+    expect(after).toEqual(before);
+    const onSecond = apiClient(second.baseUrl, key);
+    expect((await onSecond.get('/v1/stats')).body.totals).toMatchObject({ accepted: 2, delivered: 2 });
+    await sendMany(onSecond, 3).done;
+    const all = await eventually(
+      () => statuses(onSecond),
+      (found) => [...found.values()].filter((status) => status === 'delivered').length === 4,
+    );
+    await second.end('SIGTERM');
+
+    await operator({ dataDir, env: onEventStoreDb }, 'log', 'copy', '--to', 'database');
+    const third = await start({ dataDir, env });
+    const back = await eventually(
+      () => statuses(apiClient(third.baseUrl, key)).catch(() => new Map()),
+      ({ size }) => size === all.size,
+    );
+    expect(back).toEqual(all);
+  }, 60_000);
+
+  describe.skipIf(redisIsMissing)('with Redis', () => {
+    test('delivers, and loses nothing but time when all of Redis is deleted in mid-flight', async () => {
+      const { dataDir, env } = await place();
+      const redis = await startRedis();
+      undo.push(redis.stop);
+      const options = { dataDir, env: { ...env, REDIS_URL: redis.url } };
+      const program = await start(options);
+      await expectFirstJourney(apiClient(program.baseUrl, program.keys.live));
+
+      const api = apiClient(program.baseUrl, await unlimitedKey(options));
+      const sending = sendMany(api, 300);
+      await eventually(
+        async () => sending.accepted.length,
+        (count) => count >= 100,
+        30_000,
+      );
+      await redis.flush();
+      await sending.done;
+      expect(sending.accepted).toHaveLength(300);
+      await allDelivered(api, sending.accepted, 60_000);
+    }, 120_000);
+  });
+});

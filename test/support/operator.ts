@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { AnyBody } from './api-client.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface OperatorOptions {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Runs `npm run outbox -- …` as the operator does, beside whatever is running. @throws with what it printed. */
+export const operator = async (
+  { dataDir, env = {} }: OperatorOptions,
+  ...words: readonly string[]
+): Promise<AnyBody> => {
+  const { stdout } = await run(process.execPath, ['src/cli/main.ts', ...words, '--json'], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, ...env },
+    maxBuffer: 50_000_000,
+  });
+  return JSON.parse(stdout);
+};
+
+/** A key of the default organization that may send as much as it likes. */
+export const unlimitedKey = async (options: OperatorOptions, permissions = 'admin'): Promise<string> => {
+  const domain = (await operator(options, 'domains', 'list'))[0];
+  const place = ['--organization', domain.organization_id, '--domain', domain.domain_id];
+  const limits = ['--send', '1000000', '--read', '1000000', '--manage', '1000000'];
+  return (await operator(options, 'keys', 'create', ...place, '--permissions', permissions, ...limits)).key;
+};

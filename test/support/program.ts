@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** A first start makes a database cluster; these machines are slower than a user's. */
+const READY_MS = 30_000;
+const KEY = /^ob_(?:live|test)_[0-9A-Za-z]{49}$/gm;
+
+export interface Program {
+  readonly baseUrl: string;
+  /** Secrets printed at a first start; empty at a later one. */
+  readonly keys: { readonly live: string; readonly test: string };
+  readonly readyAfterMs: number;
+  readonly child: ChildProcess;
+  /** Everything printed so far. */
+  output(): string;
+  /** Ends it with a signal and waits for the end. @returns its exit code; null: the signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface StartOptions {
+  readonly dataDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A folder for the program's data, gone when the test is. The server's user must be able to reach it. */
+export const newDataDir = async (): Promise<{ path: string; remove(): Promise<void> }> => {
+  const path = await mkdtemp(join(tmpdir(), 'outbox-e2e-'));
+  await chmod(path, 0o755);
+  return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
+};
+
+const ended = (child: ChildProcess): Promise<number | null> =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise((resolve) => child.once('exit', resolve));
+
+/** Runs the service as its user does and waits until it says that it is ready. It leads a process group of its own. */
+export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise<Program> => {
+  const began = performance.now();
+  const child = spawn(process.execPath, ['src/main.ts'], {
+    cwd: ROOT,
+    detached: true,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      PORT: '0',
+      METRICS_PORT: '0',
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'info',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const ready = new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not ready in ${READY_MS} ms:\n${output}`)), READY_MS);
+    const collect = (chunk: Buffer): void => {
+      output += chunk.toString();
+      const found = /^Outbox is ready(?: at (\S+))?.*\n[\s\S]*\n$/m.exec(output);
+      if (found === null) return;
+      clearTimeout(timer);
+      resolve(found[1] ?? '');
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`ended with ${code} before it was ready:\n${output}`));
+    });
+  });
+  const baseUrl = await ready;
+  const readyAfterMs = performance.now() - began;
+  const printed = output.match(KEY) ?? [];
+  const keyOf = (prefix: string): string => printed.find((key) => key.startsWith(prefix)) ?? '';
+  return {
+    baseUrl,
+    keys: { live: keyOf('ob_live_'), test: keyOf('ob_test_') },
+    readyAfterMs,
+    child,
+    output: () => output,
+    end: async (signal) => {
+      child.kill(signal);
+      return ended(child);
+    },
+  };
+};
+
+/** A run that must not become ready: what it printed, and its exit code. */
+export const runToEnd = async ({
+  dataDir,
+  env = {},
+}: StartOptions): Promise<{ code: number | null; output: string }> => {
+  const started = startProgram({ dataDir, env });
+  const outcome = await started.then(
+    async (program) => {
+      await program.end('SIGKILL');
+      throw new Error(`became ready:\n${program.output()}`);
+    },
+    (error: Error) => error.message,
+  );
+  const code = /ended with (\d+|null)/.exec(outcome)?.[1];
+  return { code: code === undefined || code === 'null' ? null : Number(code), output: outcome };
+};

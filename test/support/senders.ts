@@ -1,0 +1,50 @@
+import { type ApiClient, eventually } from './api-client.ts';
+
+export interface Sending {
+  /** Ids of messages that were answered with 202, as they come. */
+  readonly accepted: readonly string[];
+  /** All requests have ended, one way or another. */
+  readonly done: Promise<void>;
+}
+
+/** Sends `count` messages, some at a time; what fails (the service dies) is not counted. */
+export const sendMany = (api: ApiClient, count: number, concurrency = 16): Sending => {
+  const accepted: string[] = [];
+  let next = 0;
+  const sender = async (): Promise<void> => {
+    while (next < count) {
+      const number = next++;
+      const message = {
+        from: 'Shop <shop@example.test>',
+        to: `customer-${number}@example.net`,
+        subject: `Order ${number}`,
+        html: `<p>Order ${number}</p>`,
+      };
+      const answer = await api.post('/v1/messages/send', message).catch(() => undefined);
+      if (answer?.status === 202) accepted.push(answer.body.id);
+    }
+  };
+  return { accepted, done: Promise.all(Array.from({ length: concurrency }, sender)).then(() => undefined) };
+};
+
+/** How many messages stand how, from the list that the API gives. */
+export const statuses = async (api: ApiClient): Promise<ReadonlyMap<string, string>> => {
+  const found = new Map<string, string>();
+  let after = '';
+  for (;;) {
+    const { status, body } = await api.get(`/v1/messages?limit=100${after}`);
+    if (status !== 200) throw new Error(`list answered ${status}`);
+    for (const { id, status: each } of body.data) found.set(id, each);
+    if (!body.has_more) return found;
+    after = `&after=${encodeURIComponent(body.next_cursor)}`;
+  }
+};
+
+/** Waits until each of these messages is delivered. @throws after `timeoutMs`, with what still is not. */
+export const allDelivered = async (api: ApiClient, ids: readonly string[], timeoutMs: number): Promise<void> => {
+  const missing = async (): Promise<readonly string[]> => {
+    const now = await statuses(api).catch(() => new Map<string, string>());
+    return ids.filter((id) => now.get(id) !== 'delivered').map((id) => `${id} ${now.get(id)}`);
+  };
+  await eventually(missing, (left) => left.length === 0, timeoutMs);
+};

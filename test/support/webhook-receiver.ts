@@ -1,0 +1,30 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ReceivedPost {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A customer's endpoint on loopback that keeps what it gets. */
+export const startWebhookReceiver = async (answer = 200) => {
+  const posts: ReceivedPost[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      posts.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+      response.writeHead(answer).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    posts,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+};
