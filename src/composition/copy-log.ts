@@ -32,8 +32,8 @@ const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Posi
   }
 };
 
-/** Without a checkpoint a projection starts from the beginning. */
-const MAKE_READ_MODELS_AGAIN = 'delete from read_models.checkpoints';
+/** A read model of no version is rebuilt at the next start; meanwhile queries see it as it was. */
+const MAKE_READ_MODELS_AGAIN = `update read_models.checkpoints set log_id = $1, version = 0, position = ''`;
 const GO_ON_RECORDING = 'update vault.webhook_recording set log_id = $1, position = $2';
 
 /** The position in the copy of what was handled up to `position` in the original. */
@@ -70,7 +70,7 @@ export const copyLog = async (copy: CopyLog): Promise<{ readonly events: number;
   const marker: Marker = { handled: checkpoint?.position ?? LOG_START, copied: LOG_START };
   const events = await copyAll(copy, marker);
   const logId = await target.logId();
-  await pool.query(MAKE_READ_MODELS_AGAIN);
+  await pool.query(MAKE_READ_MODELS_AGAIN, [logId]);
   await pool.query(GO_ON_RECORDING, [logId, marker.copied]);
   return { events, logId };
 };

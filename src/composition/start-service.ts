@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
+import { requireSameLog } from '../projections/checkpoints.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart } from './first-start.ts';
 import { type Engines, openEngines } from './open-engines.ts';
@@ -53,6 +54,8 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
   const closers = createClosers(logger);
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal } });
+    // Before anything is written: what is derived from one log must not be mixed with another.
+    await requireSameLog(engines.pool, await engines.store.logId());
     const firstKeys = await firstStartOnce(engines, config);
     const api = await startRoles(config, engines, events);
     return { baseUrl: api?.baseUrl, firstKeys, places: engines.places, stop: closers.closeAll };
