@@ -1,8 +1,8 @@
 /** Where test keys send mail whose fate they choose: `<fate>[+label]@sandbox.outbox.test`. */
 export const SANDBOX_DOMAIN = 'sandbox.outbox.test';
 
-export const SANDBOX_FATES = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
-export type SandboxFate = (typeof SANDBOX_FATES)[number];
+const SANDBOX_FATES = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
+type SandboxFate = (typeof SANDBOX_FATES)[number];
 
 export interface SandboxAddress {
   readonly fate: SandboxFate;

@@ -26,7 +26,7 @@ export interface ShownEvent {
   readonly data: ShownEventData;
 }
 
-export interface ShownEventData {
+interface ShownEventData {
   readonly message_id?: string;
   readonly recipient?: { readonly id: string; readonly address: string | null; readonly kind: RecipientKind | null };
   readonly tags?: MessageBody['tags'];

@@ -1,0 +1,21 @@
+import { apiKeysProjection } from './api-keys/projection.ts';
+import { billingProjection } from './billing/projection.ts';
+import { deliveriesProjection } from './deliveries/projection.ts';
+import { domainsProjection } from './domains/projection.ts';
+import { eventsProjection } from './events/projection.ts';
+import { messagesProjection } from './messages/projection.ts';
+import type { Projection } from './projection.ts';
+import { statsProjection } from './stats/projection.ts';
+import { webhooksProjection } from './webhooks/projection.ts';
+
+/** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
+export const PROJECTIONS: readonly Projection[] = [
+  apiKeysProjection,
+  domainsProjection,
+  messagesProjection,
+  eventsProjection,
+  statsProjection,
+  billingProjection,
+  webhooksProjection,
+  deliveriesProjection,
+];

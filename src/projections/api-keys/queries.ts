@@ -1,0 +1,49 @@
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import type { Environment } from '../../domain/environment.ts';
+import type { Database } from '../database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
+
+export interface ListApiKeys {
+  readonly organizationId: string;
+  /** null: both (a live key sees all keys, a test key only test keys). */
+  readonly environment: Environment | null;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const LIST = `
+  select state from read_models.api_keys
+  where organization_id = $1 and ($2::text is null or environment = $2)
+    and ($3::timestamptz is null or (created_at, key_id) < ($3, $4::text))
+  order by created_at desc, key_id desc
+  limit $5`;
+
+/** Keys of an organization, newest first. */
+export const listApiKeys = async (
+  db: Database,
+  { organizationId, environment, limit, after }: ListApiKeys,
+): Promise<ListPage<ExistingApiKey>> => {
+  const values = [organizationId, environment, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const { rows } = await db.query<{ state: ExistingApiKey }>({ name: 'list-api-keys', text: LIST, values });
+  return pageOf(
+    rows.map(({ state }) => state),
+    limit,
+    ({ createdAt, keyId }) => ({ createdAt, id: keyId }),
+  );
+};
+
+const USABLE_ADMIN_KEYS = `
+  select key_id from read_models.api_keys
+  where organization_id = $1 and environment = $2 and status = 'active'
+    and permissions @> '{admin}' and (expires_at is null or expires_at > $3)
+  order by key_id`;
+
+/** Ids of the admin keys of one environment that work at this moment. */
+export const usableAdminKeys = async (
+  db: Database,
+  by: { readonly organizationId: string; readonly environment: Environment; readonly now: string },
+): Promise<readonly string[]> => {
+  const values = [by.organizationId, by.environment, by.now];
+  const { rows } = await db.query<{ key_id: string }>({ name: 'usable-admin-keys', text: USABLE_ADMIN_KEYS, values });
+  return rows.map(({ key_id }) => key_id);
+};

@@ -1,0 +1,93 @@
+import type { RecordedEvent } from '../../domain/event-store.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import { asRecords, type Database } from '../database.ts';
+import { earlierMessages, known } from '../earlier-messages.ts';
+import { defineProjection } from '../projection.ts';
+
+/** The unit is one live recipient accepted; what was suppressed, or failed through us, is free (api.md, Billing). */
+interface Changes {
+  /** Day in UTC that each message was accepted on, by message id. */
+  readonly days: Map<string, string>;
+  readonly accepted: { readonly messageId: string; readonly day: string }[];
+  /** Recipients to add, by organization and day. */
+  readonly recipients: Map<string, { readonly organizationId: string; readonly day: string; recipients: number }>;
+}
+
+const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from billing_messages where message_id = any($1)`;
+
+const INSERT_MESSAGES = `
+  insert into billing_messages (message_id, day)
+  select "messageId", day from json_to_recordset($1) as m("messageId" text, day date)`;
+
+const ADD_RECIPIENTS = `
+  insert into billing_days as b (organization_id, day, billable_recipients)
+  select "organizationId", day, recipients
+  from json_to_recordset($1) as d("organizationId" text, day date, recipients bigint)
+  on conflict (organization_id, day)
+  do update set billable_recipients = b.billable_recipients + excluded.billable_recipients`;
+
+const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
+
+/** Only free recipients make an earlier message's day needed. */
+const isFree = ({ type }: RecordedEvent): boolean => type === 'RecipientFailed' || type === 'RecipientSuppressed';
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const ids = earlierMessages(events.filter((event) => isLive(event) && isFree(event)));
+  const changes: Changes = { days: new Map(), accepted: [], recipients: new Map() };
+  if (ids.length === 0) return changes;
+  const { rows } = await db.query<{ message_id: string; day: string }>(SELECT_DAYS, [ids]);
+  return { ...changes, days: new Map(rows.map(({ message_id, day }) => [message_id, day])) };
+};
+
+const add = ({ recipients: all }: Changes, organizationId: string, day: string, recipients: number): void => {
+  const key = `${organizationId} ${day}`;
+  const entry = all.get(key) ?? { organizationId, day, recipients: 0 };
+  entry.recipients += recipients;
+  all.set(key, entry);
+};
+
+const accept = (
+  changes: Changes,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
+): void => {
+  if (!isLive(event)) return;
+  const { data, metadata } = event;
+  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  changes.days.set(data.messageId, day);
+  changes.accepted.push({ messageId: data.messageId, day });
+  add(changes, metadata.organizationId, day, data.recipients.length);
+};
+
+const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
+  if (!isLive(event)) return;
+  add(changes, event.metadata.organizationId, known(changes.days, event.data.messageId), -1);
+};
+
+export const billingProjection = defineProjection<MessageEvent, Changes>({
+  name: 'billing',
+  version: 1,
+  categories: ['message'],
+  tables: ['billing_days', 'billing_messages'],
+  handlers: {
+    MessageAccepted: accept,
+    RecipientFailed: free,
+    RecipientSuppressed: free,
+    AttemptStarted: 'ignored',
+    AttemptOutcomeUnknown: 'ignored',
+    RecipientDelivered: 'ignored',
+    RecipientDeferred: 'ignored',
+    RecipientBounced: 'ignored',
+    RecipientExpired: 'ignored',
+    RecipientComplained: 'ignored',
+  },
+  begin,
+  write: async (db, { accepted, recipients }) => {
+    if (accepted.length > 0) {
+      await db.query({ name: 'insert-billing-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
+    }
+    if (recipients.size > 0) {
+      const values = asRecords([...recipients.values()]);
+      await db.query({ name: 'add-billing-recipients', text: ADD_RECIPIENTS, values });
+    }
+  },
+});

@@ -1,0 +1,82 @@
+import type { Position, RecordedEvent, StreamName } from '../domain/event-store.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import type { Database } from './database.ts';
+import type { Projection } from './projection.ts';
+
+export interface Checkpoint {
+  readonly version: number;
+  readonly logId: string;
+  readonly position: Position;
+}
+
+/** Some of the log that is to be applied as one. */
+export interface Batch {
+  /** Where the read model must stand. */
+  readonly after: Position;
+  /** Where it stands then: at or behind the last event. */
+  readonly position: Position;
+  readonly events: readonly RecordedEvent[];
+}
+
+/** The checkpoint is not where this process left it: somebody else runs the projection, or a rebuild took its place. */
+export class Fenced extends Error {
+  override readonly name = 'Fenced';
+  constructor(projection: string) {
+    super(`the checkpoint of read model ${projection} was moved by somebody else: this runner stops and starts over`);
+  }
+}
+
+const ENSURE = `
+  insert into checkpoints (name, version, log_id, position) values ($1, $2, $3, '')
+  on conflict (name) do nothing`;
+
+const READ = `select version, log_id as "logId", position from checkpoints where name = $1`;
+
+/** The checkpoint; made at the beginning of the log where there is none. */
+export const readCheckpoint = async (
+  db: Database,
+  { name, version }: Projection,
+  logId: string,
+): Promise<Checkpoint> => {
+  await db.query(ENSURE, [name, version, logId]);
+  const { rows } = await db.query<Checkpoint>(READ, [name]);
+  return rows[0] ?? { version, logId, position: '' };
+};
+
+/** First statement of every transaction on a read model: whoever holds this row may change its tables. */
+const MOVE = `
+  update checkpoints set position = $3, occurred_at = coalesce($4, occurred_at)
+  where name = $1 and position = $2 and version = $5 and log_id = $6
+  returning array(select distinct p.stream from parked_events p where p.projection = $1) as parked`;
+
+/** @returns streams that are parked. @throws {Fenced} */
+export const moveCheckpoint = async (
+  db: Database,
+  { name, version }: Projection,
+  { batch, logId }: { readonly batch: Batch; readonly logId: string },
+): Promise<ReadonlySet<StreamName>> => {
+  const occurredAt = batch.events.at(-1)?.metadata.occurredAt ?? null;
+  const { rows } = await db.query<{ parked: StreamName[] }>({
+    ...{ name: 'move-checkpoint', text: MOVE },
+    values: [name, batch.after, batch.position, occurredAt, version, logId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Fenced(name);
+  return new Set(row.parked);
+};
+
+/** What is said when the read models were made from another log. */
+export const otherLog = (known: string, given: string): StartRefused =>
+  new StartRefused(
+    `the read models were made from log ${known}, and this is log ${given}: connect the log they belong to, or make them from this one with "npm run outbox -- projections rebuild"`,
+  );
+
+/** @throws {StartRefused} the read models were made from another log. */
+export const requireSameLog = async (db: Database, logId: string): Promise<void> => {
+  const { rows } = await db.query<{ log_id: string }>(
+    'select distinct log_id from read_models.checkpoints where log_id <> $1',
+    [logId],
+  );
+  const other = rows[0]?.log_id;
+  if (other !== undefined) throw otherLog(other, logId);
+};

@@ -1,0 +1,13 @@
+import type { Contents } from '../../domain/contents.ts';
+import type { CustomerEvent } from '../../domain/customer-events.ts';
+import { contentIdsOf, type LoadedContents, type ShownEvent, showEvent } from '../../domain/shown-event.ts';
+
+/** Events as the feed and webhooks show them: with what is personal, from the vault; what is erased is null or empty. */
+export const presentEvents = async (
+  contents: Pick<Contents, 'get'>,
+  events: readonly CustomerEvent[],
+): Promise<readonly ShownEvent[]> => {
+  const ids = contentIdsOf(events);
+  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.get(ids);
+  return events.map((event) => showEvent(event, loaded));
+};

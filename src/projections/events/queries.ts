@@ -1,0 +1,118 @@
+import type { CustomerEvent, CustomerEventFacts, CustomerEventType } from '../../domain/customer-events.ts';
+import type { Environment } from '../../domain/environment.ts';
+import { LOG_START, type Position } from '../../domain/event-store.ts';
+import type { Database } from '../database.ts';
+import { rowsToAsk } from '../page-of.ts';
+import { BOTH_ENVIRONMENTS } from './both-environments.ts';
+
+/** A place in the feed: behind this event. */
+export interface FeedCursor {
+  readonly position: Position;
+  /** Which of the customer events that one event of the log makes. */
+  readonly index: number;
+}
+
+/** Before the first event. */
+export const FEED_START: FeedCursor = { position: LOG_START, index: 0 };
+
+interface FeedEvent extends CustomerEvent {
+  readonly cursor: FeedCursor;
+}
+
+export interface ReadFeed {
+  readonly organizationId: string;
+  /** Events that concern both environments are in both feeds. */
+  readonly environment: Environment;
+  /** For keys that see their own domain only: what concerns it and its messages. null: everything. */
+  readonly domainId: string | null;
+  /** null: all. */
+  readonly types: readonly CustomerEventType[] | null;
+  /** null: the newest page. */
+  readonly after: FeedCursor | null;
+  readonly limit: number;
+}
+
+export interface FeedPage {
+  /** Oldest first. */
+  readonly items: readonly FeedEvent[];
+  /** There are more behind (with `after`) or before (without) this page. */
+  readonly hasMore: boolean;
+  /** Pass as `after` to go on from here, now or when there is more. */
+  readonly next: FeedCursor;
+}
+
+interface Row {
+  readonly position: Position;
+  readonly item: number;
+  readonly event_id: string;
+  readonly type: CustomerEventType;
+  readonly environment: string;
+  readonly subject_id: string;
+  readonly sequence: number;
+  readonly recipient_id: string | null;
+  readonly content_id: string | null;
+  readonly facts: CustomerEventFacts;
+  readonly occurred_at: Date;
+}
+
+type Along = 'environment' | 'domain' | 'type';
+
+const NARROWED: Readonly<Record<Along, string>> = {
+  environment: '',
+  domain: 'and c.domain_id = $6 and ($7::text[] is null or c.type = any($7))',
+  type: 'and c.type = t.type',
+};
+
+/** One probe of an index per environment (and type), so that a rare one is found without reading the others. */
+const feed = (along: Along, order: 'asc' | 'desc'): string => `
+  select e.* from unnest($2::text[]) f(environment)
+  ${along === 'type' ? 'cross join unnest($6::text[]) t(type)' : ''}
+  cross join lateral (
+    select c.position, c.item, c.event_id, c.type, c.environment, c.subject_id, c.sequence, c.recipient_id,
+      c.content_id, c.facts, c.occurred_at
+    from read_models.customer_events c
+    where c.organization_id = $1 and c.environment = f.environment ${NARROWED[along]}
+      and ($3::text is null or (c.position, c.item) > ($3, $4::smallint))
+    order by c.position ${order}, c.item ${order}
+    limit $5
+  ) e
+  order by e.position ${order}, e.item ${order}
+  limit $5`;
+
+const fromRow = (row: Row, organizationId: string): FeedEvent => ({
+  id: row.event_id,
+  type: row.type,
+  timestamp: row.occurred_at.toISOString(),
+  organizationId,
+  environment: row.environment === BOTH_ENVIRONMENTS ? null : (row.environment as Environment), // written by `projection.ts`
+  subjectId: row.subject_id,
+  sequence: row.sequence,
+  recipientId: row.recipient_id,
+  contentId: row.content_id,
+  facts: row.facts,
+  cursor: { position: row.position, index: row.item },
+});
+
+/** The index to read along, and the parameters it needs beside the common ones. */
+const alongOf = ({ domainId, types }: ReadFeed): { readonly along: Along; readonly more: readonly unknown[] } => {
+  if (domainId !== null) return { along: 'domain', more: [domainId, types] };
+  return types === null ? { along: 'environment', more: [] } : { along: 'type', more: [types] };
+};
+
+/** Some of the feed: what follows `after`, or the newest. */
+export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> => {
+  const { organizationId, environment, after, limit } = by;
+  const { along, more } = alongOf(by);
+  const order = after === null ? 'desc' : 'asc';
+  const { rows } = await db.query<Row>({
+    name: `read-feed-${along}-${order}`,
+    text: feed(along, order),
+    values: [
+      ...[organizationId, [environment, BOTH_ENVIRONMENTS]],
+      ...[after?.position ?? null, after?.index ?? 0, rowsToAsk(limit), ...more],
+    ],
+  });
+  const kept = rows.slice(0, rowsToAsk(limit) - 1).map((row) => fromRow(row, organizationId));
+  const items = after === null ? kept.toReversed() : kept;
+  return { items, hasMore: rows.length > kept.length, next: items.at(-1)?.cursor ?? after ?? FEED_START };
+};

@@ -1,0 +1,114 @@
+import type { Pool, PoolClient } from 'pg';
+import { MalformedEvent, UnknownEvent } from '../domain/codec.ts';
+import type { Logger } from '../domain/logger.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import type { System } from '../domain/system.ts';
+import { applyBatch } from './batch.ts';
+import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
+import { withConnection } from './connection.ts';
+import { tryLockRunning } from './lock.ts';
+import type { LogWindow } from './log-window.ts';
+import type { Projection } from './projection.ts';
+
+/** How often a process that stands by looks whether it is needed: the longest a read model stands still after a crash. */
+const STANDBY_MS = 500;
+/** Waits after faults in a row: the first costs little, the last keeps a broken database from being asked all the time. */
+const BACK_OFF_MS = [50, 200, 1000, 5000] as const;
+
+export interface LaneOptions {
+  readonly pool: Pool;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly logId: string;
+  readonly log: LogWindow;
+  readonly signal: AbortSignal;
+}
+
+/** A newer version of this service has rebuilt the read model: this process would write what it no longer is. */
+class OutdatedProjection extends Error {
+  override readonly name = 'OutdatedProjection';
+  constructor({ name, version }: Projection, stored: number) {
+    super(`this process is older than read model ${name}: it knows version ${version} and finds ${stored}; upgrade it`);
+  }
+}
+
+/** Whether starting over cannot help, nor other projections go on. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof UnknownEvent || error instanceof MalformedEvent || error instanceof StartRefused;
+
+const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: string): void => {
+  if (checkpoint.logId !== logId) throw otherLog(checkpoint.logId, logId);
+  if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
+};
+
+/** Applies batch after batch; the one in hand is finished when the signal aborts. */
+const follow = async (client: PoolClient, projection: Projection, options: LaneOptions, onBatch: () => void) => {
+  const { logId, log, logger } = options;
+  const checkpoint = await readCheckpoint(client, projection, logId);
+  requireUsable(checkpoint, projection, logId);
+  let batch = await log.next(checkpoint.position);
+  while (batch !== null) {
+    const parked = await applyBatch({ client, projection, schema: 'read_models', logId }, batch);
+    for (const { stream, position, type } of parked) {
+      logger.error(
+        { projection: projection.name, stream, position, type },
+        'an event could not be applied and is parked',
+      );
+    }
+    onBatch();
+    batch = await log.next(batch.position);
+  }
+};
+
+/** One turn at running a projection: until the signal aborts, or null where another process has it. */
+const turn = (projection: Projection, options: LaneOptions, onBatch: () => void): Promise<'over' | 'standby'> =>
+  withConnection(options.pool, async (client) => {
+    if (!(await tryLockRunning(client, projection.name))) return 'standby';
+    await client.query('set search_path to read_models');
+    await follow(client, projection, options, onBatch);
+    return 'over';
+  });
+
+const pause = ({ system, signal }: LaneOptions, ms: number): Promise<void> =>
+  system.sleep(ms, signal).catch(() => undefined); // an abort ends the pause
+
+/** One turn, whatever comes of it. @returns how long to wait before the next; null: no next. @throws what is final. */
+const guardedTurn = async (
+  projection: Projection,
+  options: LaneOptions,
+  faults: { inARow: number },
+): Promise<number | null> => {
+  try {
+    const onBatch = (): void => {
+      faults.inARow = 0;
+    };
+    return (await turn(projection, options, onBatch)) === 'standby' ? STANDBY_MS : 0;
+  } catch (error) {
+    if (isFinal(error)) throw error;
+    tell(options.logger, projection, error);
+    const waitMs = BACK_OFF_MS[Math.min(faults.inARow, BACK_OFF_MS.length - 1)] ?? 0;
+    faults.inARow += 1;
+    return error instanceof OutdatedProjection ? null : waitMs;
+  }
+};
+
+const tell = (logger: Logger, { name }: Projection, error: unknown): void => {
+  if (error instanceof Fenced) logger.warn({ projection: name }, error.message);
+  else if (error instanceof OutdatedProjection) logger.error({ projection: name }, error.message);
+  else logger.error({ projection: name, err: error }, 'a projection failed and is tried again');
+};
+
+/**
+ * Keeps one projection running until the signal aborts: stands by while another process runs it, starts over from its
+ * checkpoint after faults and after being fenced off. Ends where a newer version has rebuilt the read model.
+ * @throws {UnknownEvent} this process is older than the log. @throws {MalformedEvent} @throws {StartRefused}
+ */
+export const runLane = async (projection: Projection, options: LaneOptions): Promise<void> => {
+  const { signal } = options;
+  const faults = { inARow: 0 };
+  while (!signal.aborted) {
+    const waitMs = await guardedTurn(projection, options, faults);
+    if (waitMs === null) return;
+    await pause(options, waitMs);
+  }
+};

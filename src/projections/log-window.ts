@@ -1,0 +1,132 @@
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/event-store.ts';
+import type { System } from '../domain/system.ts';
+import type { Batch } from './checkpoints.ts';
+
+/**
+ * One subscription for all projections of a process, so that each event is fetched and decoded once. Its last pages are
+ * kept for those that are a little behind; one that is far behind reads by itself and holds nobody back.
+ */
+export interface LogWindow {
+  /** Some events after a position, as soon as there are any; null: the signal aborted. */
+  next(after: Position): Promise<Batch | null>;
+}
+
+/** Events applied in one transaction: larger batches cost memory and lock time, smaller ones cost commits. */
+const BATCH_EVENTS_MAX = 1000;
+/** Pages kept for projections that are behind: more cost memory, fewer make them read and decode by themselves. */
+const PAGES_MAX = 16;
+/**
+ * While pages are small they are fetched at most this often, so that many events travel together under load. It is the
+ * most that is added to the age of a read model; less costs a transaction per projection each time.
+ */
+const PACE_MS = 20;
+/** A page this large means that there is more to come: no waiting. */
+const FULL_PAGE_EVENTS = 200;
+
+interface LogWindowOptions {
+  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+  readonly signal: AbortSignal;
+}
+
+interface Kept extends Page {
+  readonly after: Position;
+}
+
+const join = (after: Position, pages: readonly Kept[]): Batch => ({
+  after,
+  position: pages.at(-1)?.position ?? after,
+  events: pages.flatMap(({ events }) => events).filter(({ position }) => position > after),
+});
+
+/** As many of the pages as fit into a batch; the first always does. */
+const fitting = (pages: readonly Kept[]): readonly Kept[] => {
+  let events = 0;
+  const end = pages.findIndex((page, index) => {
+    events += page.events.length;
+    return index > 0 && events > BATCH_EVENTS_MAX;
+  });
+  return end === -1 ? pages : pages.slice(0, end);
+};
+
+export const createLogWindow = ({ store, system, signal }: LogWindowOptions): LogWindow => {
+  let pages: Kept[] = [];
+  let end: Position = LOG_START;
+  let subscription: { readonly pages: AsyncIterator<Page>; readonly stop: () => void } | undefined;
+  let pulling: Promise<void> | undefined;
+  let lastPull = { atMs: Number.NEGATIVE_INFINITY, events: 0 };
+
+  const start = (): Position => pages[0]?.after ?? end;
+
+  const subscribe = (after: Position): NonNullable<typeof subscription> => {
+    const controller = new AbortController();
+    const both = AbortSignal.any([signal, controller.signal]);
+    return {
+      pages: store.subscribe(after, {}, both)[Symbol.asyncIterator](),
+      stop: () => controller.abort(),
+    };
+  };
+
+  /** Everybody who is here is further on than the subscription: it goes on from there. */
+  const jump = (to: Position): void => {
+    subscription?.stop();
+    subscription = undefined;
+    pages = [];
+    end = to;
+  };
+
+  const pace = async (): Promise<void> => {
+    const waitMs = lastPull.atMs + PACE_MS - system.monotonicMs();
+    if (lastPull.events < FULL_PAGE_EVENTS && waitMs > 0) await system.sleep(waitMs);
+  };
+
+  const pull = async (): Promise<void> => {
+    await pace();
+    subscription ??= subscribe(end);
+    const current = subscription;
+    try {
+      const { done, value } = await current.pages.next();
+      if (done === true || current !== subscription) return;
+      pages = [...pages, { ...value, after: end }].slice(-PAGES_MAX);
+      end = value.position;
+      lastPull = { atMs: system.monotonicMs(), events: value.events.length };
+    } catch (error) {
+      if (current === subscription) subscription = undefined;
+      throw error;
+    }
+  };
+
+  const pullShared = (): Promise<void> => {
+    pulling ??= pull().finally(() => {
+      pulling = undefined;
+    });
+    return pulling;
+  };
+
+  /** For one that is behind the window: as far as the window's start. */
+  const readBehind = async (after: Position): Promise<Batch> => {
+    const page = await store.readAll({ from: after, limit: BATCH_EVENTS_MAX });
+    if (page.position <= after) await system.sleep(PACE_MS); // a reader that is late itself
+    const from = start();
+    if (page.position <= from) return { after, ...page };
+    return { after, position: from, events: page.events.filter(({ position }) => position <= from) };
+  };
+
+  /** What is at hand, or null: something has to be pulled first. */
+  const atHand = (after: Position): Batch | null => {
+    const following = pages.filter(({ position }) => position > after);
+    return following.length === 0 ? null : join(after, fitting(following));
+  };
+
+  const next = async (after: Position): Promise<Batch | null> => {
+    if (signal.aborted) return null;
+    if (after < start()) return readBehind(after);
+    if (after > end) jump(after);
+    const batch = atHand(after);
+    if (batch !== null) return batch;
+    await pullShared();
+    return next(after);
+  };
+
+  return { next };
+};

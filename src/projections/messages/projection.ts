@@ -1,0 +1,125 @@
+import type { RecordedEvent } from '../../domain/event-store.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import { messageStatus } from '../../domain/message/status.ts';
+import { asRecords, type Database } from '../database.ts';
+import { earlierMessages, known } from '../earlier-messages.ts';
+import { defineProjection } from '../projection.ts';
+import { labelOf } from './labels.ts';
+import type { ListedRecipient } from './queries.ts';
+import { INSERT_LABELS, INSERT_MESSAGES, SELECT_RECIPIENTS, UPDATE_MESSAGES } from './statements.ts';
+
+type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+
+/** A message that this batch changes. */
+interface Changed {
+  /** The event, where it is of this batch: the row is then inserted as the batch leaves it. */
+  readonly accepted: Accepted | null;
+  recipients: readonly ListedRecipient[];
+  updatedAt: string | null;
+}
+
+type Changes = Map<string, Changed>;
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const ids = earlierMessages(events);
+  if (ids.length === 0) return new Map();
+  const { rows } = await db.query<{ message_id: string; recipients: readonly ListedRecipient[] }>({
+    ...{ name: 'message-recipients', text: SELECT_RECIPIENTS },
+    values: [ids],
+  });
+  return new Map(
+    rows.map(({ message_id, recipients }) => [message_id, { accepted: null, recipients, updatedAt: null }]),
+  );
+};
+
+const accept = (changes: Changes, event: Accepted): void => {
+  const { messageId, recipients } = event.data;
+  changes.set(messageId, {
+    accepted: event,
+    recipients: recipients.map(({ id, kind }) => ({ id, kind, status: 'accepted', complained: false })),
+    updatedAt: event.metadata.occurredAt,
+  });
+};
+
+interface Concerning {
+  readonly data: { readonly messageId: string } & (
+    | { readonly recipientId: string }
+    | { readonly recipientIds: readonly string[] }
+  );
+  readonly metadata: { readonly occurredAt: string };
+}
+
+/** Handler that gives the recipients an event concerns these values. */
+const set =
+  (values: Partial<ListedRecipient>) =>
+  (changes: Changes, { data, metadata }: Concerning): void => {
+    const message = known(changes, data.messageId);
+    const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
+    message.recipients = message.recipients.map((one) => (ids.includes(one.id) ? { ...one, ...values } : one));
+    message.updatedAt = metadata.occurredAt;
+  };
+
+const standing = ({ recipients, updatedAt }: Changed) => ({ recipients, updatedAt, ...messageStatus(recipients) });
+
+const inserted = (accepted: Accepted, changed: Changed) => ({
+  messageId: accepted.data.messageId,
+  organizationId: accepted.metadata.organizationId,
+  environment: accepted.metadata.environment,
+  domainId: accepted.data.domainId,
+  keyId: accepted.data.keyId,
+  contentId: accepted.data.contentId,
+  internetMessageId: accepted.data.internetMessageId,
+  stream: accepted.data.stream,
+  sizeBytes: accepted.data.sizeBytes,
+  createdAt: accepted.metadata.occurredAt,
+  expiresAt: accepted.data.expiresAt,
+  ...standing(changed),
+});
+
+/** Two recipients of a message may have one address: each label once. */
+const labels = ({ data, metadata }: Accepted) => {
+  const distinct = new Set([
+    labelOf('from', data.fromDigest),
+    ...data.recipients.map(({ digest }) => labelOf('to', digest)),
+    ...data.tagDigests.map((digest) => labelOf('tag', digest)),
+  ]);
+  const { organizationId, environment, occurredAt: createdAt } = metadata;
+  return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
+};
+
+const write = async (db: Database, changes: Changes): Promise<void> => {
+  const all = [...changes];
+  const made = all.flatMap(([, changed]) => (changed.accepted === null ? [] : [inserted(changed.accepted, changed)]));
+  const updated = all.flatMap(([messageId, changed]) =>
+    changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...standing(changed) }],
+  );
+  if (made.length > 0) {
+    const rows = all.flatMap(([, { accepted }]) => (accepted === null ? [] : labels(accepted)));
+    await db.query({ name: 'insert-messages', text: INSERT_MESSAGES, values: asRecords(made) });
+    await db.query({ name: 'insert-labels', text: INSERT_LABELS, values: asRecords(rows) });
+  }
+  if (updated.length > 0) {
+    await db.query({ name: 'update-messages', text: UPDATE_MESSAGES, values: asRecords(updated) });
+  }
+};
+
+export const messagesProjection = defineProjection<MessageEvent, Changes>({
+  name: 'messages',
+  version: 1,
+  categories: ['message'],
+  tables: ['messages', 'message_labels'],
+  handlers: {
+    MessageAccepted: accept,
+    AttemptStarted: set({ status: 'sending' }),
+    AttemptOutcomeUnknown: set({ status: 'deferred' }),
+    RecipientDelivered: set({ status: 'delivered' }),
+    RecipientDeferred: set({ status: 'deferred' }),
+    RecipientBounced: set({ status: 'bounced' }),
+    RecipientExpired: set({ status: 'expired' }),
+    RecipientFailed: set({ status: 'failed' }),
+    RecipientSuppressed: set({ status: 'suppressed' }),
+    RecipientComplained: set({ complained: true }),
+  },
+  begin,
+  write,
+});

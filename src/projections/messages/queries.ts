@@ -1,0 +1,138 @@
+import type { Environment } from '../../domain/environment.ts';
+import type { RecipientKind } from '../../domain/message/events.ts';
+import type { RecipientStatus } from '../../domain/message/status.ts';
+import type { Database } from '../database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
+import { labelOf } from './labels.ts';
+
+export interface ListedRecipient {
+  readonly id: string;
+  readonly kind: RecipientKind;
+  readonly status: RecipientStatus;
+  readonly complained: boolean;
+}
+
+/** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
+export interface ListedMessage {
+  readonly messageId: string;
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly domainId: string;
+  readonly keyId: string;
+  readonly contentId: string;
+  readonly internetMessageId: string;
+  readonly stream: 'transactional' | 'bulk';
+  readonly sizeBytes: number;
+  readonly status: RecipientStatus;
+  /** Delivered to some only. */
+  readonly partial: boolean;
+  readonly recipients: readonly ListedRecipient[];
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly expiresAt: string;
+}
+
+export interface ListMessages {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly domainId: string | null;
+  readonly status: RecipientStatus | null;
+  /** Keyed digests, as in `MessageAccepted`: of a recipient's address, … */
+  readonly toDigest: string | null;
+  /** … the sender's address, … */
+  readonly fromDigest: string | null;
+  /** … and a tag. */
+  readonly tagDigest: string | null;
+  /** Accepted at or after; ISO 8601. */
+  readonly since: string | null;
+  /** Accepted before. */
+  readonly until: string | null;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.key_id, m.content_id,
+    m.internet_message_id, m.stream, m.size_bytes, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
+    m.expires_at`;
+
+const LIST = `
+  select ${COLUMNS} from read_models.messages m
+  where m.organization_id = $1 and m.environment = $2
+    and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
+    and ($5::timestamptz is null or m.created_at >= $5) and ($6::timestamptz is null or m.created_at < $6)
+    and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))
+  order by m.created_at desc, m.message_id desc
+  limit $9`;
+
+/** By label: its rows are in the order of the list, so the page is read off its primary key. */
+const LIST_BY_LABEL = `
+  select ${COLUMNS} from read_models.message_labels l
+  join read_models.messages m using (message_id)
+  where l.organization_id = $1 and l.environment = $2 and l.label = $10
+    and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
+    and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))
+    and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
+    and not exists (
+      select from unnest($11::text[]) other(label) where not exists (
+        select from read_models.message_labels o
+        where o.organization_id = $1 and o.environment = $2 and o.label = other.label
+          and o.created_at = l.created_at and o.message_id = l.message_id))
+  order by l.created_at desc, l.message_id desc
+  limit $9`;
+
+interface Row {
+  readonly message_id: string;
+  readonly organization_id: string;
+  readonly environment: Environment;
+  readonly domain_id: string;
+  readonly key_id: string;
+  readonly content_id: string;
+  readonly internet_message_id: string;
+  readonly stream: ListedMessage['stream'];
+  readonly size_bytes: number;
+  readonly status: RecipientStatus;
+  readonly partial: boolean;
+  readonly recipients: readonly ListedRecipient[];
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly expires_at: Date;
+}
+
+const listed = (row: Row): ListedMessage => ({
+  messageId: row.message_id,
+  organizationId: row.organization_id,
+  environment: row.environment,
+  domainId: row.domain_id,
+  keyId: row.key_id,
+  contentId: row.content_id,
+  internetMessageId: row.internet_message_id,
+  stream: row.stream,
+  sizeBytes: row.size_bytes,
+  status: row.status,
+  partial: row.partial,
+  recipients: row.recipients,
+  createdAt: row.created_at.toISOString(),
+  updatedAt: row.updated_at.toISOString(),
+  expiresAt: row.expires_at.toISOString(),
+});
+
+/** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
+const labelsOf = ({ toDigest, tagDigest, fromDigest }: ListMessages): readonly string[] => [
+  ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
+  ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
+  ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
+];
+
+/** Messages of one environment, newest first. */
+export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
+  const { organizationId, environment, domainId, status, since, until, after, limit } = by;
+  const cursor = [after?.createdAt ?? null, after?.id ?? null];
+  const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit)];
+  const [label, ...others] = labelsOf(by);
+  // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.
+  const { rows } =
+    label === undefined
+      ? await db.query<Row>(LIST, values)
+      : await db.query<Row>(LIST_BY_LABEL, [...values, label, others]);
+  return pageOf(rows.map(listed), limit, ({ createdAt, messageId }) => ({ createdAt, id: messageId }));
+};

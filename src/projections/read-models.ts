@@ -1,0 +1,41 @@
+import type { Pool } from 'pg';
+import type { EventStore } from '../domain/event-store.ts';
+import type { System } from '../domain/system.ts';
+import { type ListApiKeys, listApiKeys, usableAdminKeys } from './api-keys/queries.ts';
+import { billingUsage } from './billing/queries.ts';
+import { dueDeliveries } from './deliveries/queries.ts';
+import { type ListDomains, listDomains } from './domains/queries.ts';
+import { type ReadFeed, readFeed } from './events/queries.ts';
+import { createLagReader } from './lag.ts';
+import { type ListMessages, listMessages } from './messages/queries.ts';
+import { type QueryStats, queryStats } from './stats/queries.ts';
+import { createWaitFor } from './wait-for.ts';
+import { enabledWebhooks, type ListWebhooks, listWebhooks } from './webhooks/queries.ts';
+
+export interface ReadModelsOptions {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'readAll'>;
+  readonly system: System;
+}
+
+/** Everything that can be asked of the read models; holds no resource of its own. */
+export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
+  messages: { list: (by: ListMessages) => listMessages(pool, by) },
+  events: { page: (by: ReadFeed) => readFeed(pool, by) },
+  stats: { query: (by: QueryStats) => queryStats(pool, by) },
+  billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },
+  domains: { list: (by: ListDomains) => listDomains(pool, by) },
+  apiKeys: {
+    list: (by: ListApiKeys) => listApiKeys(pool, by),
+    usableAdmins: (by: Parameters<typeof usableAdminKeys>[1]) => usableAdminKeys(pool, by),
+  },
+  webhooks: {
+    list: (by: ListWebhooks) => listWebhooks(pool, by),
+    enabled: (organizationIds: readonly string[]) => enabledWebhooks(pool, organizationIds),
+  },
+  deliveries: { due: (by: Parameters<typeof dueDeliveries>[1]) => dueDeliveries(pool, by) },
+  waitFor: createWaitFor({ pool, system }),
+  lag: createLagReader({ pool, store, system }),
+});
+
+export type ReadModels = ReturnType<typeof createReadModels>;

@@ -1,0 +1,161 @@
+import type { Pool, PoolClient } from 'pg';
+import type { EventStore, Page, Position } from '../domain/event-store.ts';
+import type { Logger } from '../domain/logger.ts';
+import { applyBatch, type Target } from './batch.ts';
+import { readCheckpoint } from './checkpoints.ts';
+import { withConnection } from './connection.ts';
+import { inTransaction } from './database.ts';
+import { tryLockRebuilding } from './lock.ts';
+import type { Projection } from './projection.ts';
+import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
+
+/** Events applied in one transaction of a rebuild, where nobody waits for locks: more cost memory, fewer cost commits. */
+const REBUILD_EVENTS_MAX = 5_000;
+/** How long the switch waits for queries that are reading the live tables, before it lets others pass and tries again. */
+const SWITCH_LOCK_TIMEOUT = '2s';
+const SWITCH_ATTEMPTS_MAX = 10;
+
+export interface RebuildOptions {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'logId' | 'readAll'>;
+  readonly logger: Logger;
+  /** Ends the rebuild between two batches; the live read models stay as they are. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Rebuilt {
+  readonly name: string;
+  /** Events of the log that were read. */
+  readonly events: number;
+  readonly parkedEvents: number;
+}
+
+/** Another process rebuilds the read model at this moment. */
+export class RebuildInHand extends Error {
+  override readonly name = 'RebuildInHand';
+  constructor(projection: string) {
+    super(`read model ${projection} is being rebuilt by another process`);
+  }
+}
+
+interface Build {
+  readonly target: Target & { readonly client: PoolClient };
+  position: Position;
+  parkedEvents: number;
+}
+
+interface Rebuilding extends RebuildOptions {
+  readonly logId: string;
+  readonly builds: readonly Build[];
+}
+
+const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
+  if (!(await tryLockRebuilding(client, projection.name))) throw new RebuildInHand(projection.name);
+  await client.query('set search_path to read_models');
+  await readCheckpoint(client, projection, logId); // so that there is a live checkpoint to switch
+  await makeTables(client, projection);
+  await client.query('set search_path to read_models_building');
+  await readCheckpoint(client, projection, logId);
+};
+
+const applyTo = async (build: Build, page: Page): Promise<void> => {
+  const batch = { after: build.position, position: page.position, events: page.events };
+  const parked = await applyBatch(build.target, batch);
+  build.parkedEvents += parked.length;
+  build.position = page.position;
+};
+
+/** Reads on from where these builds stand, all at the same position, until there is no more. @returns events read. */
+const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build[]): Promise<number> => {
+  const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
+  const read = (from: Position): Promise<Page> =>
+    store.readAll({ from, filter: { categories }, limit: REBUILD_EVENTS_MAX });
+  let count = 0;
+  let page = await read(builds[0]?.position ?? '');
+  for (;;) {
+    signal?.throwIfAborted();
+    const isLast = page.events.length < REBUILD_EVENTS_MAX;
+    // The next page is fetched and decoded while this one is written.
+    const [next] = await Promise.all([
+      isLast ? page : read(page.position),
+      ...builds.map((build) => applyTo(build, page)),
+    ]);
+    count += page.events.length;
+    if (isLast) return count;
+    page = next;
+  }
+};
+
+const LOCK_LIVE = 'select position, log_id as "logId" from read_models.checkpoints where name = $1 for update';
+
+/** Read models never go backwards, or whoever has read its own write might see it vanish. */
+const catchUpTo = async (rebuilding: Rebuilding, build: Build, position: Position): Promise<void> => {
+  while (build.position < position) await catchUp(rebuilding, [build]);
+};
+
+/** While this holds the live checkpoint, the running projection waits before its next batch and then goes on behind us. */
+const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
+  withConnection(rebuilding.pool, (db) =>
+    inTransaction(db, 'read_models', async () => {
+      const { projection } = build.target;
+      await db.query(`set local lock_timeout to '${SWITCH_LOCK_TIMEOUT}'`);
+      const { rows } = await db.query<{ position: Position; logId: string }>(LOCK_LIVE, [projection.name]);
+      const live = rows[0];
+      if (live?.logId === rebuilding.logId) await catchUpTo(rebuilding, build, live.position);
+      await switchTables(db, projection);
+    }),
+  );
+
+/** `lock_not_available`: queries kept the live tables for too long. */
+const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03';
+
+const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<void> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await switchOver(rebuilding, build);
+    } catch (error) {
+      if (!isLockTimeout(error) || attempt >= SWITCH_ATTEMPTS_MAX) throw error;
+      await catchUp(rebuilding, [build]);
+    }
+  }
+};
+
+const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
+  const { builds, logger } = rebuilding;
+  for (const { target } of builds) await prepare(target);
+  const events = await catchUp(rebuilding, builds);
+  await Promise.all(builds.map(({ target }) => makeIndexes(target.client, target.projection)));
+  const later = await catchUp(rebuilding, builds);
+  for (const one of builds) {
+    await switchWithRetries(rebuilding, one);
+    logger.info({ projection: one.target.projection.name, events }, 'a read model was rebuilt and switched');
+  }
+  return builds.map(({ target, parkedEvents }) => ({
+    ...{ name: target.projection.name, events: events + later, parkedEvents },
+  }));
+};
+
+/** One connection for each build, all held until the end. */
+const withBuilds = async (
+  options: RebuildOptions & { readonly logId: string },
+  projections: readonly Projection[],
+  builds: readonly Build[],
+): Promise<readonly Rebuilt[]> => {
+  const [projection, ...rest] = projections;
+  if (projection === undefined) return build({ ...options, builds });
+  return withConnection(options.pool, (client) => {
+    const target = { client, projection, schema: 'read_models_building', logId: options.logId } as const;
+    return withBuilds(options, rest, [...builds, { target, position: '', parkedEvents: 0 }]);
+  });
+};
+
+/**
+ * Makes read models anew beside the live ones, reading the log once for all of them, and switches each in one
+ * transaction; works beside running projections, of this process or another.
+ * The pool needs a connection for each, and two more.
+ * @throws {RebuildInHand}
+ */
+export const rebuild = async (
+  options: RebuildOptions,
+  projections: readonly Projection[],
+): Promise<readonly Rebuilt[]> => withBuilds({ ...options, logId: await options.store.logId() }, projections, []);

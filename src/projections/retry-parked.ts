@@ -1,0 +1,92 @@
+import type { Pool } from 'pg';
+import type { EventStore, RecordedEvent, StreamName } from '../domain/event-store.ts';
+import { PROJECTIONS } from './all.ts';
+import { type Database, inTransaction } from './database.ts';
+import type { ProjectionName } from './names.ts';
+import { applyOrPark } from './parking.ts';
+import type { Projection } from './projection.ts';
+
+export interface RetryParkedOptions {
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly projections?: readonly Projection[];
+}
+
+export interface Retried {
+  readonly applied: number;
+  readonly stillParked: number;
+}
+
+/** Events of one stream that are tried in one transaction, while which the runner of the projection waits. */
+const EVENTS_PER_TRANSACTION = 500;
+
+const STREAMS = `
+  select stream from read_models.parked_events where projection = $1 group by stream order by min(position)`;
+
+/** The runner moves this row first in every transaction: it waits, and then sees what is parked no more. */
+const LOCK = 'select 1 from checkpoints where name = $1 for update';
+
+const REVISIONS = `
+  select revision from parked_events where projection = $1 and stream = $2 order by position limit $3`;
+
+const UNPARK = 'delete from parked_events where projection = $1 and position = $2';
+
+interface Job {
+  readonly db: Database;
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly projection: Projection;
+  readonly stream: StreamName;
+}
+
+const parkedEvents = async ({ db, store, projection, stream }: Job): Promise<readonly RecordedEvent[]> => {
+  const { rows } = await db.query<{ revision: number }>(REVISIONS, [projection.name, stream, EVENTS_PER_TRANSACTION]);
+  const first = rows[0];
+  if (first === undefined) return [];
+  // Everything behind a parked event is parked too, so the revisions have no gaps.
+  return store.readStream(stream, { from: first.revision, limit: rows.length });
+};
+
+/** Applies a stream's parked events in order until one fails again. @returns how many were applied. */
+const retryStream = (job: Job): Promise<number> =>
+  inTransaction(job.db, 'read_models', async () => {
+    const { db, projection } = job;
+    await db.query(LOCK, [projection.name]);
+    let applied = 0;
+    for (const event of await parkedEvents(job)) {
+      if (!(await applyOrPark(db, projection, event, new Set()))) break;
+      await db.query(UNPARK, [projection.name, event.position]);
+      applied += 1;
+    }
+    return applied;
+  });
+
+const retryWholeStream = async (job: Job): Promise<number> => {
+  let total = 0;
+  for (;;) {
+    const applied = await retryStream(job);
+    total += applied;
+    if (applied < EVENTS_PER_TRANSACTION) return total;
+  }
+};
+
+/** Tries again, in order, what could not be applied to a read model; works beside its running projection. */
+export const retryParked = async (
+  { pool, store, projections = PROJECTIONS }: RetryParkedOptions,
+  name: ProjectionName,
+): Promise<Retried> => {
+  const projection = projections.find((candidate) => candidate.name === name);
+  if (projection === undefined) throw new TypeError(`there is no projection ${name}`);
+  const { rows: streams } = await pool.query<{ stream: StreamName }>(STREAMS, [name]);
+  const db = await pool.connect();
+  try {
+    let applied = 0;
+    for (const { stream } of streams) applied += await retryWholeStream({ db, store, projection, stream });
+    const { rows } = await pool.query<{ count: number }>(
+      'select count(*)::int as count from read_models.parked_events where projection = $1',
+      [name],
+    );
+    return { applied, stillParked: rows[0]?.count ?? 0 };
+  } finally {
+    db.release();
+  }
+};

@@ -1,0 +1,104 @@
+import type { Pool } from 'pg';
+import { UnknownEvent } from '../domain/codec.ts';
+import type { EventStore } from '../domain/event-store.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { System } from '../domain/system.ts';
+import { PROJECTIONS } from './all.ts';
+import { requireSameLog } from './checkpoints.ts';
+import { type LaneOptions, runLane } from './lane.ts';
+import { createLogWindow } from './log-window.ts';
+import type { Projection } from './projection.ts';
+import { rebuild } from './rebuild.ts';
+
+/** Connections a pool must have for a runner: one for each projection as long as it runs, as many for a rebuild of all. */
+export const RUNNER_CONNECTIONS = 2 * PROJECTIONS.length + 2;
+
+export interface RunnerOptions {
+  /** With at least `RUNNER_CONNECTIONS`. */
+  readonly pool: Pool;
+  readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly projections?: readonly Projection[];
+}
+
+export interface ProjectionRunner {
+  /**
+   * Keeps the projections running until the signal aborts; batches in hand are finished. Processes that run at the same
+   * time share the work: each projection is run by one of them, the others stand by.
+   * @throws {StartRefused} the read models were made from another log.
+   * @throws {UnknownEvent} this process is older than the log; all projections have stopped.
+   */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Wait after a rebuild that failed, or that another process has in hand. */
+const REBUILD_AGAIN_MS = 1000;
+
+const OUTDATED = `
+  select c.name from read_models.checkpoints c
+  join json_to_recordset($1) as known(name text, version integer) on known.name = c.name and known.version > c.version`;
+
+export const createProjectionRunner = ({
+  pool,
+  store,
+  system,
+  logger,
+  projections = PROJECTIONS,
+}: RunnerOptions): ProjectionRunner => {
+  if (pool.options.max < RUNNER_CONNECTIONS) {
+    throw new TypeError(
+      `a runner of projections needs a pool of ${RUNNER_CONNECTIONS} connections, not ${pool.options.max}`,
+    );
+  }
+
+  const outdated = async (): Promise<readonly Projection[]> => {
+    const versions = projections.map(({ name, version }) => ({ name, version }));
+    const { rows } = await pool.query<{ name: string }>(OUTDATED, [JSON.stringify(versions)]);
+    return projections.filter((projection) => rows.some(({ name }) => name === projection.name));
+  };
+
+  const rebuildOrWait = async (old: readonly Projection[], signal: AbortSignal): Promise<void> => {
+    try {
+      logger.info({ projections: old.map(({ name }) => name) }, 'read models of an older version are rebuilt');
+      await rebuild({ pool, store, logger, signal }, old);
+    } catch (error) {
+      if (error instanceof UnknownEvent) throw error;
+      logger.warn({ err: error }, 'the rebuild did not come to its end and is tried again');
+      await system.sleep(REBUILD_AGAIN_MS, signal).catch(() => undefined);
+    }
+  };
+
+  /** Makes anew what an older version of this service made, or waits while another process does. */
+  const renew = async (signal: AbortSignal): Promise<void> => {
+    let old = await outdated();
+    while (old.length > 0 && !signal.aborted) {
+      await rebuildOrWait(old, signal);
+      old = await outdated();
+    }
+  };
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const logId = await store.logId();
+    await requireSameLog(pool, logId);
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    const log = createLogWindow({ store, system, signal: either });
+    const options: LaneOptions = { pool, system, logger, logId, log, signal: either };
+    const old = new Set(await outdated());
+    const renewed = old.size === 0 ? Promise.resolve() : renew(either);
+    const stopAll = (error: unknown): never => {
+      failed.abort();
+      throw error;
+    };
+    const lane = async (projection: Projection): Promise<void> => {
+      if (old.has(projection)) await renewed;
+      await runLane(projection, options);
+    };
+    const ended = await Promise.allSettled(projections.map((projection) => lane(projection).catch(stopAll)));
+    const failure = ended.find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected' && !signal.aborted) throw failure.reason;
+  };
+
+  return { run };
+};

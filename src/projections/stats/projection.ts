@@ -1,0 +1,115 @@
+import type { RecordedEvent } from '../../domain/event-store.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import { asRecords, type Database } from '../database.ts';
+import { earlierMessages, known } from '../earlier-messages.ts';
+import { defineProjection } from '../projection.ts';
+import {
+  addLatency,
+  type BucketChange,
+  type Cohort,
+  type CountedRecipient,
+  cohortOf,
+  countsOf,
+  type Outcome,
+  rowOf,
+  type StatsChanges,
+  settle,
+} from './cohorts.ts';
+import { ADD_COUNTS, INSERT_MESSAGES, SELECT_MESSAGES, UPDATE_MESSAGES } from './statements.ts';
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
+  const ids = earlierMessages(events);
+  const changes: StatsChanges = { cohorts: new Map(), accepted: new Set(), changed: new Set(), buckets: new Map() };
+  if (ids.length === 0) return changes;
+  const { rows } = await db.query<Cohort & { readonly acceptedAt: Date }>({
+    ...{ name: 'stats-messages', text: SELECT_MESSAGES },
+    values: [ids],
+  });
+  for (const row of rows) changes.cohorts.set(row.messageId, { ...row, acceptedAt: row.acceptedAt.toISOString() });
+  return changes;
+};
+
+type Count = (counts: BucketChange, recipient: CountedRecipient, sinceAcceptanceMs: number) => void;
+
+interface Concerning {
+  readonly data: { readonly messageId: string } & (
+    | { readonly recipientId: string }
+    | { readonly recipientIds: readonly string[] }
+  );
+  readonly metadata: { readonly occurredAt: string };
+}
+
+/** Handler that counts something for each recipient an event concerns. */
+const each =
+  (count: Count) =>
+  (changes: StatsChanges, { data, metadata }: Concerning): void => {
+    const cohort = known(changes.cohorts, data.messageId);
+    const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
+    const sinceAcceptanceMs = Date.parse(metadata.occurredAt) - Date.parse(cohort.acceptedAt);
+    for (const recipient of cohort.recipients.filter(({ id }) => ids.includes(id))) {
+      count(countsOf(changes, cohort, recipient.domain), recipient, sinceAcceptanceMs);
+    }
+    changes.changed.add(data.messageId);
+  };
+
+const accept = (
+  changes: StatsChanges,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
+): void => {
+  const cohort = cohortOf(event);
+  changes.cohorts.set(cohort.messageId, cohort);
+  changes.accepted.add(cohort.messageId);
+  for (const { domain } of cohort.recipients) countsOf(changes, cohort, domain).accepted += 1;
+};
+
+const ended = (outcome: Outcome) => each((counts, recipient) => settle(counts, recipient, outcome));
+
+const deferred = each((counts, recipient) => {
+  if (!recipient.deferred) counts.deferred += 1;
+  recipient.deferred = true;
+});
+
+const delivered = each((counts, recipient, sinceAcceptanceMs) => {
+  settle(counts, recipient, 'delivered');
+  addLatency(counts, sinceAcceptanceMs);
+});
+
+const complained = each((counts, recipient) => {
+  if (!recipient.complained) counts.complained += 1;
+  recipient.complained = true;
+});
+
+const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
+  const rowsOf = (ids: ReadonlySet<string>): [string] => asRecords([...ids].map((id) => known(cohorts, id)));
+  const earlier = changed.difference(accepted);
+  if (accepted.size > 0) {
+    await db.query({ name: 'insert-stats-messages', text: INSERT_MESSAGES, values: rowsOf(accepted) });
+  }
+  if (earlier.size > 0) {
+    await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: rowsOf(earlier) });
+  }
+  if (buckets.size > 0) {
+    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords([...buckets.values()].map(rowOf)) });
+  }
+};
+
+export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
+  name: 'stats',
+  version: 1,
+  categories: ['message'],
+  tables: ['stats_buckets', 'stats_messages'],
+  handlers: {
+    MessageAccepted: accept,
+    AttemptStarted: 'ignored',
+    AttemptOutcomeUnknown: deferred,
+    RecipientDelivered: delivered,
+    RecipientDeferred: deferred,
+    RecipientBounced: ended('bounced'),
+    RecipientExpired: ended('expired'),
+    RecipientFailed: ended('failed'),
+    RecipientSuppressed: ended('suppressed'),
+    RecipientComplained: complained,
+  },
+  begin,
+  write,
+});

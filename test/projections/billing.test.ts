@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import { billingProjection } from '../../src/projections/billing/projection.ts';
+import { billingUsage } from '../../src/projections/billing/queries.ts';
+import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
+
+const NOVEMBER = { organizationId: 'org_mine', start: '2026-11-01', end: '2026-12-01' };
+const TWO = [recipient('rcp_1'), recipient('rcp_2')];
+
+describe('usage', () => {
+  test('is nothing, counted up to nowhere, while nothing happened', async () => {
+    const { pool } = await openApplied(billingProjection);
+    expect(await billingUsage(pool, NOVEMBER)).toEqual({ billableRecipients: 0, byDay: [], countedUpTo: null });
+  });
+
+  test('counts live recipients by the day in UTC that they were accepted on, of one organization and period', async () => {
+    const { given, pool } = await openApplied(billingProjection);
+    const send = (id: string, occurredAt: string, more: object = {}) =>
+      given(`message-${id}`, [messageAccepted({ messageId: id, recipients: TWO })], { occurredAt, ...more });
+    await send('msg_1', '2026-10-31T23:59:59.999Z');
+    await send('msg_2', '2026-11-01T00:00:00.000Z');
+    await send('msg_3', '2026-11-30T23:59:59.999Z');
+    await send('msg_4', '2026-11-30T10:00:00.000Z');
+    await send('msg_5', '2026-11-02T10:00:00.000Z', { environment: 'test' });
+    await send('msg_6', '2026-11-02T10:00:00.000Z', { organizationId: 'org_other' });
+    await send('msg_7', '2026-12-01T00:00:00.000Z');
+    expect(await billingUsage(pool, NOVEMBER)).toEqual({
+      billableRecipients: 6,
+      byDay: [
+        { date: '2026-11-01', billableRecipients: 2 },
+        { date: '2026-11-30', billableRecipients: 4 },
+      ],
+      countedUpTo: '2026-12-01T00:00:00.000Z',
+    });
+  });
+
+  const FREE = ['RecipientFailed', 'RecipientSuppressed'];
+  for (const type of laterTypes) {
+    test(`${FREE.includes(type) ? 'is given back for' : 'does not change with'} ${type}, days later too`, async () => {
+      const { given, pool } = await openApplied(billingProjection);
+      await given('message-msg_1', [messageAccepted({ recipients: TWO })], { occurredAt: '2026-11-05T10:00:00.000Z' });
+      await given('message-msg_1', [LATER_EVENTS[type]], { occurredAt: '2026-11-08T10:00:00.000Z' });
+      const billableRecipients = FREE.includes(type) ? 1 : 2;
+      const { byDay } = await billingUsage(pool, NOVEMBER);
+      expect(byDay).toEqual([{ date: '2026-11-05', billableRecipients }]);
+    });
+  }
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { CUSTOMER_EVENT_TYPES, customerEvents } from '../../src/domain/customer-events.ts';
+import { LOG_START } from '../../src/domain/event-store.ts';
+import type { OutboxEvent } from '../../src/domain/events.ts';
+import { presentEvents } from '../../src/projections/events/present.ts';
+import { eventsProjection } from '../../src/projections/events/projection.ts';
+import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/events/queries.ts';
+import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { NOW } from '../support/specification.ts';
+import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
+
+const FEED: ReadFeed = {
+  ...{ organizationId: 'org_mine', environment: 'live', domainId: null, types: null, after: FEED_START, limit: 100 },
+};
+
+const REGISTERED: OutboxEvent = { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't' } };
+const WEBHOOK: OutboxEvent = {
+  type: 'WebhookRegistered',
+  data: {
+    ...{ webhookId: 'whk_1', environment: 'test', url: 'https://a.test', events: [] },
+    description: null,
+    secretId: 's',
+  },
+};
+
+/** A log with every event there is, of two organizations and both environments. */
+const openFeed = async () => {
+  const applied = await openApplied(eventsProjection);
+  const { given } = applied;
+  await given('domain-dom_1', [REGISTERED], { environment: null });
+  await given(
+    'domain-dom_1',
+    [{ type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } }],
+    {
+      environment: null,
+    },
+  );
+  await given('apiKey-key_1', [keyCreated(), keyRotated(1, NOW), keyRevoked]);
+  await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
+  await given('message-msg_2', [messageAccepted({ messageId: 'msg_2', domainId: 'dom_2' })]);
+  for (const type of laterTypes) await given('message-msg_1', [LATER_EVENTS[type]]);
+  await given('webhook-whk_1', [WEBHOOK], { environment: 'test' });
+  await given('webhook-whk_1', [{ type: 'WebhookDisabled', data: { webhookId: 'whk_1', reason: 'gone' } }], {
+    environment: 'test',
+  });
+  await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
+  await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
+  await given('organization-org_mine', [
+    { type: 'OrganizationCreated', data: { organizationId: 'org_mine', name: 'n', ceilings: null } },
+  ]);
+  await given('domainName-a.test', [
+    { type: 'DomainNameTaken', data: { name: 'a.test', domainId: 'dom_1', method: 'dns' } },
+  ]);
+  return applied;
+};
+
+describe('the feed', () => {
+  test('holds what the log says, event by event and in its order, in live and test', async () => {
+    const { pool, store } = await openFeed();
+    const { events } = await store.readAll({ from: LOG_START, limit: 1000 });
+    const all = events
+      .flatMap((event) => customerEvents(event))
+      .filter(({ organizationId }) => organizationId === 'org_mine');
+    for (const environment of ['live', 'test'] as const) {
+      const { items } = await readFeed(pool, { ...FEED, environment });
+      const shown = items.map(({ cursor: _, ...event }) => event);
+      expect(shown).toEqual(all.filter((event) => event.environment === environment || event.environment === null));
+    }
+    expect(new Set(all.map(({ type }) => type))).toEqual(new Set(CUSTOMER_EVENT_TYPES));
+  });
+
+  test('goes on after a cursor, within one event of the log too, and ends at the newest', async () => {
+    const { pool } = await openFeed();
+    const { items } = await readFeed(pool, FEED);
+    const seen: string[] = [];
+    let after = FEED_START;
+    for (let pages = 0; pages < items.length; pages += 1) {
+      const page = await readFeed(pool, { ...FEED, after, limit: 1 });
+      expect(page.hasMore).toBe(pages < items.length - 1);
+      seen.push(...page.items.map(({ id }) => id));
+      after = page.next;
+    }
+    expect(seen).toEqual(items.map(({ id }) => id));
+    expect(await readFeed(pool, { ...FEED, after })).toEqual({ items: [], hasMore: false, next: after });
+  });
+
+  test('without a cursor is the newest page, oldest first', async () => {
+    const { pool } = await openFeed();
+    const { items } = await readFeed(pool, FEED);
+    const newest = await readFeed(pool, { ...FEED, after: null, limit: 4 });
+    expect(newest.items).toEqual(items.slice(-4));
+    expect(newest).toMatchObject({ hasMore: true, next: items.at(-1)?.cursor });
+  });
+
+  test('is narrowed to types, and to what concerns one domain', async () => {
+    const { pool } = await openFeed();
+    const { items } = await readFeed(pool, FEED);
+    const types = ['message.accepted', 'api_key.created', 'domain.verified'] as const;
+    const some = await readFeed(pool, { ...FEED, types });
+    expect(some.items).toEqual(items.filter(({ type }) => types.some((wanted) => wanted === type)));
+    const ofDomain = await readFeed(pool, { ...FEED, domainId: 'dom_2' });
+    expect(ofDomain.items.map(({ subjectId }) => subjectId)).toEqual(['msg_2']);
+    const both = await readFeed(pool, { ...FEED, domainId: 'dom_1', types: ['message.accepted', 'domain.registered'] });
+    expect(both.items.map(({ subjectId }) => subjectId)).toEqual(['dom_1', 'msg_1', 'msg_1']);
+    expect((await readFeed(pool, { ...FEED, types: [], after: null })).items).toEqual([]);
+  });
+
+  test('shows addresses, tags and replies from the vault, and nothing in their place once they are erased', async () => {
+    const { pool } = await openFeed();
+    const { items } = await readFeed(pool, { ...FEED, types: ['message.bounced', 'api_key.created'] });
+    const withReply = items.map((event) =>
+      event.facts.smtp === undefined
+        ? event
+        : { ...event, facts: { ...event.facts, smtp: { ...event.facts.smtp, replyId: 'reply-1' } } },
+    );
+    const contents = createInMemoryContents();
+    const erased = await presentEvents(contents, withReply);
+    expect(erased[1]?.data).toMatchObject({
+      recipient: { id: 'rcp_1', address: null, kind: null },
+      tags: [],
+      metadata: {},
+      smtp: { text: null },
+    });
+    const from = { address: 'shop@example.test' };
+    await contents.put([
+      {
+        ...{ id: 'content-1', organizationId: 'org_mine' },
+        body: {
+          ...{ kind: 'message', messageId: 'msg_1', from, replyTo: [], subject: 's', headers: {}, attachments: [] },
+          recipients: [{ id: 'rcp_1', kind: 'cc', address: 'ann@example.net' }],
+          ...{ tags: [{ name: 'a', value: 'b' }], metadata: { order: '1' } },
+        },
+      },
+      {
+        id: 'reply-1',
+        organizationId: 'org_mine',
+        body: { kind: 'reply', messageId: 'msg_1', text: 'no <ann@example.net>' },
+      },
+    ]);
+    const [key, bounced] = await presentEvents(contents, withReply);
+    expect(key).toMatchObject({ object: 'event', type: 'api_key.created', data: { api_key_id: 'key_1' } });
+    expect(bounced).toEqual({
+      ...{
+        id: items[1]?.id,
+        object: 'event',
+        type: 'message.bounced',
+        timestamp: NOW,
+        environment: 'live',
+        sequence: 2,
+      },
+      data: {
+        message_id: 'msg_1',
+        recipient: { id: 'rcp_1', address: 'ann@example.net', kind: 'cc' },
+        ...{ tags: [{ name: 'a', value: 'b' }], metadata: { order: '1' } },
+        smtp: { code: 550, enhanced: null, text: 'no <ann@example.net>', mx: 'mx.example.net', tls: null },
+        ...{ attempt: 1, reason: 'no such user' },
+      },
+    });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { apiKey } from '../../src/domain/api-key/api-key.ts';
+import { fold } from '../../src/domain/decider.ts';
+import type { OutboxEvent } from '../../src/domain/events.ts';
+import { sendingDomain } from '../../src/domain/sending-domain/sending-domain.ts';
+import { webhook } from '../../src/domain/webhook/webhook.ts';
+import { apiKeysProjection } from '../../src/projections/api-keys/projection.ts';
+import { listApiKeys, usableAdminKeys } from '../../src/projections/api-keys/queries.ts';
+import { domainsProjection } from '../../src/projections/domains/projection.ts';
+import { listDomains } from '../../src/projections/domains/queries.ts';
+import { webhooksProjection } from '../../src/projections/webhooks/projection.ts';
+import { enabledWebhooks, listWebhooks } from '../../src/projections/webhooks/queries.ts';
+import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { NOW } from '../support/specification.ts';
+import { openApplied } from './support/applied.ts';
+
+const PAGE = { organizationId: 'org_mine', limit: 25, after: null };
+const LATER = '2026-11-21T13:00:00.000Z';
+
+describe('the list of API keys', () => {
+  const all = { ...PAGE, environment: null };
+
+  test('shows a key as its stream folds, after each of its events', async () => {
+    const { given, pool, store } = await openApplied(apiKeysProjection);
+    for (const event of [keyCreated(), keyRotated(1, LATER), keyRotated(2, LATER, true), keyRevoked]) {
+      await given('apiKey-key_1', [event]);
+      const { items } = await listApiKeys(pool, all);
+      expect(items).toEqual([fold(apiKey, await store.readStream('apiKey-key_1'))]);
+    }
+  });
+
+  test('shows both environments or one', async () => {
+    const { given, pool } = await openApplied(apiKeysProjection);
+    await given('apiKey-key_1', [keyCreated()]);
+    await given('apiKey-key_2', [keyCreated({ keyId: 'key_2', environment: 'test' })], { occurredAt: LATER });
+    expect((await listApiKeys(pool, all)).items.map(({ keyId }) => keyId)).toEqual(['key_2', 'key_1']);
+    expect((await listApiKeys(pool, { ...all, environment: 'test' })).items.map(({ keyId }) => keyId)).toEqual([
+      'key_2',
+    ]);
+    const first = await listApiKeys(pool, { ...all, limit: 1 });
+    expect(first).toMatchObject({ hasMore: true, next: { createdAt: LATER, id: 'key_2' } });
+    expect((await listApiKeys(pool, { ...all, after: first.next })).items.map(({ keyId }) => keyId)).toEqual(['key_1']);
+  });
+
+  test('knows which admin keys work at a moment', async () => {
+    const { given, pool } = await openApplied(apiKeysProjection);
+    const admin = { permissions: ['admin' as const] };
+    await given('apiKey-key_1', [keyCreated(admin)]);
+    await given('apiKey-key_2', [keyCreated({ keyId: 'key_2', ...admin, expiresAt: LATER })]);
+    await given('apiKey-key_3', [
+      keyCreated({ keyId: 'key_3', ...admin }),
+      { type: 'KeyRevoked', data: { keyId: 'key_3' } },
+    ]);
+    await given('apiKey-key_4', [keyCreated({ keyId: 'key_4' })]);
+    await given('apiKey-key_5', [keyCreated({ keyId: 'key_5', ...admin, environment: 'test' })]);
+    const of = (now: string) => usableAdminKeys(pool, { organizationId: 'org_mine', environment: 'live', now });
+    expect(await of(NOW)).toEqual(['key_1', 'key_2']);
+    expect(await of(LATER)).toEqual(['key_1']);
+  });
+});
+
+test('the list of domains shows a domain as its stream folds, and one alone to keys bound to it', async () => {
+  const { given, pool, store } = await openApplied(domainsProjection);
+  const all = { ...PAGE, domainId: null };
+  const events: readonly OutboxEvent[] = [
+    { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't' } },
+    { type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } },
+  ];
+  for (const event of events) {
+    await given('domain-dom_1', [event]);
+    expect((await listDomains(pool, all)).items).toEqual([fold(sendingDomain, await store.readStream('domain-dom_1'))]);
+  }
+  await given('domain-dom_2', [{ type: 'DomainRegistered', data: { domainId: 'dom_2', name: 'b.test', token: 't' } }]);
+  expect((await listDomains(pool, all)).items.map(({ domainId }) => domainId)).toEqual(['dom_2', 'dom_1']);
+  expect((await listDomains(pool, { ...all, domainId: 'dom_1' })).items.map(({ domainId }) => domainId)).toEqual([
+    'dom_1',
+  ]);
+});
+
+test('the list of webhooks shows an endpoint as its stream folds, until it is deleted', async () => {
+  const { given, pool, store } = await openApplied(webhooksProjection);
+  const all = { ...PAGE, environment: 'live' as const };
+  const registered: OutboxEvent = {
+    type: 'WebhookRegistered',
+    data: {
+      ...{ webhookId: 'whk_1', environment: 'live', url: 'https://a.test', events: ['message.*'] },
+      description: null,
+      secretId: 's',
+    },
+  };
+  await given('webhook-whk_1', [registered]);
+  expect(await enabledWebhooks(pool, ['org_other', 'org_mine'])).toHaveLength(1);
+  expect((await listWebhooks(pool, all)).items).toEqual([fold(webhook, await store.readStream('webhook-whk_1'))]);
+  await given('webhook-whk_1', [{ type: 'WebhookDisabled', data: { webhookId: 'whk_1', reason: 'failing' } }]);
+  expect(await enabledWebhooks(pool, ['org_mine'])).toEqual([]);
+  expect((await listWebhooks(pool, all)).items).toMatchObject([{ status: 'disabled' }]);
+  await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }]);
+  expect((await listWebhooks(pool, all)).items).toEqual([]);
+});

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { EventStore } from '../../src/domain/event-store.ts';
+import { createLogWindow, type LogWindow } from '../../src/projections/log-window.ts';
+import { appendKey, newStore, system } from './support/keys-log.ts';
+
+const READERS = [0, 1, 2] as const;
+/** Who reads next, after how many appends: some run ahead, others fall far behind. */
+const plans = fc.array(fc.record({ reader: fc.constantFrom(...READERS), appends: fc.nat(40) }), { maxLength: 60 });
+
+interface Reader {
+  position: string;
+  readonly seen: string[];
+}
+
+const openLog = () => {
+  const store = newStore();
+  let written = 0;
+  return {
+    store,
+    append: async (count: number): Promise<void> => {
+      for (let one = 0; one < count; one += 1) await appendKey(store, `key_${written++}`);
+    },
+    streams: () => Array.from({ length: written }, (_, number) => `apiKey-key_${number}`),
+  };
+};
+
+/** One batch, unless the reader is at the end. */
+const turn = async (window: LogWindow, store: EventStore, reader: Reader): Promise<boolean> => {
+  if (reader.position >= (await store.head())) return false;
+  const batch = await window.next(reader.position);
+  expect(batch?.after).toBe(reader.position);
+  reader.seen.push(...(batch?.events ?? []).map(({ stream }) => stream));
+  reader.position = batch?.position ?? reader.position;
+  return true;
+};
+
+const readToTheEnd = async (window: LogWindow, store: EventStore, reader: Reader): Promise<void> => {
+  while (await turn(window, store, reader));
+};
+
+test('every reader of the window gets every event once and in order, whoever else is ahead or behind', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { store, append, streams } = openLog();
+      const stopping = new AbortController();
+      const impatient = { ...system, sleep: async () => undefined };
+      const window = createLogWindow({ store, system: impatient, signal: stopping.signal });
+      const readers = READERS.map((): Reader => ({ position: '', seen: [] }));
+      for (const { reader, appends } of plan) {
+        await append(appends);
+        await turn(window, store, readers[reader] as Reader);
+      }
+      for (const reader of readers) await readToTheEnd(window, store, reader);
+      expect(readers.map(({ seen }) => seen)).toEqual(readers.map(streams));
+      stopping.abort();
+      expect(await window.next(await store.head())).toBeNull();
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import type { MessageEvent } from '../../src/domain/events.ts';
+import { messagesProjection } from '../../src/projections/messages/projection.ts';
+import { type ListMessages, listMessages } from '../../src/projections/messages/queries.ts';
+import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { NOW } from '../support/specification.ts';
+import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS } from './support/message-events.ts';
+
+const ALL: ListMessages = {
+  ...{ organizationId: 'org_mine', environment: 'live', domainId: null, status: null },
+  ...{ toDigest: null, fromDigest: null, tagDigest: null, since: null, until: null, limit: 25, after: null },
+};
+
+type Message = { id: string; at: string } & Partial<Extract<MessageEvent, { type: 'MessageAccepted' }>['data']>;
+
+const openWith = async (messages: readonly Message[]) => {
+  const applied = await openApplied(messagesProjection);
+  for (const { id, at, ...data } of messages) {
+    await applied.given(`message-${id}`, [messageAccepted({ messageId: id, ...data })], { occurredAt: at });
+  }
+  const ids = async (by: Partial<ListMessages>): Promise<readonly string[]> =>
+    (await listMessages(applied.pool, { ...ALL, ...by })).items.map(({ messageId }) => messageId);
+  return { ...applied, ids };
+};
+
+const minute = (number: number): string => `2026-11-20T10:${String(number).padStart(2, '0')}:00.000Z`;
+
+describe('the list of messages', () => {
+  test('shows a message as it was accepted', async () => {
+    const { given, pool } = await openApplied(messagesProjection);
+    await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
+    const { items } = await listMessages(pool, ALL);
+    expect(items).toEqual([
+      {
+        ...{ messageId: 'msg_1', organizationId: 'org_mine', environment: 'live', domainId: 'dom_1', keyId: 'key_1' },
+        ...{
+          contentId: 'content-1',
+          internetMessageId: '<msg_1@example.test>',
+          stream: 'transactional',
+          sizeBytes: 10,
+        },
+        ...{
+          status: 'accepted',
+          partial: false,
+          createdAt: NOW,
+          updatedAt: NOW,
+          expiresAt: '2026-11-24T12:00:00.000Z',
+        },
+        recipients: [
+          { id: 'rcp_1', kind: 'to', status: 'accepted', complained: false },
+          { id: 'rcp_2', kind: 'to', status: 'accepted', complained: false },
+        ],
+      },
+    ]);
+  });
+
+  const becomes = {
+    AttemptStarted: { status: 'sending' },
+    AttemptOutcomeUnknown: { status: 'deferred' },
+    RecipientDelivered: { status: 'delivered' },
+    RecipientDeferred: { status: 'deferred' },
+    RecipientBounced: { status: 'bounced' },
+    RecipientExpired: { status: 'expired' },
+    RecipientFailed: { status: 'failed' },
+    RecipientSuppressed: { status: 'suppressed' },
+    RecipientComplained: { complained: true },
+  } as const satisfies Record<keyof typeof LATER_EVENTS, object>;
+
+  for (const [type, standing] of Object.entries(becomes)) {
+    const event = LATER_EVENTS[type as keyof typeof LATER_EVENTS];
+    for (const batches of ['in the batch of the acceptance', 'in a later batch']) {
+      test(`shows what ${type} ${batches} makes of a recipient`, async () => {
+        const { given, pool } = await openApplied(messagesProjection);
+        const accepted = messageAccepted();
+        const later = '2026-11-21T12:01:00.000Z';
+        if (batches === 'in a later batch') {
+          await given('message-msg_1', [accepted]);
+          await given('message-msg_1', [event], { occurredAt: later });
+        } else {
+          await given('message-msg_1', [accepted, event], { occurredAt: later });
+        }
+        const { items } = await listMessages(pool, ALL);
+        expect(items[0]?.recipients[0]).toMatchObject(standing);
+        expect(items[0]?.updatedAt).toBe(later);
+        if ('status' in standing) expect(items[0]?.status).toBe(standing.status);
+      });
+    }
+  }
+
+  test('says that a message was delivered to some only', async () => {
+    const { given, pool } = await openApplied(messagesProjection);
+    await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
+    const bounced = {
+      ...LATER_EVENTS.RecipientBounced,
+      data: { ...LATER_EVENTS.RecipientBounced.data, recipientId: 'rcp_2' },
+    };
+    await given('message-msg_1', [bounced]);
+    expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ status: 'delivered', partial: true });
+  });
+
+  test('is newest first, page by page, without gaps or repeats where times are equal', async () => {
+    const { pool } = await openWith(
+      Array.from({ length: 7 }, (_, number) => ({ id: `msg_${number}`, at: minute(Math.floor(number / 3)) })),
+    );
+    const seen: string[] = [];
+    let after: ListMessages['after'] = null;
+    for (let pages = 0; pages < 10; pages += 1) {
+      const page = await listMessages(pool, { ...ALL, limit: 2, after });
+      seen.push(...page.items.map(({ messageId }) => messageId));
+      expect(page.hasMore).toBe(page.next !== null);
+      after = page.next;
+      if (after === null) break;
+    }
+    expect(seen).toEqual(['msg_6', 'msg_5', 'msg_4', 'msg_3', 'msg_2', 'msg_1', 'msg_0']);
+  });
+
+  test('is narrowed by domain, status, recipient, sender, tag and time, and by several of them', async () => {
+    const { given, ids } = await openWith([
+      {
+        id: 'msg_1',
+        at: minute(1),
+        domainId: 'dom_1',
+        fromDigest: 'f1',
+        tagDigests: ['t1'],
+        recipients: [recipient('rcp_1')],
+      },
+      { id: 'msg_2', at: minute(2), domainId: 'dom_2', fromDigest: 'f1', tagDigests: ['t1', 't2'] },
+      {
+        id: 'msg_3',
+        at: minute(3),
+        domainId: 'dom_1',
+        fromDigest: 'f2',
+        recipients: [recipient('rcp_3'), recipient('rcp_3')],
+      },
+    ]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
+    expect(await ids({ domainId: 'dom_1' })).toEqual(['msg_3', 'msg_1']);
+    expect(await ids({ status: 'delivered' })).toEqual(['msg_1']);
+    expect(await ids({ status: 'accepted' })).toEqual(['msg_3', 'msg_2']);
+    expect(await ids({ toDigest: 'digest-rcp_3' })).toEqual(['msg_3']);
+    expect(await ids({ fromDigest: 'f1' })).toEqual(['msg_2', 'msg_1']);
+    expect(await ids({ tagDigest: 't1' })).toEqual(['msg_2', 'msg_1']);
+    expect(await ids({ tagDigest: 't1', toDigest: 'digest-rcp_1', fromDigest: 'f1' })).toEqual(['msg_2', 'msg_1']);
+    expect(await ids({ tagDigest: 't2', fromDigest: 'f2' })).toEqual([]);
+    expect(await ids({ since: minute(2) })).toEqual(['msg_3', 'msg_2']);
+    expect(await ids({ until: minute(2) })).toEqual(['msg_1']);
+    expect(await ids({ tagDigest: 't1', since: minute(2), until: minute(3), domainId: 'dom_2' })).toEqual(['msg_2']);
+    expect(await ids({ environment: 'test' })).toEqual([]);
+    expect(await ids({ organizationId: 'org_other' })).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { migrate } from '../../src/projections/migrate.ts';
+import { freshDatabase, migratedDatabase, type TestDatabase } from '../support/postgres.ts';
+
+const connect = async (database: TestDatabase): Promise<Client> => {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(async () => {
+    await client.end();
+    await database.drop();
+  });
+  return client;
+};
+
+const tables = async (client: Client): Promise<readonly string[]> => {
+  const { rows } = await client.query<{ name: string }>(
+    `select schemaname || '.' || tablename as name from pg_tables
+     where schemaname not in ('pg_catalog', 'information_schema') order by 1`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+test('two processes that migrate an empty database at once both succeed', async () => {
+  const database = await freshDatabase();
+  const client = await connect(database);
+  await Promise.all([migrate(database), migrate(database), migrate(database)]);
+
+  expect(await tables(client)).toEqual(expect.arrayContaining(['vault.contents', 'vault.secrets', 'vault.key_usage']));
+  const ran = await client.query('select count(*)::int as rows, max(migration_id) as last from vault.migrations');
+  expect(ran.rows[0]?.rows).toBe(ran.rows[0]?.last);
+});
+
+test('migrating a migrated database changes nothing', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  await client.query(`insert into vault.secrets (id, ciphertext) values ('kept', 'x')`);
+  const before = await tables(client);
+  await migrate(database);
+  expect(await tables(client)).toEqual(before);
+  expect((await client.query('select id from vault.secrets')).rows).toEqual([{ id: 'kept' }]);
+});
+
+test('everything but the vault may be dropped and is made again', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  const before = await tables(client);
+  await client.query(`insert into vault.secrets (id, ciphertext) values ('kept', 'x')`);
+  await client.query('drop schema read_models, inbox cascade');
+  await migrate(database);
+  expect(await tables(client)).toEqual(before);
+  expect((await client.query('select id from vault.secrets')).rows).toEqual([{ id: 'kept' }]);
+});
+
+test('a database that a newer version migrated is left as it is', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  await client.query(`insert into vault.migrations (migration_id, name) values (99999, 'from the future')`);
+  await migrate(database);
+  expect((await client.query('select max(migration_id) as last from vault.migrations')).rows).toEqual([
+    { last: 99_999 },
+  ]);
+});

@@ -1,0 +1,185 @@
+import fc from 'fast-check';
+import type { Pool } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { FEED_START } from '../../src/projections/events/queries.ts';
+import { RebuildInHand, rebuild } from '../../src/projections/rebuild.ts';
+import { silentLogger } from '../support/logger.ts';
+import { createHistory } from './support/history.ts';
+import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
+import { rowsOf } from './support/read-model-rows.ts';
+
+const allRows = (pool: Pool) => Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+
+/** Live rows of a random history, applied part by part as it happens; and the same rows made anew. */
+const liveAndRebuilt = async (seed: number) => {
+  const pool = await openPool();
+  const history = await createHistory({ seed });
+  const runner = startRunner(pool, history.store);
+  for (let part = 0; part < 8; part += 1) {
+    await history.go(60);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+  }
+  await runner.stop();
+  const live = await allRows(pool);
+  await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+  return { live, rebuilt: await allRows(pool) };
+};
+
+describe('rebuilding a read model', () => {
+  test('gives the rows that the live one has, for every projection and any history', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
+        const { live, rebuilt } = await liveAndRebuilt(seed);
+        const empty = live.flatMap((tables) => Object.entries(tables).filter(([, rows]) => rows.length === 0));
+        expect(empty).toEqual([]);
+        expect(rebuilt).toEqual(live);
+      }),
+      { numRuns: 3 },
+    );
+  }, 60_000);
+
+  test('leaves its indexes, constraints and options as they were', async () => {
+    const pool = await openPool();
+    const history = await createHistory();
+    await history.go(50);
+    const shape = async (): Promise<unknown> => {
+      const { rows } = await pool.query(`
+        select c.relname, c.reloptions, pg_get_indexdef(i.indexrelid) as index,
+          (select pg_get_constraintdef(k.oid) from pg_constraint k where k.conindid = i.indexrelid) as key
+        from pg_class c left join pg_index i on i.indrelid = c.oid
+        where c.relnamespace = 'read_models'::regnamespace and c.relkind = 'r' order by 1, 3`);
+      return rows;
+    };
+    const before = await shape();
+    await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    expect(await shape()).toEqual(before);
+    const left = await pool.query(
+      `select tablename from pg_tables where schemaname = 'read_models_building' order by 1`,
+    );
+    expect(left.rows.map(({ tablename }) => tablename)).toEqual(['checkpoints', 'parked_events']);
+  });
+
+  test('works beside the running projections while events keep coming, and loses and repeats none', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 7 });
+    const runner = startRunner(pool, history.store);
+    await history.go(100);
+    let writing = true;
+    const writer = (async () => {
+      while (writing) {
+        await history.go(5);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    })();
+    for (let time = 0; time < 3; time += 1)
+      await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    writing = false;
+    await writer;
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    expect(runner.ended()).toBeNull();
+    await runner.stop();
+    const live = await allRows(pool);
+    await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    expect(await allRows(pool)).toEqual(live);
+  });
+
+  test('never takes back what a reader has seen, and never fails its queries', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 8 });
+    startRunner(pool, history.store);
+    await history.go(100);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    const organizationId = history.tenants[0]?.organizationId ?? '';
+    const { events, apiKeys, deliveries } = openReadModels(pool, history.store);
+    const feed = {
+      organizationId,
+      environment: 'live',
+      domainId: null,
+      types: null,
+      after: FEED_START,
+      limit: 5,
+    } as const;
+    const seen: string[] = [];
+    let watching = true;
+    const watch = async (): Promise<void> => {
+      while (watching) {
+        const { rows } = await pool.query<{ position: string }>(
+          `select position from read_models.checkpoints where name = 'events'`,
+        );
+        seen.push(rows[0]?.position ?? '');
+        expect((await events.page(feed)).items).toHaveLength(5);
+        await apiKeys.list({ organizationId, environment: null, limit: 5, after: null });
+        await deliveries.due({ before: '2030-01-01T00:00:00.000Z', limit: 5 });
+      }
+    };
+    const watcher = watch();
+    for (let time = 0; time < 3; time += 1) {
+      await history.go(30);
+      await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    }
+    watching = false;
+    await watcher;
+    expect(seen.length).toBeGreaterThan(10);
+    expect(seen).toEqual([...seen].sort());
+  });
+
+  test('is refused while another process has the same rebuild in hand', async () => {
+    const pool = await openPool();
+    const history = await createHistory();
+    await history.go(20);
+    const results = await Promise.allSettled(
+      [1, 2].map(() => rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS)),
+    );
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    expect(refused).toHaveLength(1);
+    expect(refused[0]).toBeInstanceOf(RebuildInHand);
+  });
+
+  test('that is ended in the middle leaves the live rows, and the next one starts afresh', async () => {
+    const pool = await openPool();
+    const history = await createHistory();
+    await history.go(50);
+    startRunner(pool, history.store);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    const live = await allRows(pool);
+    const options = { pool, store: history.store, logger: silentLogger };
+    await expect(rebuild({ ...options, signal: AbortSignal.abort() }, PROJECTIONS)).rejects.toThrow('aborted');
+    expect(await allRows(pool)).toEqual(live);
+    await rebuild(options, PROJECTIONS);
+    expect(await allRows(pool)).toEqual(live);
+  });
+
+  test('happens by itself when this version of the service makes other rows than the last', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 3 });
+    await history.go(80);
+    const first = startRunner(pool, history.store);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    await first.stop();
+    const newer = PROJECTIONS.map((projection) =>
+      projection.name === 'messages' ? { ...projection, version: projection.version + 1 } : projection,
+    );
+    await pool.query(`update read_models.messages set status = 'stale'`);
+    const second = startRunner(pool, history.store, newer);
+    await history.go(10);
+    const { waitFor } = openReadModels(pool, history.store);
+    expect(await waitFor(['messages'], await history.store.head(), { timeoutMs: 10_000 })).toBe(true);
+    const { rows } = await pool.query(`select count(*)::int as n from read_models.messages where status = 'stale'`);
+    expect(rows[0].n).toBe(0);
+    await second.stop();
+
+    // An older process that still runs, or is started again, keeps its hands off.
+    const older = startRunner(pool, history.store);
+    await history.go(10);
+    onTestFinished(() => older.stop().then(() => undefined));
+    expect(await waitFor(['stats'], await history.store.head(), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitFor(['messages'], await history.store.head(), { timeoutMs: 300 })).toBe(false);
+    expect(older.logger.said).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        sentence: 'this process is older than read model messages: it knows version 1 and finds 2; upgrade it',
+      }),
+    );
+  });
+});

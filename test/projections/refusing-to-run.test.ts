@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { eventCodec, UnknownEvent } from '../../src/domain/codec.ts';
+import { LOG_START } from '../../src/domain/event-store.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import { silentLogger } from '../support/logger.ts';
+import { contextAt } from '../support/specification.ts';
+import { appendKey, LONG_AGO, newStore, system, until } from './support/keys-log.ts';
+import { caughtUp, openPool, startRunner } from './support/open.ts';
+
+describe('projections refuse to run', () => {
+  test('on another log than their checkpoints know, in one sentence', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    const first = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    await first.stop();
+    const other = newStore();
+    const refused = startRunner(pool, other);
+    expect(await until(() => refused.ended() !== null)).toBe(true);
+    expect(refused.ended()).toBeInstanceOf(StartRefused);
+    expect(String(refused.ended())).toContain(`the read models were made from log ${await store.logId()}`);
+
+    // The way out that the sentence names.
+    await rebuild({ pool, store: other, logger: silentLogger }, PROJECTIONS);
+    startRunner(pool, other);
+    await appendKey(other, 'key_2');
+    expect(await caughtUp(pool, other)).toBe(true);
+    const { rows } = await pool.query('select key_id from read_models.api_keys');
+    expect(rows).toEqual([{ key_id: 'key_2' }]);
+  });
+
+  test('past an event of a newer version: all stop before it and say so', async () => {
+    const pool = await openPool();
+    let newest = false;
+    const decode: typeof eventCodec.decode = (stored) => {
+      if (stored.type === 'KeyRevoked' && !newest) throw new UnknownEvent(stored.type, 7);
+      return eventCodec.decode(stored);
+    };
+    const store = createInMemoryEventStore({ codec: { ...eventCodec, decode }, system });
+    await appendKey(store, 'key_1');
+    const runner = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    const before = await store.head();
+    await store.append({
+      ...{ stream: 'apiKey-key_1', expected: 0, context: contextAt(LONG_AGO) },
+      events: [{ type: 'KeyRevoked', data: { keyId: 'key_1' }, id: system.uuid() }],
+    });
+    expect(await until(() => runner.ended() !== null)).toBe(true);
+    expect(String(runner.ended())).toContain(
+      'this process is older than the log: it does not know event KeyRevoked version 7',
+    );
+    const { rows } = await pool.query('select distinct position from read_models.checkpoints');
+    expect(rows).toEqual([{ position: before }]);
+    newest = true;
+    startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    expect((await store.readAll({ from: LOG_START, limit: 10 })).events).toHaveLength(2);
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import { silentLogger } from '../support/logger.ts';
+import { createHistory } from './support/history.ts';
+import { appendKey, newStore, system, until } from './support/keys-log.ts';
+import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
+import { rowsOf } from './support/read-model-rows.ts';
+import { poisonousKey, tampered } from './support/tampered.ts';
+
+const sentences = ({ said }: { readonly said: readonly { readonly sentence: string }[] }): readonly string[] =>
+  said.map(({ sentence }) => sentence);
+
+/** Ends connections as a restart of the server would. */
+const KILL = `select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database
+  where l.locktype = 'advisory' and d.datname = current_database() and l.classid = 7310011`;
+
+describe('running projections', () => {
+  test('applies what is in the log and what is appended later, soon after', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    const times: number[] = [];
+    for (let number = 2; number < 12; number += 1) {
+      const start = performance.now();
+      await appendKey(store, `key_${number}`);
+      expect(await caughtUp(pool, store)).toBe(true);
+      times.push(performance.now() - start);
+    }
+    expect(times.sort((a, b) => a - b)[5]).toBeLessThan(500);
+    const list = await openReadModels(pool, store).apiKeys.list({
+      organizationId: 'org_mine',
+      environment: null,
+      limit: 100,
+      after: null,
+    });
+    expect(list.items).toHaveLength(11);
+  });
+
+  test('works on the log in PostgreSQL, live and in a rebuild', async () => {
+    const pool = await openPool();
+    const store = await createPostgresEventStore({ url: pool.url, codec: eventCodec, system, logger: silentLogger });
+    const runner = startRunner(pool, store);
+    const history = await createHistory({ seed: 11, store });
+    await history.go(150);
+    expect(await caughtUp(pool, store)).toBe(true);
+    await runner.stop();
+    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    await rebuild({ pool, store, logger: silentLogger }, PROJECTIONS);
+    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+    await store.close();
+  });
+
+  test('in two processes at once applies everything once, and the second takes over when the first ends', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 4 });
+    const first = startRunner(pool, history.store);
+    const second = startRunner(pool, history.store);
+    await history.go(100);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    expect(await first.stop()).toBe('ok');
+    await history.go(50);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    await second.stop();
+    expect([...sentences(first.logger), ...sentences(second.logger)]).toEqual([]);
+    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+  });
+
+  test('says so when somebody else has moved its checkpoint, and goes on from there', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    const { logger } = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    // Another runner that has lost its lock without knowing would do this with the rows of the event.
+    const position = String(Number(await store.head()) + 1).padStart(16, '0');
+    await pool.query(`update read_models.checkpoints set position = $1 where name = 'api-keys'`, [position]);
+    await appendKey(store, 'key_2');
+    await appendKey(store, 'key_3');
+    expect(await caughtUp(pool, store)).toBe(true);
+    const { rows } = await pool.query('select key_id from read_models.api_keys order by 1');
+    expect(rows.map(({ key_id }) => key_id)).toEqual(['key_1', 'key_3']);
+    expect(sentences(logger)).toEqual([
+      'the checkpoint of read model api-keys was moved by somebody else: this runner stops and starts over',
+    ]);
+  });
+
+  test('survives losing its connections, and parks nothing because of it', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 5 });
+    const runner = startRunner(pool, history.store);
+    for (let time = 0; time < 3; time += 1) {
+      await history.go(40);
+      expect(await caughtUp(pool, history.store)).toBe(true);
+      expect((await pool.query(KILL)).rowCount).toBe(PROJECTIONS.length);
+    }
+    await history.go(40);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    await runner.stop();
+    expect((await pool.query('select 1 from read_models.parked_events')).rowCount).toBe(0);
+    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+  });
+
+  test('is not held back by one projection that fails or is slow', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    const broken = tampered(() => Promise.reject(Object.assign(new Error('disk full'), { code: '53100' })));
+    const projections = PROJECTIONS.map((projection) => (projection.name === broken.name ? broken : projection));
+    const { logger } = startRunner(pool, store, projections);
+    for (let number = 0; number < 30; number += 1) await appendKey(store, `key_${number}`);
+    const others = PROJECTIONS.filter(({ name }) => name !== broken.name);
+    expect(await caughtUp(pool, store, others)).toBe(true);
+    expect(await until(() => sentences(logger).includes('a projection failed and is tried again'))).toBe(true);
+    const lag = await openReadModels(pool, store).lag();
+    expect(lag.map(({ name, seconds }) => [name, seconds > 0])).toEqual(
+      PROJECTIONS.map(({ name }) => [name, name === broken.name]).sort(),
+    );
+  });
+
+  test('parks what cannot be applied, tells, and reports it with the lag', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1', poisonousKey('key_1'));
+    const { logger } = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    expect(sentences(logger)).toEqual(['an event could not be applied and is parked']);
+    const lag = await openReadModels(pool, store).lag();
+    expect(lag.find(({ name }) => name === 'api-keys')).toEqual({ name: 'api-keys', seconds: 0, parkedEvents: 1 });
+  });
+
+  test('finishes the batch in hand when it is told to stop', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const slow = tampered(async () => {
+      begin();
+      await system.sleep(200);
+    });
+    const runner = startRunner(pool, store, [slow]);
+    await begun;
+    expect(await runner.stop()).toBe('ok');
+    expect((await pool.query('select 1 from read_models.api_keys')).rowCount).toBe(1);
+  });
+});

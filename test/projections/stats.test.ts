@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { statsProjection } from '../../src/projections/stats/projection.ts';
+import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
+import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
+
+const AT = '2026-11-20T10:07:00.000Z';
+const DAY: QueryStats = {
+  ...{
+    organizationId: 'org_mine',
+    environment: 'live',
+    from: '2026-11-20T00:00:00.000Z',
+    to: '2026-11-21T00:00:00.000Z',
+  },
+  ...{ granularity: 'day', timezone: 'UTC', groupBy: null, where: {} },
+};
+
+const send = (id: string, data: Parameters<typeof messageAccepted>[0] = {}) =>
+  [`message-${id}`, [messageAccepted({ messageId: id, ...data })]] as const;
+
+describe('statistics', () => {
+  const counted: Readonly<Record<keyof typeof LATER_EVENTS, object>> = {
+    AttemptStarted: {},
+    AttemptOutcomeUnknown: { deferred: 1 },
+    RecipientDelivered: { delivered: 1 },
+    RecipientDeferred: { deferred: 1 },
+    RecipientBounced: { bounced: 1 },
+    RecipientExpired: { expired: 1 },
+    RecipientFailed: { failed: 1 },
+    RecipientSuppressed: { suppressed: 1 },
+    RecipientComplained: { complained: 1 },
+  };
+  const nothing = { delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, complained: 0 };
+  for (const type of laterTypes) {
+    test(`count ${type} in the bucket of the acceptance, once`, async () => {
+      const { given, pool } = await openApplied(statsProjection);
+      await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
+      await given('message-msg_1', [LATER_EVENTS[type]], { occurredAt: '2026-11-23T10:00:00.000Z' });
+      const repeats =
+        type === 'RecipientDeferred' || type === 'AttemptOutcomeUnknown' || type === 'RecipientComplained';
+      if (repeats) await given('message-msg_1', [LATER_EVENTS[type], LATER_EVENTS[type]]);
+      const { totals, data } = await queryStats(pool, DAY);
+      expect(totals).toMatchObject({ accepted: 2, ...nothing, ...counted[type] });
+      expect(data).toEqual([{ start: '2026-11-20T00:00:00.000Z', ...totals }]);
+    });
+  }
+
+  test('count one final outcome: a bounce after delivery takes its place', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    await given(...send('msg_1'), { occurredAt: AT });
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientBounced]);
+    expect((await queryStats(pool, DAY)).totals).toMatchObject({ accepted: 1, delivered: 0, bounced: 1 });
+  });
+
+  test('know the time from acceptance to delivery to within a tenth', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const times = [120, 120, 120, 120, 120, 900, 900, 900, 900, 60_000];
+    for (const [number, ms] of times.entries()) {
+      await given(...send(`msg_${number}`), { occurredAt: AT });
+      const delivered = {
+        ...LATER_EVENTS.RecipientDelivered,
+        data: { ...LATER_EVENTS.RecipientDelivered.data, messageId: `msg_${number}` },
+      };
+      await given(`message-msg_${number}`, [delivered], { occurredAt: new Date(Date.parse(AT) + ms).toISOString() });
+    }
+    const { latency } = (await queryStats(pool, DAY)).totals;
+    for (const [name, ms] of [
+      ['p50', 120],
+      ['p90', 900],
+      ['p99', 60_000],
+    ] as const) {
+      expect(Math.abs((latency?.[name] ?? 0) / ms - 1)).toBeLessThan(0.1);
+    }
+  });
+
+  test('follow the time zone, also at quarters of an hour and where a day has 23 or 25 hours', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const times = [
+      '2026-10-24T21:59:00.000Z',
+      '2026-10-24T22:00:00.000Z',
+      '2026-10-25T22:59:00.000Z',
+      '2026-10-25T23:00:00.000Z',
+    ];
+    for (const [number, occurredAt] of times.entries()) await given(...send(`msg_${number}`), { occurredAt });
+    const range = { from: '2026-10-23T22:00:00.000Z', to: '2026-10-26T23:00:00.000Z' };
+    const berlin = await queryStats(pool, { ...DAY, ...range, timezone: 'Europe/Berlin' });
+    expect(berlin.data.map(({ start, accepted }) => [start, accepted])).toEqual([
+      ['2026-10-23T22:00:00.000Z', 1],
+      ['2026-10-24T22:00:00.000Z', 2],
+      ['2026-10-25T23:00:00.000Z', 1],
+    ]);
+    const hours = await queryStats(pool, { ...DAY, ...range, granularity: 'hour', timezone: 'Europe/Berlin' });
+    expect(hours.data).toHaveLength(24 + 25 + 24);
+    const nepal = await queryStats(pool, { ...DAY, ...range, granularity: 'hour', timezone: 'Asia/Kathmandu' });
+    const busy = nepal.data.filter(({ accepted }) => accepted > 0);
+    expect(busy.map(({ start, accepted }) => [start, accepted])).toEqual([
+      ['2026-10-24T21:15:00.000Z', 2],
+      ['2026-10-25T22:15:00.000Z', 2],
+    ]);
+    expect(nepal.totals.accepted).toBe(4);
+  });
+
+  test('have every bucket of the range, weeks and months too, and nothing outside it', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    await given(...send('msg_1'), { occurredAt: AT });
+    await given(...send('msg_2'), { occurredAt: '2026-11-21T00:00:00.000Z' });
+    const hours = await queryStats(pool, { ...DAY, granularity: 'hour' });
+    expect(hours.data).toHaveLength(24);
+    expect(hours.data.map(({ accepted }) => accepted).filter((accepted) => accepted > 0)).toEqual([1]);
+    expect(hours.totals.accepted).toBe(1);
+    const year = { from: '2026-01-01T00:00:00.000Z', to: '2027-01-01T00:00:00.000Z' };
+    expect((await queryStats(pool, { ...DAY, ...year, granularity: 'month' })).data).toHaveLength(12);
+    const weeks = await queryStats(pool, { ...DAY, ...year, granularity: 'week' });
+    expect(weeks.data.find(({ accepted }) => accepted === 2)?.start).toBe('2026-11-16T00:00:00.000Z');
+    const empty = await queryStats(pool, { ...DAY, organizationId: 'org_none' });
+    expect(empty).toMatchObject({ totals: { accepted: 0, latency: null }, data: [{ accepted: 0, latency: null }] });
+  });
+
+  test('are grouped and narrowed by every dimension', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const mixed = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'mail.example' }];
+    await given(...send('msg_1', { recipients: mixed }), { occurredAt: AT });
+    await given(...send('msg_2', { domainId: 'dom_2', keyId: 'key_2', stream: 'bulk' }), { occurredAt: AT });
+    await given(...send('msg_3'), { occurredAt: AT, environment: 'test' });
+    const by = async (groupBy: QueryStats['groupBy'], more: Partial<QueryStats> = {}) =>
+      Object.fromEntries(
+        (await queryStats(pool, { ...DAY, groupBy, ...more })).data.map(({ group, accepted }) => [group, accepted]),
+      );
+    expect(await by('domain')).toEqual({ dom_1: 2, dom_2: 1 });
+    expect(await by('api_key')).toEqual({ key_1: 2, key_2: 1 });
+    expect(await by('stream')).toEqual({ transactional: 2, bulk: 1 });
+    expect(await by('recipient_domain')).toEqual({ 'example.net': 2, 'mail.example': 1 });
+    expect(await by('environment', { environment: null })).toEqual({ live: 3, test: 1 });
+    expect(await by('domain', { where: { recipient_domain: 'mail.example' } })).toEqual({ dom_1: 1 });
+    expect(await by('domain', { where: { stream: 'bulk', api_key: 'key_2', domain: 'dom_2' } })).toEqual({ dom_2: 1 });
+  });
+});

@@ -1,0 +1,68 @@
+import type { Pool } from 'pg';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import {
+  type EventContext,
+  type EventStore,
+  LOG_START,
+  type RecordedEvent,
+  type StreamName,
+} from '../../../src/domain/event-store.ts';
+import type { OutboxEvent } from '../../../src/domain/events.ts';
+import { applyBatch } from '../../../src/projections/batch.ts';
+import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
+import type { Projection } from '../../../src/projections/projection.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+import { openPool } from './open.ts';
+
+export interface Applied {
+  readonly pool: Pool;
+  readonly store: EventStore;
+  /** Appends to a stream, and applies as one batch what has been appended since the last time. @returns what was parked. */
+  given(
+    stream: StreamName,
+    events: readonly OutboxEvent[],
+    context?: Partial<EventContext>,
+  ): Promise<readonly RecordedEvent[]>;
+  /** Applies a batch again, or some other. */
+  apply(batch: Batch): Promise<readonly RecordedEvent[]>;
+  lastBatch(): Batch;
+}
+
+/** A projection on an empty database and an empty log, applied batch by batch. */
+export const openApplied = async (projection: Projection): Promise<Applied> => {
+  const pool = await openPool();
+  const system = createSystem();
+  const store = createInMemoryEventStore({ codec: eventCodec, system });
+  const logId = await store.logId();
+  let batch: Batch = { after: LOG_START, position: LOG_START, events: [] };
+
+  const apply = async (some: Batch): Promise<readonly RecordedEvent[]> => {
+    const client = await pool.connect();
+    try {
+      await client.query('set search_path to read_models');
+      await readCheckpoint(client, projection, logId);
+      return await applyBatch({ client, projection, schema: 'read_models', logId }, some);
+    } finally {
+      client.release(true);
+    }
+  };
+
+  return {
+    ...{ pool, store, apply },
+    lastBatch: () => batch,
+    given: async (stream, events, context = {}) => {
+      const last = (await store.readStream(stream)).at(-1);
+      await store.append({
+        stream,
+        expected: last?.revision ?? 'no-stream',
+        events: events.map((event) => ({ ...event, id: system.uuid() })),
+        context: { ...contextAt(NOW), ...context },
+      });
+      const page = await store.readAll({ from: batch.position, limit: 1000 });
+      batch = { after: batch.position, ...page };
+      return apply(batch);
+    },
+  };
+};

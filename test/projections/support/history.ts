@@ -1,0 +1,209 @@
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { createKey } from '../../../src/commands/api-key/create-key.ts';
+import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
+import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
+import { sendMessage } from '../../../src/commands/message/send-message.ts';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { deleteWebhook } from '../../../src/commands/webhook/delete-webhook.ts';
+import { disableWebhook } from '../../../src/commands/webhook/disable-webhook.ts';
+import { registerWebhook } from '../../../src/commands/webhook/register-webhook.ts';
+import type { Caller } from '../../../src/domain/caller.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { Contents } from '../../../src/domain/contents.ts';
+import type { Environment } from '../../../src/domain/environment.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
+
+/** An organization with a verified domain, and the keys and webhooks made so far. */
+interface Tenant {
+  readonly organizationId: string;
+  readonly domain: Caller['domain'];
+  readonly keys: string[];
+  readonly webhooks: string[];
+}
+
+export interface History {
+  readonly store: EventStore;
+  readonly contents: Contents;
+  readonly system: SteppableSystem;
+  readonly tenants: readonly Tenant[];
+  /** Messages accepted so far, in order. */
+  readonly messageIds: readonly string[];
+  /** Does this many random things that users and workers do. */
+  go(steps: number): Promise<void>;
+  send(tenant: Tenant, more?: { readonly to?: readonly string[]; readonly environment?: Environment }): Promise<string>;
+}
+
+export interface HistoryOptions {
+  readonly seed?: number;
+  readonly tenants?: number;
+  /** Default: a log in memory. */
+  readonly store?: EventStore;
+}
+
+const LEASE_MS = 60_000;
+const PEOPLE = ['ann@example.net', 'bob@example.org', 'cyd@mail.example', 'dee@example.net', 'eve@example.org'];
+
+const originOf = (organizationId: string, environment: Environment): Origin => ({
+  ...{ actor: 'operator', organizationId, environment, requestId: null },
+  ...{ correlationId: 'history', causationId: 'history' },
+});
+
+/** A log written by the use cases themselves, the same for the same seed. */
+export const createHistory = async ({ seed = 1, tenants = 2, store: given }: HistoryOptions = {}): Promise<History> => {
+  const system = createSteppableSystem({ seed, start: '2026-11-20T22:00:00.000Z' });
+  const contents = createInMemoryContents();
+  const store = given ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
+  const context: CommandContext = {
+    ...{ store, contents, secrets: createInMemorySecrets(), system, capturing: true },
+    resolver: { txt: async () => [] },
+    webhookTarget: {
+      problemWith: async () => null,
+      post: () => Promise.reject(new Error('nothing is posted here')),
+      close: async () => undefined,
+    },
+  };
+  const messageIds: string[] = [];
+  const all: Tenant[] = [];
+
+  /** In [0, below). */
+  const below = (limit: number): number => (system.randomBytes(4).reduce((n, byte) => n * 256 + byte, 0) >>> 0) % limit;
+  const pick = <T>(values: readonly T[]): T | undefined => values[below(Math.max(1, values.length))];
+  const chance = (): number => below(1000) / 1000;
+
+  const callerOf = ({ organizationId, domain, keys }: Tenant, environment: Environment): Caller => ({
+    ...{ keyId: pick(keys) ?? 'key_none', organizationId, environment, permissions: ['admin'], domain },
+  });
+
+  const newTenant = async (number: number): Promise<Tenant> => {
+    const organizationId = await createOrganization(context, { name: `Tenant ${number}`, ceilings: null });
+    const name = `tenant-${number}.example`;
+    const { domain } = await registerDomain(context, originOf(organizationId, 'live'), { name });
+    return { organizationId, domain: { id: domain.domainId, name, verified: true }, keys: [], webhooks: [] };
+  };
+
+  const send: History['send'] = async (tenant, { to, environment = 'live' } = {}) => {
+    const addresses = to ?? Array.from({ length: 1 + below(3) }, () => pick(PEOPLE) ?? '');
+    const { message } = await sendMessage(
+      context,
+      originOf(tenant.organizationId, environment),
+      callerOf(tenant, environment),
+      {
+        idempotency: null,
+        draft: {
+          from: { address: `shop@${tenant.domain.name}` },
+          recipients: addresses.map((address, index) => ({
+            address,
+            kind: index === 0 ? ('to' as const) : ('cc' as const),
+          })),
+          ...{ replyTo: [], subject: 'Hello "you" \\ there', text: 'Hello', headers: {}, attachments: [] },
+          tags: below(2) === 0 ? [] : [{ name: 'campaign', value: `c${below(3)}` }],
+          metadata: { order: String(below(100)) },
+          stream: below(4) === 0 ? 'bulk' : 'transactional',
+          ttlSeconds: 86_400,
+        },
+      },
+    );
+    messageIds.push(message.accepted.messageId);
+    return message.accepted.messageId;
+  };
+
+  const outcomeFor = (recipientId: string): AttemptOutcome => {
+    const smtp = { code: 250, enhanced: '2.0.0', mx: 'mx.example.net', tls: 'TLSv1.3', replyId: null };
+    const refused = { ...smtp, code: 550, enhanced: '5.1.1' };
+    const outcomes: readonly AttemptOutcome[] = [
+      { recipientId, outcome: 'delivered', smtp },
+      { recipientId, outcome: 'delivered', smtp, complained: below(3) === 0 },
+      { recipientId, outcome: 'deferred', smtp: { ...smtp, code: 451 }, reason: 'try again later' },
+      { recipientId, outcome: 'bounced', smtp: refused, reason: 'no such mailbox' },
+      { recipientId, outcome: below(2) === 0 ? 'suppressed' : 'failed', reason: 'not sent' },
+      { recipientId, outcome: 'unknown' },
+    ];
+    return pick([...outcomes, ...outcomes.slice(0, 1), ...outcomes.slice(0, 1)]) ?? { recipientId, outcome: 'unknown' };
+  };
+
+  const attempt = async (): Promise<void> => {
+    const messageId = pick(messageIds.slice(-60));
+    if (messageId === undefined) return;
+    const claim = await startAttempt(context, { messageId, leaseMs: LEASE_MS, chance: chance() });
+    if (!claim.claimed || below(8) === 0) return; // the worker was killed
+    await system.advance(below(9000));
+    const outcomes = claim.recipientIds.map(outcomeFor);
+    await recordAttempt(context, { message: claim.message, outcomes, replies: [], chance: chance() });
+  };
+
+  type Action = (tenant: Tenant) => Promise<unknown>;
+
+  const makeKey: Action = async ({ organizationId, domain, keys }) => {
+    const { key } = await createKey(context, originOf(organizationId, 'live'), {
+      ...{ by: 'operator', domainId: domain.id, name: 'a key', environment: below(3) === 0 ? 'test' : 'live' },
+      ...{ permissions: ['admin'], rateLimits: { send: 10 }, allowedCidrs: [], expiresAt: null },
+    });
+    keys.push(key.keyId);
+  };
+
+  const rotateSomeKey: Action = async ({ organizationId, keys }) => {
+    const command = { by: 'operator', keyId: pick(keys) ?? '', gracePeriodMinutes: 5, revokePrevious: true } as const;
+    await rotateKey(context, originOf(organizationId, 'live'), command);
+  };
+
+  const revokeSomeKey: Action = async ({ organizationId, keys }) => {
+    const command = { by: 'operator', keyId: pick(keys) ?? '', otherAdminKeys: ['another'] } as const;
+    await revokeKey(context, originOf(organizationId, 'live'), command);
+  };
+
+  const makeWebhook: Action = async ({ organizationId, webhooks }) => {
+    const command = {
+      environment: 'live',
+      url: 'https://hooks.example/',
+      events: ['message.*'],
+      description: null,
+    } as const;
+    const { webhook } = await registerWebhook(context, originOf(organizationId, 'live'), command);
+    webhooks.push(webhook.webhookId);
+  };
+
+  const disableSomeWebhook: Action = ({ organizationId, webhooks }) =>
+    disableWebhook(context, originOf(organizationId, 'live'), { webhookId: pick(webhooks) ?? '', reason: 'gone' });
+
+  const deleteSomeWebhook: Action = ({ organizationId, webhooks }) =>
+    deleteWebhook(context, originOf(organizationId, 'live'), { webhookId: pick(webhooks) ?? '', environment: 'live' });
+
+  const actions: readonly Action[] = [
+    ...Array.from(
+      { length: 14 },
+      () => (tenant: Tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' }),
+    ),
+    ...Array.from({ length: 18 }, () => attempt),
+    ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
+    ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
+    ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
+    () => system.advance(below(90_000_000)),
+  ];
+
+  /** What the thing's state forbids is refused, as it would be to anybody. */
+  const step = async (): Promise<void> => {
+    const tenant = pick(all);
+    const act = pick(actions);
+    if (tenant === undefined || act === undefined) return;
+    await act(tenant).catch((error: unknown) => {
+      if (!(error instanceof Refusal)) throw error;
+    });
+  };
+
+  for (let number = 1; number <= tenants; number += 1) all.push(await newTenant(number));
+  return {
+    ...{ store, contents, system, tenants: all, messageIds, send },
+    go: async (steps) => {
+      for (let done = 0; done < steps; done += 1) await step();
+    },
+  };
+};

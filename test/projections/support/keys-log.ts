@@ -1,0 +1,28 @@
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { OutboxEvent } from '../../../src/domain/events.ts';
+import { keyCreated } from '../../support/controls/api-key.ts';
+import { contextAt } from '../../support/specification.ts';
+
+export const system = createSystem();
+export const LONG_AGO = '2026-01-01T00:00:00.000Z';
+
+export const newStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec, system });
+
+/** A new stream with one small event. */
+export const appendKey = (store: EventStore, keyId: string, event: OutboxEvent = keyCreated({ keyId })) =>
+  store.append({
+    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(LONG_AGO) },
+    events: [{ ...event, id: system.uuid() }],
+  });
+
+/** Waits up to five seconds. @returns whether it came true. */
+export const until = async (isTrue: () => boolean | Promise<boolean>): Promise<boolean> => {
+  for (let tries = 0; tries < 500; tries += 1) {
+    if (await isTrue()) return true;
+    await system.sleep(10);
+  }
+  return false;
+};

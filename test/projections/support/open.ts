@@ -1,0 +1,92 @@
+import { Pool } from 'pg';
+import { onTestFinished } from 'vitest';
+import { createSystem } from '../../../src/adapters/system.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { Logger } from '../../../src/domain/logger.ts';
+import { PROJECTIONS } from '../../../src/projections/all.ts';
+import type { Projection } from '../../../src/projections/projection.ts';
+import { createReadModels, type ReadModels } from '../../../src/projections/read-models.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
+import { migratedDatabase } from '../../support/postgres.ts';
+
+interface Said {
+  readonly level: string;
+  readonly fields: object;
+  readonly sentence: string;
+}
+
+/** A logger that remembers. */
+const recordingLogger = (): Logger & { readonly said: readonly Said[] } => {
+  const said: Said[] = [];
+  const at = (level: string) => (fields: object, sentence: string) => {
+    said.push({ level, fields, sentence });
+  };
+  return { said, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+};
+
+/** A pool on a new, migrated database; both are gone after the test. */
+export const openPool = async (): Promise<Pool & { readonly url: string }> => {
+  const database = await migratedDatabase();
+  const pool = new Pool({ connectionString: database.url, max: RUNNER_CONNECTIONS + 4 });
+  pool.on('error', () => undefined);
+  onTestFinished(async () => {
+    await pool.end();
+    await database.drop();
+  });
+  return Object.assign(pool, { url: database.url });
+};
+
+export interface Running {
+  readonly logger: ReturnType<typeof recordingLogger>;
+  /** How `run` ended; null: it is running. */
+  ended(): 'ok' | Error | null;
+  stop(): Promise<'ok' | Error>;
+}
+
+/** Starts a runner, as one process would; stopped at the end of the test at the latest. */
+export const startRunner = (
+  pool: Pool,
+  store: EventStore,
+  projections: readonly Projection[] = PROJECTIONS,
+): Running => {
+  const logger = recordingLogger();
+  const stopping = new AbortController();
+  let ended: 'ok' | Error | null = null;
+  const runner = createProjectionRunner({ pool, store, system: createSystem(), logger, projections });
+  const over = runner.run(stopping.signal).then(
+    () => {
+      ended = 'ok';
+      return 'ok' as const;
+    },
+    (error: Error) => {
+      ended = error;
+      return error;
+    },
+  );
+  const stop = (): Promise<'ok' | Error> => {
+    stopping.abort();
+    return over;
+  };
+  onTestFinished(async () => {
+    await stop();
+  });
+  return { logger, stop, ended: () => ended };
+};
+
+export const openReadModels = (pool: Pool, store: EventStore): ReadModels =>
+  createReadModels({ pool, store, system: createSystem() });
+
+/** Longer than any test takes: what does not come true by then is a failure, which the caller asserts. */
+const PATIENCE_MS = 10_000;
+
+/** Whether all read models have caught up with the log as it is now. */
+export const caughtUp = async (
+  pool: Pool,
+  store: EventStore,
+  projections: readonly Projection[] = PROJECTIONS,
+): Promise<boolean> =>
+  openReadModels(pool, store).waitFor(
+    projections.map(({ name }) => name),
+    await store.head(),
+    { timeoutMs: PATIENCE_MS },
+  );

@@ -1,0 +1,15 @@
+import type { Pool } from 'pg';
+import type { Projection } from '../../../src/projections/projection.ts';
+
+/** All rows of a projection's tables, as text and in an order of their own, so that two read models can be compared. */
+export const rowsOf = async (
+  pool: Pool,
+  { tables }: Projection,
+): Promise<Readonly<Record<string, readonly string[]>>> => {
+  const found: Record<string, readonly string[]> = {};
+  for (const table of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from read_models.${table} t order by 1`);
+    found[table] = rows.map(({ row }) => row);
+  }
+  return found;
+};
