@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
 import { createHtmlChecker } from '../adapters/html-checker/html-checker.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
@@ -6,11 +7,12 @@ import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
+import type { EventStore } from '../domain/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { buildServer } from '../http/build-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
-import type { Engines } from './open-engines.ts';
+import { type Engines, openEventStore } from './open-engines.ts';
 import type { RunningRole } from './role.ts';
 
 export interface RunningApi extends RunningRole {
@@ -21,6 +23,17 @@ const openRateLimiter = ({ redisUrl }: Config, { system, logger }: Engines): Pro
   redisUrl === undefined
     ? Promise.resolve(createInMemoryRateLimiter({ system }))
     : createRedisRateLimiter({ url: redisUrl, system, logger });
+
+/** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
+const openKeyStore = async (
+  { eventStoreUrl }: Config,
+  { context, store, ...engines }: Engines,
+): Promise<EventStore> => {
+  if (eventStoreUrl !== undefined) return store;
+  const keyStore = await openEventStore(undefined, { ...engines, contents: context.contents });
+  engines.closers.add('key store', keyStore.close);
+  return keyStore;
+};
 
 const listenRefused = (error: unknown, { host, port }: Config): unknown => {
   const { code } = error as NodeJS.ErrnoException;
@@ -35,7 +48,7 @@ const listenRefused = (error: unknown, { host, port }: Config): unknown => {
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** Builds and opens the API. @throws {StartRefused} the address cannot be listened on. */
-export const startApi = async (config: Config, engines: Engines): Promise<RunningApi> => {
+export const startApi = async (config: Config, engines: Engines, registry?: Registry): Promise<RunningApi> => {
   const { context, pool, store, system, logger, closers } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
   closers.add('rate limiter', rateLimiter.close);
@@ -45,6 +58,8 @@ export const startApi = async (config: Config, engines: Engines): Promise<Runnin
   closers.add('HTML checker', htmlChecker.close);
   const server = await buildServer({
     ...{ context, rateLimiter, htmlChecker, usageMarks, logger },
+    keyStore: await openKeyStore(config, engines),
+    ...(registry === undefined ? {} : { registry }),
     readModels: createReadModels({ pool, store, system }),
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),

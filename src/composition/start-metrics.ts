@@ -6,12 +6,16 @@ import { createMetricsServer } from '../http/metrics-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { Engines } from './open-engines.ts';
 
-/** Serves metrics on their own port, in every role, when `METRICS_PORT` is set. */
-export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<void> => {
-  if (metricsPort === undefined) return;
+/**
+ * Serves metrics on their own port, in every role, when `METRICS_PORT` is set.
+ * @returns where measures are to be registered; undefined: nobody looks.
+ */
+export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<Registry | undefined> => {
+  if (metricsPort === undefined) return undefined;
   const { pool, store, system, logger, closers } = engines;
   const { lag } = createReadModels({ pool, store, system });
-  const server = createMetricsServer({ registry: new Registry(), lag }).listen(metricsPort, host);
+  const registry = new Registry();
+  const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
   await once(server, 'listening');
   closers.add('metrics', async () => {
     server.close();
@@ -19,4 +23,5 @@ export const startMetrics = async ({ metricsPort, host }: Config, engines: Engin
   });
   const { port } = server.address() as AddressInfo;
   logger.info({ port }, 'metrics are served');
+  return registry;
 };

@@ -37,11 +37,11 @@ const firstStartOnce = async ({ pool, context }: Engines, { adminKey }: Config):
 const startRoles = async (config: Config, engines: Engines, events: RoleEvents): Promise<RunningApi | undefined> => {
   const { roles } = config;
   const { closers } = engines;
-  await startMetrics(config, engines);
+  const registry = await startMetrics(config, engines);
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines)).stop);
   if (!roles.has('api')) return undefined;
-  const api = await startApi(config, engines);
+  const api = await startApi(config, engines, registry);
   closers.add('API', api.stop);
   return api;
 };

@@ -7,9 +7,9 @@ export type ServerStyle = '23.10.8' | '24.6.0' | '24.10.5';
  * - `ahead`: names a position beyond an event that is still to be delivered (the defect of servers before 24.10.5)
  * - `never`
  */
-export type CheckpointManners = 'on-time' | 'late' | 'ahead' | 'never';
+type CheckpointManners = 'on-time' | 'late' | 'ahead' | 'never';
 
-export interface DroppedCall {
+interface DroppedCall {
   /** A gRPC status code. */
   readonly code: number;
   readonly details: string;

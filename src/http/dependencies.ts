@@ -1,0 +1,33 @@
+import type { Registry } from 'prom-client';
+import type { CommandContext } from '../commands/context.ts';
+import type { EventStore } from '../domain/event-store.ts';
+import type { HtmlChecker } from '../domain/html-checker.ts';
+import type { Inbox } from '../domain/inbox.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { RateLimiter } from '../domain/rate-limits.ts';
+import type { UsageMarks } from '../domain/usage-marks.ts';
+import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
+import type { ReadModels } from '../projections/read-models.ts';
+
+/** Everything the API is built on; whoever opened it closes it after the server. */
+export interface HttpDependencies {
+  readonly context: CommandContext;
+  readonly readModels: ReadModels;
+  readonly rateLimiter: RateLimiter;
+  readonly htmlChecker: HtmlChecker;
+  /** Captured mail; null: mail leaves this machine. */
+  readonly inbox: Inbox | null;
+  readonly usageMarks: UsageMarks;
+  readonly webhookDeliveries: Pick<WebhookDeliveries, 'list'>;
+  readonly logger: Logger;
+  /** Where keys are followed; the log on a connection of its own where there is one. Default: `context.store`. */
+  readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;
+  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** Where clients reach this service; in the OpenAPI document. */
+  readonly publicUrl: string;
+  /** What has to answer before this process is ready, by name; each rejects when it does not. */
+  readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Where times of answers are counted; absent: nowhere. */
+  readonly registry?: Registry;
+}

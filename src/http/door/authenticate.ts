@@ -1,0 +1,78 @@
+import { readSecret } from '../../domain/api-key/secret.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { sha256Hex } from '../../domain/digest.ts';
+import type { RateLimits } from '../../domain/rate-limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { System } from '../../domain/system.ts';
+import type { UsageMarks } from '../../domain/usage-marks.ts';
+import { isWithin } from './address-ranges.ts';
+import type { FailureCount } from './failure-count.ts';
+import type { KeyDirectory } from './key-directory.ts';
+import type { ShownSecret } from './key-register.ts';
+
+export interface AuthenticateTools {
+  readonly directory: KeyDirectory;
+  readonly failures: FailureCount;
+  readonly usageMarks: UsageMarks;
+  readonly system: System;
+}
+
+/** Whoever may come in, and how often. */
+export interface Admitted {
+  readonly caller: Caller;
+  readonly rateLimits: RateLimits;
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+/** Reading the log again takes less, unless it is away. */
+const RETRY_AFTER_SECONDS = 1;
+
+const unauthorized = (): Refusal => new Refusal('unauthorized', 'invalid or missing API key');
+
+const unavailable = (): Refusal =>
+  new Refusal('unavailable', 'API keys cannot be checked just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+
+const isOver = ({ key, endsAt }: ShownSecret, nowMs: number): boolean =>
+  (endsAt !== null && Date.parse(endsAt) <= nowMs) || (key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs);
+
+/** The value of a header that could hold a key; null where no key ever looked like this. */
+const shownValue = (authorization: string | undefined): string | null => {
+  const value = BEARER.exec(authorization ?? '')?.[1];
+  return value === undefined || readSecret(value) === null ? null : value;
+};
+
+const lookUp = async (directory: KeyDirectory, hash: string): Promise<ShownSecret | undefined> => {
+  if (!directory.isFresh() && !(await directory.catchUp())) throw unavailable();
+  const found = directory.find(hash);
+  if (found !== undefined) return found;
+  if (!(await directory.catchUp())) throw unavailable();
+  return directory.find(hash);
+};
+
+/**
+ * The key behind an `Authorization` header (spec §5.7), without a round trip where the key is known.
+ * @throws {Refusal} `unauthorized`, `too_many_failures`, `address_not_allowed`, `unavailable`.
+ */
+export const authenticate = async (
+  { directory, failures, usageMarks, system }: AuthenticateTools,
+  authorization: string | undefined,
+  address: string,
+): Promise<Admitted> => {
+  const retryAfterSeconds = failures.blockedSeconds(address);
+  if (retryAfterSeconds > 0) {
+    throw new Refusal('too_many_failures', 'too many failed authentications from this address', { retryAfterSeconds });
+  }
+  const value = shownValue(authorization);
+  const shown = value === null ? undefined : await lookUp(directory, sha256Hex(value));
+  const now = system.now();
+  if (shown === undefined || isOver(shown, now.getTime())) {
+    failures.note(address);
+    throw unauthorized();
+  }
+  const { key, secretHash, ranges } = shown;
+  if (key.allowedCidrs.length > 0 && !isWithin(ranges, address)) {
+    throw new Refusal('address_not_allowed', 'API key is not allowed from this address');
+  }
+  usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
+  return { caller: directory.callerOf(key), rateLimits: key.rateLimits };
+};

@@ -1,0 +1,158 @@
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { RateLimits } from '../../domain/rate-limits.ts';
+import type { System } from '../../domain/system.ts';
+import { createKeyRegister, type KeyRegister, REGISTER_CATEGORIES, type ShownSecret } from './key-register.ts';
+
+export interface KeyDirectoryOptions {
+  /** The log, on a connection of its own where the engine has such: other work must not delay this. */
+  readonly store: Pick<EventStore, 'readAll' | 'head'>;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly capturing: boolean;
+}
+
+/** Keys in memory, fed by the log; every answer is at most `TRUSTED_MS` behind it. */
+export interface KeyDirectory {
+  /** Begins to follow the log; resolves after the first read of all of it, or when that failed (it goes on trying). */
+  start(): Promise<void>;
+  /** Whether what is known may still be acted upon. */
+  isFresh(): boolean;
+  /** Applies all that was in the log when this was called. @returns whether it came about in time. */
+  catchUp(): Promise<boolean>;
+  /** By SHA-256 of the secret, hex. */
+  find(secretHash: string): ShownSecret | undefined;
+  callerOf(key: ExistingApiKey): Caller;
+  domainOf(domainId: string): Caller['domain'];
+  ceilingsOf(organizationId: string): RateLimits | null;
+  otherAdminKeys(keyId: string): readonly string[];
+  /** How far the log has been seen. */
+  position(): Position;
+  close(): Promise<void>;
+}
+
+/** A key revoked elsewhere works no longer than this: the promise is one second. Shorter turns hiccups into 503. */
+const TRUSTED_MS = 900;
+/** Shorter asks the log more often for nothing; longer leaves fewer tries before trust ends. */
+const TAIL_EVERY_MS = 250;
+/** A read of the tail that takes longer is given up; the next begins anew. */
+const TAIL_MS_MAX = 2_000;
+/** What a request waits for the log to be read: longer keeps clients hanging, shorter makes 503 of a busy moment. */
+const CATCH_UP_MS_MAX = 700;
+const PAGE_EVENTS = 1000;
+
+interface Follower {
+  readonly isFresh: () => boolean;
+  readonly position: () => Position;
+  readonly tail: () => Promise<void>;
+}
+
+/** Reads the tail of the log into the register. */
+const createFollower = ({ store, system }: KeyDirectoryOptions, register: KeyRegister): Follower => {
+  let position: Position = LOG_START;
+  let trustedSinceMs = Number.NEGATIVE_INFINITY;
+
+  /** A read that was given up may still answer: only a page that follows upon what is known is applied. */
+  const readPage = async (from: Position): Promise<void> => {
+    const page = await store.readAll({ from, filter: { categories: REGISTER_CATEGORIES }, limit: PAGE_EVENTS });
+    if (position !== from) return;
+    for (const event of page.events) register.apply(event);
+    position = page.position;
+  };
+
+  const tail = async (): Promise<void> => {
+    const begunMs = system.monotonicMs();
+    const head = await store.head();
+    while (position < head) {
+      const from = position;
+      await readPage(from);
+      if (position === from) throw new StoreUnavailable('the log does not answer up to its own head');
+    }
+    trustedSinceMs = Math.max(trustedSinceMs, begunMs);
+  };
+
+  return { tail, position: () => position, isFresh: () => system.monotonicMs() - trustedSinceMs < TRUSTED_MS };
+};
+
+export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory => {
+  const { system, logger } = options;
+  const register = createKeyRegister(options);
+  const follower = createFollower(options, register);
+  const closing = new AbortController();
+  let running: Promise<boolean> | null = null;
+  let next: Promise<boolean> | null = null;
+  let failing = false;
+  let following: Promise<void> = Promise.resolve();
+
+  const within = async (work: Promise<boolean>, ms: number): Promise<boolean> => {
+    const ended = new AbortController();
+    const late = system.sleep(ms, ended.signal).then(
+      () => false,
+      () => false,
+    );
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      ended.abort();
+    }
+  };
+
+  const tail = async (): Promise<boolean> => {
+    try {
+      await follower.tail();
+      if (failing) logger.info({}, 'the log can be read again: keys are checked');
+      failing = false;
+      return true;
+    } catch (error) {
+      if (!failing && !closing.signal.aborted)
+        logger.error({ error }, 'the log cannot be read: requests are answered 503');
+      failing = true;
+      return false;
+    }
+  };
+
+  const begin = (): Promise<boolean> => {
+    running = within(tail(), TAIL_MS_MAX).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+
+  /** Joins the read that begins next: the one under way may have begun before what the caller looks for was written. */
+  const refresh = (): Promise<boolean> => {
+    if (running === null) return begin();
+    next ??= running.then(() => {
+      next = null;
+      return running ?? begin();
+    });
+    return next;
+  };
+
+  const follow = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      await system.sleep(TAIL_EVERY_MS, closing.signal).catch(() => undefined);
+      if (!closing.signal.aborted) await refresh();
+    }
+  };
+
+  return {
+    start: async () => {
+      await refresh();
+      following = follow();
+    },
+    isFresh: follower.isFresh,
+    catchUp: () => within(refresh(), CATCH_UP_MS_MAX),
+    find: register.find,
+    callerOf: register.callerOf,
+    domainOf: register.domainOf,
+    ceilingsOf: register.ceilingsOf,
+    otherAdminKeys: (keyId) => register.otherAdminKeys(keyId, system.now().toISOString()),
+    position: follower.position,
+    close: async () => {
+      closing.abort();
+      await following;
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { z } from 'zod';
+import type { Origin } from '../commands/context.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { ErrorCode } from '../domain/error-catalogue.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { HttpDependencies } from './dependencies.ts';
+import { type DoorTools, passDoor } from './door/door.ts';
+import { routeSchema } from './route-schema.ts';
+import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
+import { detailsOf } from './validation/details.ts';
+import { type Problem, problemsIn } from './validation/wording.ts';
+import { within } from './within.ts';
+
+/** The server, what it is built on, and the door. */
+export interface House {
+  readonly server: FastifyInstance;
+  readonly deps: HttpDependencies;
+  readonly door: DoorTools;
+  /** Aborts when the server begins to close: whoever waits for something to happen stops waiting. */
+  readonly closing: AbortSignal;
+}
+
+export interface Definition<Body extends z.ZodType, Query extends z.ZodType> {
+  /** One line for the OpenAPI document. */
+  readonly summary: string;
+  readonly body?: Body;
+  readonly query?: Query;
+  /** What a success answers; for the OpenAPI document and the tests. */
+  readonly answer?: z.ZodType;
+  readonly bodyBytesMax?: number;
+  /** Longer than any answer takes; after it, 503. */
+  readonly deadlineMs?: number;
+  /** Problems that the schema cannot see, found in the body as it was sent, so that all are told at once. */
+  problems?(body: unknown): readonly Problem[] | Promise<readonly Problem[]>;
+  /** Code of the refusal for these problems. Default: `invalid_request`. */
+  codeOf?(problems: readonly Problem[]): ErrorCode;
+}
+
+/** One request that was let in and is well-formed. */
+export interface Call<Body, Query> {
+  readonly caller: Caller;
+  readonly origin: Origin;
+  /** `:id` of the path. */
+  readonly id: string;
+  readonly body: Body;
+  readonly query: Query;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Most bodies are small; whoever takes more says so. */
+const BODY_BYTES_MAX = 64_000;
+/** Waiting for a read model takes 2 s at most, retrying an append a few: longer only keeps the client hanging. */
+const DEADLINE_MS = 15_000;
+
+const NOTHING = z.strictObject({});
+
+const callerOf = ({ caller }: FastifyRequest): Caller => {
+  if (caller === null) throw new Error('a handler ran without the door');
+  return caller;
+};
+
+const originOf = ({ keyId, organizationId, environment }: Caller, requestId: string): Origin => ({
+  ...{ actor: `key:${keyId}`, organizationId, environment, requestId },
+  ...{ correlationId: requestId, causationId: requestId },
+});
+
+/** A definition with nothing left out that a request is read by. */
+type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body, Query> & {
+  readonly body: Body;
+  readonly query: Query;
+};
+
+const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
+  schemas: Reading<Body, Query>,
+  request: FastifyRequest,
+): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
+  if (request.bodyRefusal !== null) throw request.bodyRefusal;
+  const sent = request.body ?? {};
+  const body = schemas.body.safeParse(sent);
+  const query = schemas.query.safeParse(request.query);
+  const further = (await schemas.problems?.(sent)) ?? [];
+  const problems = [
+    ...(body.success ? [] : problemsIn(body.error.issues, sent, 'body')),
+    ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),
+    ...further,
+  ];
+  if (problems.length === 0 && body.success && query.success) return { body: body.data, query: query.data };
+  const code = schemas.codeOf?.(problems) ?? 'invalid_request';
+  throw new Refusal(code, 'the request is invalid: see details', { details: detailsOf(problems) });
+};
+
+/**
+ * Registers one route of the table: door, validation, deadline, status and OpenAPI in one place. A handler returns the
+ * body of the answer.
+ */
+export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
+  { server, door }: House,
+  name: GuardedRouteName,
+  definition: Definition<Body, Query>,
+  handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
+): void => {
+  const rule: GuardedRoute = ROUTES[name];
+  const { method, url } = methodAndUrl(name);
+  const deadlineMs = definition.deadlineMs ?? DEADLINE_MS;
+  const schemas = {
+    ...definition,
+    // An absent schema is the empty one, which is the default of its type parameter.
+    body: definition.body ?? (NOTHING as z.ZodType as Body),
+    query: definition.query ?? (NOTHING as z.ZodType as Query),
+  };
+
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const caller = callerOf(request);
+    const { id = '' } = request.params as { readonly id?: string };
+    const call = { ...(await readRequest(schemas, request)), caller, id, request, reply };
+    return handle({ ...call, origin: originOf(caller, request.id) });
+  };
+
+  server.route({
+    method: method as HTTPMethods, // the table's own
+    url,
+    schema: routeSchema(name, definition),
+    bodyLimit: definition.bodyBytesMax ?? BODY_BYTES_MAX,
+    onRequest: (request, reply) => passDoor(door, rule, request, reply),
+    handler: async (request, reply) => {
+      const body = await within(deadlineMs, answer(request, reply));
+      reply.code(rule.status);
+      return reply.send(body);
+    },
+  });
+};

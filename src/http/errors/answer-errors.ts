@@ -1,0 +1,62 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../domain/logger.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { type DoorTools, NOWHERE, passDoor } from '../door/door.ts';
+import { methodsOf } from '../route-table.ts';
+import { errorAnswer, refusalAnswer } from './error-answer.ts';
+
+/** Answers an error in the one shape there is, and logs what is nobody's fault but ours. */
+export const sendError =
+  (logger: Logger) =>
+  (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const { status, body, fault } = errorAnswer(error);
+    if (fault)
+      logger.error(
+        { error, requestId: request.id, method: request.method, url: request.routeOptions.url },
+        'a request failed',
+      );
+    if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);
+    if (status === 401) reply.header('www-authenticate', 'Bearer');
+    return reply.code(status).send(body);
+  };
+
+/** A path or method that is not there; under `/v1` only who has a key is told which of the two. */
+const refuseUnknown = async (door: DoorTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
+  const [path = ''] = request.url.split('?');
+  if (path === '/v1' || path.startsWith('/v1/')) await passDoor(door, NOWHERE, request, reply);
+  // A route of the table that this process has not registered was not found with its own method.
+  const methods = methodsOf(path).filter((method) => method !== request.method);
+  if (methods.length === 0) throw new Refusal('not_found', 'there is no such path');
+  reply.header('allow', methods.join(', '));
+  throw new Refusal('method_not_allowed', `${path} takes ${methods.join(', ')}`);
+};
+
+export const answerErrors = (server: FastifyInstance, logger: Logger, door: DoorTools): void => {
+  server.setErrorHandler(sendError(logger));
+  server.setNotFoundHandler((request, reply) => refuseUnknown(door, request, reply));
+};
+
+/** Statuses of what Node's parser refuses before there is a request. */
+const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'the headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
+};
+
+/** What is no HTTP at all is answered too, as long as somebody listens. */
+export const answerUnparsable = (error: Error & { readonly code?: string }, socket: Socket): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, reason, message] = PARSER_STATUSES[error.code ?? ''] ?? [
+    400,
+    'Bad Request',
+    'the request is not HTTP',
+  ];
+  const body = JSON.stringify(refusalAnswer(new Refusal('invalid_request', message)).body);
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+};

@@ -1,0 +1,32 @@
+import type { ErrorCode } from '../../domain/error-catalogue.ts';
+
+/** Status of each code of the catalogue (spec §7); the compiler names one that is missing. */
+export const ERROR_STATUSES = {
+  invalid_request: 400,
+  invalid_json: 400,
+  invalid_cursor: 400,
+  invalid_html: 400,
+  header_not_allowed: 400,
+  unauthorized: 401,
+  permission_missing: 403,
+  environment_not_allowed: 403,
+  address_not_allowed: 403,
+  from_domain_mismatch: 403,
+  other_organization: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  domain_already_exists: 409,
+  key_not_active: 409,
+  too_many_live_secrets: 409,
+  last_admin_key: 409,
+  resource_conflict: 409,
+  precondition_failed: 412,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  domain_not_verified: 422,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  too_many_failures: 429,
+  internal_error: 500,
+  unavailable: 503,
+} as const satisfies Readonly<Record<ErrorCode, number>>;

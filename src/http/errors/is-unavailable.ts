@@ -1,0 +1,32 @@
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
+import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';
+import { ResolverUnavailable } from '../../domain/resolver.ts';
+
+/** A handler ran into its bound: something it waits for does not answer. */
+export class DeadlineExceeded extends Error {
+  override readonly name = 'DeadlineExceeded';
+}
+
+const OURS = [AppendOutcomeUnknown, StoreUnavailable, HtmlCheckUnavailable, ResolverUnavailable, DeadlineExceeded];
+
+/** Of the platform, when the other side of a connection is away. */
+const SYSTEM_CODES = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
+]);
+/** PostgreSQL, Appendix A: connection exceptions, operator intervention, insufficient resources; a cancelled query. */
+const POSTGRES_CLASSES = /^(?:08|53|57)[0-9A-Z]{3}$/;
+/** What `pg` says without a code when a connection breaks or none is free in time. */
+const POSTGRES_SENTENCES =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered)/;
+
+const isConnectionFault = (error: Error & { readonly code?: unknown }): boolean => {
+  const code = typeof error.code === 'string' ? error.code : '';
+  return SYSTEM_CODES.has(code) || POSTGRES_CLASSES.test(code) || POSTGRES_SENTENCES.test(error.message);
+};
+
+/** Whether something this service depends on is away: worth a retry, and nothing is wrong with the request. */
+export const isUnavailable = (error: unknown): boolean => {
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable);
+  if (!(error instanceof Error)) return false;
+  return OURS.some((type) => error instanceof type) || isConnectionFault(error);
+};

@@ -1,0 +1,65 @@
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import type { ProjectionLag } from '../projections/lag.ts';
+import type { ReadModels } from '../projections/read-models.ts';
+import { within } from './within.ts';
+
+export interface MetricsServerOptions {
+  readonly registry: Registry;
+  /** null: this process has no read models to speak of. */
+  readonly lag: ReadModels['lag'] | null;
+}
+
+/** A scrape is given up by most collectors after 10 s. */
+const SCRAPE_MS_MAX = 5_000;
+
+interface LagFigure {
+  readonly name: string;
+  readonly help: string;
+  figureOf(lag: ProjectionLag): number;
+}
+
+const LAG_FIGURES: readonly LagFigure[] = [
+  {
+    name: 'outbox_projection_lag_seconds',
+    help: 'Age of the oldest event not yet in the read model',
+    figureOf: ({ seconds }) => seconds,
+  },
+  {
+    name: 'outbox_projection_parked_events',
+    help: 'Events that could not be applied to the read model',
+    figureOf: ({ parkedEvents }) => parkedEvents,
+  },
+];
+
+/** Each figure asks for itself: all are collected at once, and one that waited for another would be told late. */
+const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
+  for (const { figureOf, ...figure } of LAG_FIGURES) {
+    new Gauge({
+      ...{ ...figure, labelNames: ['projection'], registers: [registry] },
+      async collect() {
+        for (const one of await lag()) this.set({ projection: one.name }, figureOf(one));
+      },
+    });
+  }
+};
+
+/** What collectors scrape, and whether the process lives, in every role; on a port of its own: not for customers. Not listening yet; closed by whoever listens. */
+export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Server => {
+  collectDefaultMetrics({ register: registry });
+  if (lag !== null) measureLag(registry, lag);
+  return createServer((request, response) => {
+    if (request.url === '/livez') {
+      response.writeHead(200).end();
+      return;
+    }
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    within(SCRAPE_MS_MAX, registry.metrics()).then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(503, { 'retry-after': '1' }).end(),
+    );
+  });
+};

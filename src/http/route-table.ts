@@ -1,0 +1,136 @@
+import type { Permission } from '../domain/api-key/permissions.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { ErrorCode } from '../domain/error-catalogue.ts';
+import type { ActionKind } from '../domain/rate-limits.ts';
+
+/** What a key must have to be let in, and what it costs. */
+export interface GuardedRoute {
+  readonly permission: Permission;
+  /** Which of the key's limits it counts against. */
+  readonly kind: ActionKind;
+  readonly environments: readonly Environment[];
+  /** Of a request that succeeds. */
+  readonly status: 200 | 201 | 202 | 204;
+  /** What it can be refused with besides `GUARDED_ERRORS`. */
+  readonly errors: readonly ErrorCode[];
+  /** Takes an `Idempotency-Key`; every other route refuses the header. */
+  readonly idempotent?: true;
+  /** The answer shows a secret: nobody may keep it. */
+  readonly secret?: true;
+}
+
+/** Open to everybody. */
+interface PublicRoute {
+  readonly permission: null;
+  readonly status: 200;
+  readonly errors: readonly ErrorCode[];
+}
+
+export type RouteRule = GuardedRoute | PublicRoute;
+
+/** What any request with a key can be refused with. */
+export const GUARDED_ERRORS = [
+  'invalid_request',
+  'header_not_allowed',
+  'unauthorized',
+  'permission_missing',
+  'address_not_allowed',
+  'rate_limit_exceeded',
+  'too_many_failures',
+  'internal_error',
+  'unavailable',
+] as const satisfies readonly ErrorCode[];
+
+const BOTH = ['live', 'test'] as const;
+const LIVE = ['live'] as const;
+const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
+const ONE = ['not_found', 'other_organization'] as const;
+const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
+const LIST = ['invalid_cursor'] as const;
+
+const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
+const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
+const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH } as const;
+const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
+/** Reading what `manage` manages counts as reading. */
+const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
+const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
+const OPEN = { permission: null, status: 200 } as const;
+
+/** Every route there is. It drives authentication, limits, the OpenAPI document and the tests. */
+export const ROUTES = {
+  'POST /v1/messages/send': {
+    ...{ ...SEND, status: 202, idempotent: true },
+    errors: [...BODY, 'invalid_html', 'from_domain_mismatch', 'domain_not_verified', 'idempotency_key_reused'],
+  },
+  'GET /v1/messages': { ...READ, errors: LIST },
+  'GET /v1/messages/:id': { ...READ, errors: ONE },
+  'GET /v1/messages/:id/content': { ...READ, errors: ONE },
+  'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
+
+  'POST /v1/api-keys': {
+    ...{ ...MANAGE, status: 201, secret: true },
+    errors: [...BODY, ...ONE, 'environment_not_allowed'],
+  },
+  'GET /v1/api-keys': { ...LOOK, errors: LIST },
+  'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
+  'POST /v1/api-keys/:id/rotate': {
+    ...{ ...MANAGE, status: 200, secret: true },
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'too_many_live_secrets'],
+  },
+  'POST /v1/api-keys/:id/revoke': {
+    ...{ ...MANAGE, status: 200 },
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'last_admin_key'],
+  },
+
+  'POST /v1/domains': {
+    ...{ ...MANAGE_LIVE, status: 201 },
+    errors: [...BODY, 'environment_not_allowed', 'domain_already_exists', 'resource_conflict'],
+  },
+  'GET /v1/domains': { ...LOOK, errors: LIST },
+  'GET /v1/domains/:id': { ...LOOK, errors: ONE },
+  'POST /v1/domains/:id/verify': {
+    ...{ ...MANAGE_LIVE, status: 200 },
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'domain_already_exists'],
+  },
+
+  'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: BODY },
+  'GET /v1/webhooks': { ...LOOK, errors: LIST },
+  'GET /v1/webhooks/:id': { ...LOOK, errors: ONE },
+  'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
+  'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
+
+  'GET /v1/events': { ...READ, errors: LIST },
+  'GET /v1/stats': { ...READ, errors: [] },
+  'GET /v1/billing': { ...ADMIN, errors: [] },
+  'GET /v1/billing/usage': { ...ADMIN, errors: [] },
+  'GET /v1/inbox': { ...ADMIN, errors: LIST },
+  'GET /v1/organization': { ...ADMIN, errors: ONE },
+
+  'GET /livez': { ...OPEN, errors: [] },
+  'GET /readyz': { ...OPEN, errors: ['unavailable'] },
+  'GET /openapi.json': { ...OPEN, errors: [] },
+  'GET /docs': { ...OPEN, errors: [] },
+} as const satisfies Readonly<Record<string, RouteRule>>;
+
+export type RouteName = keyof typeof ROUTES;
+export type GuardedRouteName = {
+  [Name in RouteName]: (typeof ROUTES)[Name]['permission'] extends null ? never : Name;
+}[RouteName];
+
+export const isRouteName = (name: string): name is RouteName => Object.hasOwn(ROUTES, name);
+
+/** `GET /v1/messages/:id` in two. */
+export const methodAndUrl = (name: RouteName): { readonly method: string; readonly url: string } => {
+  const [method = '', url = ''] = name.split(' ');
+  return { method, url };
+};
+
+/** Methods with which a path may be asked, in the order of the table; none: there is no such path. */
+export const methodsOf = (path: string): readonly string[] =>
+  PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+
+const PATHS = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .map(methodAndUrl)
+  .map(({ method, url }) => ({ method, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));

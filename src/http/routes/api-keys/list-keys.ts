@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { apiKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
+import { listOf, listShape } from '../../shapes/list-shape.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/query.ts';
+
+const LIST = 'api-keys';
+const query = z.strictObject(pageParameters);
+
+export const listKeysRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/api-keys',
+    { summary: 'List API keys, newest first', query, answer: listShape(apiKeyShape) },
+    async ({ caller, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['api-keys']);
+      const { items, hasMore, next } = await deps.readModels.apiKeys.list({
+        organizationId: caller.organizationId,
+        environment: caller.environment === 'test' ? 'test' : null,
+        limit,
+        after,
+      });
+      const marks = await deps.usageMarks.of(items.map(({ keyId }) => keyId));
+      const now = deps.context.system.now().toISOString();
+      return listOf(
+        items.map((key) => showApiKey(key, marks, now)),
+        hasMore,
+        encodeCursor(LIST, next),
+      );
+    },
+  );
+};

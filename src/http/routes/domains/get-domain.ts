@@ -1,0 +1,18 @@
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { setRevision } from '../../revisions.ts';
+import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { loadDomain } from './load-domain.ts';
+
+export const getDomainRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/domains/:id',
+    { summary: 'Read a domain and the records to publish for it', answer: domainShape },
+    async ({ caller, id, reply }) => {
+      const { domain, revision } = await loadDomain(deps, caller, id);
+      setRevision(reply, revision);
+      return showDomain(domain, deps.context.capturing);
+    },
+  );
+};

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { listOf, listShape } from '../../shapes/list-shape.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/query.ts';
+import { ownDomainOnly } from '../../visibility.ts';
+
+const LIST = 'domains';
+const query = z.strictObject(pageParameters);
+
+export const listDomainsRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/domains',
+    { summary: 'List sending domains, newest first', query, answer: listShape(domainShape) },
+    async ({ caller, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['domains']);
+      const { items, hasMore, next } = await deps.readModels.domains.list({
+        organizationId: caller.organizationId,
+        domainId: ownDomainOnly(caller),
+        limit,
+        after,
+      });
+      return listOf(
+        items.map((domain) => showDomain(domain, deps.context.capturing)),
+        hasMore,
+        encodeCursor(LIST, next),
+      );
+    },
+  );
+};

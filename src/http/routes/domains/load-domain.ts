@@ -1,0 +1,23 @@
+import { load } from '../../../commands/execute.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import type { Revision } from '../../../domain/event-store.ts';
+import { isId } from '../../../domain/ids.ts';
+import { requireOwn } from '../../../domain/ownership.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import {
+  type ExistingSendingDomain,
+  sendingDomain,
+  sendingDomainStream,
+} from '../../../domain/sending-domain/sending-domain.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+
+/** A domain as its stream tells it. @throws {Refusal} `not_found`, `other_organization`. */
+export const loadDomain = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly domain: ExistingSendingDomain; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('dom', id)) throw new Refusal('not_found', 'domain not found');
+  const { state, revision } = await load(context.store, sendingDomain, sendingDomainStream(id));
+  return { domain: requireOwn(state, caller.organizationId, 'domain'), revision };
+};

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { registerDomain } from '../../../commands/sending-domain/register-domain.ts';
+import { domainOf, parseMailbox } from '../../../domain/email-address.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { setRevision } from '../../revisions.ts';
+import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+
+/** A-labels, lower case; null where no address could be on such a domain. */
+const domainName = (text: string): string | null => {
+  const parsed = text.includes('@') ? 'not a name' : parseMailbox(`postmaster@${text}`);
+  return typeof parsed === 'string' ? null : domainOf(parsed.address);
+};
+
+const body = z.strictObject({
+  name: z
+    .string()
+    .refine((text) => domainName(text) !== null, 'is not a domain name')
+    .transform((text) => domainName(text) ?? ''),
+});
+
+export const registerDomainRoute = (house: House): void => {
+  const { context } = house.deps;
+  defineEndpoint(
+    house,
+    'POST /v1/domains',
+    { summary: 'Register a sending domain', body, answer: domainShape },
+    async ({ origin, body: { name }, reply }) => {
+      const { domain, revision } = await registerDomain(context, origin, { name });
+      setRevision(reply, revision);
+      reply.header('location', `/v1/domains/${domain.domainId}`);
+      return showDomain(domain, context.capturing);
+    },
+  );
+};

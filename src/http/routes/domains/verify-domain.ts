@@ -1,0 +1,21 @@
+import { verifyDomain } from '../../../commands/sending-domain/verify-domain.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { requireMatch, setRevision } from '../../revisions.ts';
+import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { loadDomain } from './load-domain.ts';
+
+export const verifyDomainRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'POST /v1/domains/:id/verify',
+    { summary: 'Look for the proof of a domain now', answer: domainShape },
+    async ({ caller, origin, id, request, reply }) => {
+      const known = await loadDomain(deps, caller, id);
+      await requireMatch(request, async () => known.revision);
+      const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id });
+      setRevision(reply, revision);
+      return showDomain(domain, deps.context.capturing);
+    },
+  );
+};

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Caller } from '../../../domain/caller.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import {
+  STATS_BUCKETS_MAX,
+  STATS_DIMENSIONS,
+  STATS_GRANULARITIES,
+  STATS_METRICS,
+  type StatsGranularity,
+  type StatsMetric,
+} from '../../../projections/stats/queries.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { showStats, statsShape } from '../../shapes/stats-shape.ts';
+import { timeParameter } from '../../validation/query.ts';
+import { ownDomainOnly } from '../../visibility.ts';
+
+const HOUR_MS = 3_600_000;
+const DAYS_DEFAULT = 30;
+/** Of the shortest one. */
+const GRANULARITY_HOURS: Readonly<Record<StatsGranularity, number>> = { hour: 1, day: 23, week: 167, month: 671 };
+const FILTER_CHARACTERS_MAX = 253;
+
+const isMetric = (text: string): text is StatsMetric => (STATS_METRICS as readonly string[]).includes(text);
+
+const isTimeZone = (text: string): boolean => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).format(0) !== '' && /^[A-Za-z]/.test(text);
+  } catch {
+    return false;
+  }
+};
+
+const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
+
+const query = z.strictObject({
+  from: timeParameter().optional(),
+  to: timeParameter().optional(),
+  granularity: z.enum(STATS_GRANULARITIES).default('day'),
+  timezone: z.string().refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin').default('UTC'),
+  group_by: z.enum(STATS_DIMENSIONS).optional(),
+  metrics: z
+    .string()
+    .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
+    .transform((text) => text.split(',').filter(isMetric))
+    .optional(),
+  domain: filter,
+  stream: filter,
+  api_key: filter,
+  recipient_domain: filter,
+});
+type Asked = z.output<typeof query>;
+
+const refuse = (field: string, sentence: string): Refusal =>
+  new Refusal('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
+
+/** @throws {Refusal} when it ends before it begins, or has too many buckets. */
+const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
+  const end = to ?? now.toISOString();
+  const start = from ?? new Date(Date.parse(end) - DAYS_DEFAULT * 24 * HOUR_MS).toISOString();
+  const hours = (Date.parse(end) - Date.parse(start)) / HOUR_MS;
+  if (hours <= 0) throw refuse('from', 'from must be before to');
+  if (hours / GRANULARITY_HOURS[granularity] > STATS_BUCKETS_MAX) {
+    throw refuse('granularity', `granularity must make at most ${STATS_BUCKETS_MAX} buckets of the range`);
+  }
+  return { from: start, to: end };
+};
+
+/** @throws {Refusal} `permission_missing` for another domain than the key's own, where it sees no other. */
+const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
+  const own = ownDomainOnly(caller);
+  if (own !== null && domain !== undefined && domain !== own) {
+    throw new Refusal('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
+  }
+  const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+};
+
+export const getStatsRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/stats',
+    { summary: 'Recipients by what became of them, over time', query, answer: statsShape },
+    async ({ caller, query: asked }) => {
+      const { granularity, timezone } = asked;
+      const range = rangeOf(asked, deps.context.system.now());
+      const where = filtersOf(asked, caller);
+      await readYourWrites(deps, ['stats']);
+      const stats = await deps.readModels.stats.query({
+        ...{ organizationId: caller.organizationId, environment: caller.environment, granularity, timezone, where },
+        ...range,
+        groupBy: asked.group_by ?? null,
+      });
+      return showStats(stats, { ...range, granularity, timezone, metrics: asked.metrics ?? STATS_METRICS });
+    },
+  );
+};

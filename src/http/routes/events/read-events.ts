@@ -1,0 +1,117 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { Caller } from '../../../domain/caller.ts';
+import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events.ts';
+import { contentIdsOf, showEvent } from '../../../domain/shown-event.ts';
+import type { FeedCursor, FeedPage } from '../../../projections/events/queries.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { eventShape } from '../../shapes/event-shape.ts';
+import { listOf, listShape } from '../../shapes/list-shape.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
+import { integerParameter, pageParameters } from '../../validation/query.ts';
+import { ownDomainOnly } from '../../visibility.ts';
+
+const LIST = 'events';
+const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
+const INDEX = /^\d{1,4}$/;
+/** Longer is taken for dead by many proxies. */
+const WAIT_SECONDS_MAX = 30;
+/** How soon a waiting reader sees that the log has grown; the key directory looks as often. */
+const LOOK_EVERY_MS = 100;
+const SECOND_MS = 1000;
+const DEADLINE_MS = 45_000;
+
+const isType = (text: string): text is CustomerEventType => (CUSTOMER_EVENT_TYPES as readonly string[]).includes(text);
+
+const query = z.strictObject({
+  ...pageParameters,
+  types: z
+    .string()
+    .refine(
+      (text) => text.split(',').every(isType),
+      `must be a list, with commas, of ${CUSTOMER_EVENT_TYPES.join(', ')}`,
+    )
+    .transform((text) => text.split(',').filter(isType))
+    .optional(),
+  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0),
+});
+
+const decode = (after: string | undefined): FeedCursor | null => {
+  if (after === undefined) return null;
+  const [list, position = '', index = ''] = decodeParts(after, 3);
+  if (list !== LIST || !POSITION.test(position) || !INDEX.test(index)) throw invalidCursor();
+  return { position, index: Number(index) };
+};
+
+const encode = ({ position, index }: FeedCursor): string => encodeParts([LIST, position, String(index)]);
+
+/** Tells whether nobody waits any more: the client went away, or the server begins to close. */
+const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
+  let gone = false;
+  reply.raw.once('close', () => {
+    gone = true;
+  });
+  return () => gone || closing.aborted;
+};
+
+export const readEventsRoute = (house: House): void => {
+  const { deps, door, closing } = house;
+  const { system, contents } = deps.context;
+
+  const readPage = async (
+    caller: Caller,
+    after: FeedCursor | null,
+    asked: z.output<typeof query>,
+  ): Promise<FeedPage> => {
+    await readYourWrites(deps, ['events']);
+    return deps.readModels.events.page({
+      organizationId: caller.organizationId,
+      environment: caller.environment,
+      domainId: ownDomainOnly(caller),
+      types: asked.types ?? null,
+      after,
+      limit: asked.limit,
+    });
+  };
+
+  /** Resolves when the log has grown beyond `seen`, or at the deadline, or when nobody waits any more. */
+  const growth = async (seen: string, deadlineMs: number, isOver: () => boolean): Promise<void> => {
+    while (door.directory.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
+      await system.sleep(LOOK_EVERY_MS);
+    }
+  };
+
+  const readOrWait = async (caller: Caller, asked: z.output<typeof query>, reply: FastifyReply): Promise<FeedPage> => {
+    const deadlineMs = system.monotonicMs() + asked.wait * SECOND_MS;
+    const isOver = watch(reply, closing);
+    let after = decode(asked.after);
+    for (;;) {
+      const seen = door.directory.position();
+      const page = await readPage(caller, after, asked);
+      if (page.items.length > 0 || isOver() || system.monotonicMs() >= deadlineMs) return page;
+      after = page.next;
+      await growth(seen, deadlineMs, isOver);
+    }
+  };
+
+  defineEndpoint(
+    house,
+    'GET /v1/events',
+    {
+      summary: 'Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked',
+      query,
+      answer: listShape(eventShape),
+      deadlineMs: DEADLINE_MS,
+    },
+    async ({ caller, query: asked, reply }) => {
+      const { items, hasMore, next } = await readOrWait(caller, asked, reply);
+      const loaded = await contents.get(contentIdsOf(items));
+      return listOf(
+        items.map((event) => showEvent(event, loaded)),
+        hasMore,
+        encode(next),
+      );
+    },
+  );
+};

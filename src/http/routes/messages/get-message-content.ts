@@ -1,0 +1,20 @@
+import { Refusal } from '../../../domain/refusal.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { messageContentShape, showContent } from '../../shapes/message-shape.ts';
+import { bodyOf, loadMessage } from './load-message.ts';
+
+export const getMessageContentRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/messages/:id/content',
+    { summary: 'Read what a message says', answer: messageContentShape },
+    async ({ caller, id }) => {
+      const { message } = await loadMessage(deps, caller, id);
+      const { contentId } = message.accepted;
+      const body = bodyOf(deps, await deps.context.contents.get([contentId]), contentId);
+      if (body === null) throw new Refusal('unavailable', 'the contents of the message cannot be read just now');
+      return showContent(id, body);
+    },
+  );
+};

@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { Mailbox, StoredAttachment } from '../../../domain/contents.ts';
+import { parseMailbox } from '../../../domain/email-address.ts';
+import { line } from '../../validation/text.ts';
+
+/** Field names of RFC 5322 §3.6.8. */
+const HEADER_NAME = /^[\x21-\x39\x3b-\x7e]{1,76}$/;
+/** Headers this service writes: a second one of them would say something else than the first. */
+const OWN_HEADERS =
+  /^(?:from|to|cc|bcc|reply-to|subject|date|message-id|dkim-signature|return-path|received|sender|content-.*|mime-version)$/i;
+/** RFC 5322 §2.1.1. */
+const HEADER_CHARACTERS_MAX = 998;
+const HEADERS_MAX = 50;
+const TAGS_MAX = 10;
+const TAG_CHARACTERS_MAX = 256;
+const METADATA_KEYS_MAX = 50;
+const METADATA_BYTES_MAX = 10_000;
+const ATTACHMENTS_MAX = 20;
+const FILENAME_CHARACTERS_MAX = 255;
+/** RFC 6838 §4.2, with parameters. */
+const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;\s*[\w.-]+=(?:[\w.+-]+|"[^"\\]*"))*$/;
+const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
+const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
+const NOT_BASE64 = /[^A-Za-z0-9+/]/;
+
+type Context = z.core.ParsePayload<unknown>;
+type Path = PropertyKey[];
+
+const complain = (context: Context, message: string, path: Path): Mailbox => {
+  context.issues.push({ code: 'custom', message, path, input: context.value });
+  return { address: '' };
+};
+
+const readMailbox = (text: unknown, context: Context, path: Path): Mailbox => {
+  if (text === undefined) return complain(context, 'is required', path);
+  if (typeof text !== 'string') return complain(context, 'must be a string', path);
+  const parsed = parseMailbox(text);
+  return typeof parsed === 'string' ? complain(context, `is not an email address: ${parsed}`, path) : parsed;
+};
+
+/** One address, with or without a name. */
+export const mailbox = z
+  .unknown()
+  .transform((text, context) => readMailbox(text, context, []))
+  .meta({ type: 'string' });
+
+const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => {
+  if (!Array.isArray(value)) {
+    const isOther = value !== undefined && typeof value !== 'string';
+    return [
+      isOther ? complain(context, 'must be a string or an array of strings', []) : readMailbox(value, context, []),
+    ];
+  }
+  if (value.length === 0) complain(context, 'must have at least one address', []);
+  return value.map((text, index) => readMailbox(text, context, [index]));
+};
+
+/** One address or an array of them; each that is wrong is named, whatever else is. */
+export const mailboxes = z
+  .unknown()
+  .transform(readMailboxes)
+  .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] });
+
+export const headers = z.record(z.string(), line(HEADER_CHARACTERS_MAX)).superRefine((value, context) => {
+  const names = Object.keys(value);
+  if (names.length > HEADERS_MAX)
+    context.addIssue({ code: 'custom', message: `must have at most ${HEADERS_MAX} keys` });
+  for (const name of names) {
+    if (!HEADER_NAME.test(name)) context.addIssue({ code: 'custom', message: 'is not a header name', path: [name] });
+    if (OWN_HEADERS.test(name)) {
+      context.addIssue({ code: 'custom', message: 'is not allowed: the service writes this header', path: [name] });
+    }
+  }
+});
+
+export const tags = z
+  .array(z.strictObject({ name: line(TAG_CHARACTERS_MAX), value: line(TAG_CHARACTERS_MAX, 0) }))
+  .max(TAGS_MAX);
+
+export const metadata = z
+  .record(line(TAG_CHARACTERS_MAX), line(METADATA_BYTES_MAX, 0))
+  .superRefine((value, context) => {
+    if (Object.keys(value).length > METADATA_KEYS_MAX) {
+      context.addIssue({ code: 'custom', message: `must have at most ${METADATA_KEYS_MAX} keys` });
+    }
+    if (Buffer.byteLength(JSON.stringify(value)) > METADATA_BYTES_MAX) {
+      context.addIssue({ code: 'custom', message: `must be at most ${METADATA_BYTES_MAX} bytes of JSON` });
+    }
+  });
+
+/** RFC 4648 §4, padded, in one piece. A regular expression over groups of four would run out of stack. */
+const isBase64 = (content: string): boolean =>
+  content.length % 4 === 0 && !NOT_BASE64.test(content.slice(0, content.length - paddingOf(content)));
+
+const paddingOf = (content: string): number => {
+  if (content.endsWith('==')) return 2;
+  return content.endsWith('=') ? 1 : 0;
+};
+
+export const attachments = z
+  .array(
+    z
+      .strictObject({
+        filename: line(FILENAME_CHARACTERS_MAX),
+        content: z.string().refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks'),
+        content_type: z.string().regex(MEDIA_TYPE).default(CONTENT_TYPE_DEFAULT),
+        content_id: z.string().regex(CONTENT_ID).optional(),
+      })
+      .transform(
+        ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
+          ...{ filename, contentType, content },
+          ...(contentId === undefined ? {} : { contentId }),
+        }),
+      ),
+  )
+  .max(ATTACHMENTS_MAX);

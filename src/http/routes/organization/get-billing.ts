@@ -1,0 +1,31 @@
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { billingShape } from '../../shapes/billing-shape.ts';
+import { billingPeriod, datesOf, monthOf } from './billing-period.ts';
+
+/** The plan an organization has unless its operator says otherwise: everything, for nothing. */
+const UNLIMITED = {
+  ...{ id: 'unlimited', name: 'Unlimited', currency: 'EUR', price: 0, included: null },
+  overage_per_1000: '0',
+};
+
+export const getBillingRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/billing',
+    { summary: 'The plan, the period and what was used of it', answer: billingShape },
+    async ({ caller: { organizationId } }) => {
+      const period = billingPeriod(monthOf(deps.context.system.now()));
+      await readYourWrites(deps, ['billing']);
+      const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
+      return {
+        object: 'billing',
+        plan: UNLIMITED,
+        period,
+        usage: { billable_recipients: usage.billableRecipients, counted_up_to: usage.countedUpTo },
+        quota: null,
+      };
+    },
+  );
+};

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import { organization, organizationStream } from '../../../domain/organization/organization.ts';
+import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { setRevision } from '../../revisions.ts';
+import { timeShape } from '../../shapes/time-shape.ts';
+
+const organizationShape = z.strictObject({
+  id: z.string(),
+  object: z.literal('organization'),
+  name: z.string(),
+  rate_limit_ceilings: rateLimitsSchema.nullable(),
+  created_at: timeShape(),
+});
+
+export const getOrganizationRoute = (house: House): void => {
+  const { store } = house.deps.context;
+  defineEndpoint(
+    house,
+    'GET /v1/organization',
+    { summary: "Read the key's organization", answer: organizationShape },
+    async ({ caller: { organizationId }, reply }) => {
+      const { state, revision } = await load(store, organization, organizationStream(organizationId));
+      if (state.status === 'absent') throw new Refusal('not_found', 'organization not found');
+      setRevision(reply, revision);
+      return {
+        id: organizationId,
+        object: 'organization',
+        name: state.name,
+        rate_limit_ceilings: state.ceilings,
+        created_at: state.createdAt,
+      };
+    },
+  );
+};

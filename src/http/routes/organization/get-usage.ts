@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { usageShape } from '../../shapes/billing-shape.ts';
+import { billingPeriod, datesOf, monthOf } from './billing-period.ts';
+
+const query = z.strictObject({
+  period: z
+    .string()
+    .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/)
+    .optional()
+    .describe('A month in UTC, 2026-11; by default the current one'),
+});
+
+export const getUsageRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/billing/usage',
+    { summary: 'Billable recipients of a month, by day', query, answer: usageShape },
+    async ({ caller: { organizationId }, query: asked }) => {
+      const period = billingPeriod(asked.period ?? monthOf(deps.context.system.now()));
+      await readYourWrites(deps, ['billing']);
+      const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
+      return {
+        object: 'usage',
+        period,
+        billable_recipients: usage.billableRecipients,
+        by_day: usage.byDay.map(({ date, billableRecipients }) => ({ date, billable_recipients: billableRecipients })),
+        counted_up_to: usage.countedUpTo,
+      };
+    },
+  );
+};

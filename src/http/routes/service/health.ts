@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { Refusal } from '../../../domain/refusal.ts';
+import type { House } from '../../endpoint.ts';
+import { routeSchema } from '../../route-schema.ts';
+import { within } from '../../within.ts';
+
+/** A healthy database answers in milliseconds; balancers ask every few seconds. */
+const PROBE_MS_MAX = 1_000;
+
+const alive = z.strictObject({ status: z.literal('ok') });
+
+/** Whether this process runs at all. */
+export const livezRoute = ({ server }: House): void => {
+  server.get(
+    '/livez',
+    { schema: routeSchema('GET /livez', { summary: 'Whether the process is alive', answer: alive }) },
+    async () => ({
+      status: 'ok',
+    }),
+  );
+};
+
+/** Whether requests should be sent here: keys can be checked, all it depends on answers, and it is not closing. */
+export const readyzRoute = ({ server, deps, door, closing }: House): void => {
+  const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
+    try {
+      await within(PROBE_MS_MAX, probe());
+      return [];
+    } catch {
+      return [name];
+    }
+  };
+
+  const schema = routeSchema('GET /readyz', { summary: 'Whether the process can serve', answer: alive });
+  server.get('/readyz', { schema }, async () => {
+    const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
+    const fresh = door.directory.isFresh() || (await door.directory.catchUp());
+    const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: it is closing'] : [])];
+    if (away.length > 0) throw new Refusal('unavailable', `not ready: ${away.join(', ')}`);
+    return { status: 'ok' };
+  });
+};

@@ -1,0 +1,17 @@
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { setRevision } from '../../revisions.ts';
+import { showWebhook, webhookShape } from '../../shapes/webhook-shape.ts';
+import { loadWebhook } from './load-webhook.ts';
+
+export const getWebhookRoute = (house: House): void => {
+  defineEndpoint(
+    house,
+    'GET /v1/webhooks/:id',
+    { summary: 'Read a webhook; never its secret', answer: webhookShape },
+    async ({ caller, id, reply }) => {
+      const { webhook, revision } = await loadWebhook(house.deps, caller, id);
+      setRevision(reply, revision);
+      return showWebhook(webhook);
+    },
+  );
+};

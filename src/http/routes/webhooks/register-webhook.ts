@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { registerWebhook } from '../../../commands/webhook/register-webhook.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { setRevision } from '../../revisions.ts';
+import { createdWebhookShape, showWebhook } from '../../shapes/webhook-shape.ts';
+import { line } from '../../validation/text.ts';
+
+const URL_CHARACTERS_MAX = 2048;
+const DESCRIPTION_CHARACTERS_MAX = 500;
+
+const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf('.'))}.*`))];
+const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
+
+const body = z.strictObject({
+  url: line(URL_CHARACTERS_MAX),
+  events: z
+    .array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`))
+    .min(1)
+    .transform((events) => [...new Set(events)]),
+  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null),
+});
+
+export const registerWebhookRoute = (house: House): void => {
+  const { context } = house.deps;
+  defineEndpoint(
+    house,
+    'POST /v1/webhooks',
+    { summary: 'Register a webhook; its secret is shown this once', body, answer: createdWebhookShape },
+    async ({ caller, origin, body: asked, reply }) => {
+      const command = { ...asked, environment: caller.environment };
+      const { webhook, secret, revision } = await registerWebhook(context, origin, command);
+      setRevision(reply, revision);
+      reply.header('location', `/v1/webhooks/${webhook.webhookId}`);
+      return { ...showWebhook(webhook), secret };
+    },
+  );
+};

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events.ts';
+import { environmentSchema } from '../../domain/environment.ts';
+import { timeShape } from './time-shape.ts';
+
+/** `domain/shown-event.ts` makes it, for the feed and for webhooks alike. */
+export const eventShape = z.strictObject({
+  id: z.string(),
+  object: z.literal('event'),
+  type: z.enum(CUSTOMER_EVENT_TYPES),
+  timestamp: timeShape(),
+  environment: environmentSchema.nullable(),
+  sequence: z.number().int(),
+  data: z.strictObject({
+    message_id: z.string().optional(),
+    recipient: z
+      .strictObject({
+        id: z.string(),
+        address: z.string().nullable(),
+        kind: z.enum(['to', 'cc', 'bcc']).nullable(),
+      })
+      .optional(),
+    tags: z.array(z.strictObject({ name: z.string(), value: z.string() })).optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    domain_id: z.string().optional(),
+    api_key_id: z.string().optional(),
+    webhook_id: z.string().optional(),
+    smtp: z
+      .strictObject({
+        code: z.number().int(),
+        enhanced: z.string().nullable(),
+        text: z.string().nullable(),
+        mx: z.string().nullable(),
+        tls: z.string().nullable(),
+      })
+      .optional(),
+    attempt: z.number().int().optional(),
+    next_attempt_at: timeShape().optional(),
+    reason: z.string().optional(),
+  }),
+});

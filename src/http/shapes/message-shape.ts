@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import type { MessageBody } from '../../domain/contents.ts';
+import { environmentSchema } from '../../domain/environment.ts';
+import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
+import { messageStatus, RECIPIENT_STATUSES } from '../../domain/message/status.ts';
+import { type LoadedContents, showSmtp } from '../../domain/shown-event.ts';
+import type { ListedMessage } from '../../projections/messages/queries.ts';
+import { timeShape } from './time-shape.ts';
+
+const status = z.enum(RECIPIENT_STATUSES);
+const kind = z.enum(['to', 'cc', 'bcc']);
+
+/** A recipient as lists show it; the address is null once the contents are gone. */
+const listedRecipientShape = z.strictObject({
+  id: z.string(),
+  address: z.string().nullable(),
+  kind,
+  status,
+  complained: z.boolean(),
+});
+
+const smtpShape = z.strictObject({
+  code: z.number().int(),
+  enhanced: z.string().nullable(),
+  text: z.string().nullable(),
+  mx: z.string().nullable(),
+  tls: z.string().nullable(),
+});
+
+const recipientShape = listedRecipientShape.extend({
+  reason: z.string().nullable(),
+  next_attempt_at: timeShape().nullable(),
+  smtp: smtpShape.nullable(),
+  updated_at: timeShape(),
+});
+
+const about = {
+  id: z.string(),
+  object: z.literal('message'),
+  message_id: z.string(),
+  status,
+  environment: environmentSchema,
+  created_at: timeShape(),
+};
+
+export const sentMessageShape = z.strictObject({
+  ...about,
+  recipients: z.array(z.strictObject({ id: z.string(), address: z.string(), kind, status })),
+});
+export type SentMessageShape = z.infer<typeof sentMessageShape>;
+
+const shown = {
+  ...about,
+  partial: z.boolean(),
+  domain_id: z.string(),
+  api_key_id: z.string(),
+  stream: z.enum(['transactional', 'bulk']),
+  size_bytes: z.number().int(),
+  expires_at: timeShape(),
+  from: z.string().nullable(),
+  subject: z.string().nullable(),
+  tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+  metadata: z.record(z.string(), z.string()),
+};
+
+export const listedMessageShape = z.strictObject({ ...shown, recipients: z.array(listedRecipientShape) });
+export type ListedMessageShape = z.infer<typeof listedMessageShape>;
+
+export const messageShape = z.strictObject({
+  ...shown,
+  attempts: z.number().int(),
+  recipients: z.array(recipientShape),
+});
+export type MessageShape = z.infer<typeof messageShape>;
+
+export const messageContentShape = z.strictObject({
+  object: z.literal('message_content'),
+  id: z.string(),
+  from: z.string(),
+  from_name: z.string().nullable(),
+  reply_to: z.array(z.string()),
+  subject: z.string(),
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  headers: z.record(z.string(), z.string()),
+  attachments: z.array(
+    z.strictObject({
+      filename: z.string(),
+      content_type: z.string(),
+      content_id: z.string().nullable(),
+      content: z.string(),
+    }),
+  ),
+});
+export type MessageContentShape = z.infer<typeof messageContentShape>;
+
+/** What a send is answered, now and on every replay: how the message stood when it was accepted. */
+export const showSent = (message: ExistingMessage, body: MessageBody): SentMessageShape => ({
+  id: message.accepted.messageId,
+  object: 'message',
+  message_id: message.accepted.internetMessageId,
+  status: 'accepted',
+  environment: message.environment,
+  created_at: message.acceptedAt,
+  recipients: body.recipients.map(({ id, address, kind }) => ({ id, address, kind, status: 'accepted' })),
+});
+
+/** Personal data that stands in the vault; null or empty once it is gone. */
+const personal = (body: MessageBody | null) => ({
+  from: body?.from.address ?? null,
+  subject: body?.subject ?? null,
+  tags: body === null ? [] : body.tags.map(({ name, value }) => ({ name, value })),
+  metadata: body === null ? {} : { ...body.metadata },
+});
+
+const addressOf = (body: MessageBody | null, recipientId: string): string | null =>
+  body?.recipients.find(({ id }) => id === recipientId)?.address ?? null;
+
+const showRecipient = (
+  recipient: Recipient,
+  body: MessageBody | null,
+  contents: LoadedContents,
+): MessageShape['recipients'][number] => ({
+  id: recipient.id,
+  address: addressOf(body, recipient.id),
+  kind: recipient.kind,
+  status: recipient.status,
+  complained: recipient.complained,
+  reason: recipient.reason,
+  next_attempt_at: recipient.nextAttemptAt,
+  smtp: recipient.smtp === null ? null : showSmtp(recipient.smtp, contents),
+  updated_at: recipient.updatedAt,
+});
+
+export const showMessage = (
+  message: ExistingMessage,
+  body: MessageBody | null,
+  contents: LoadedContents,
+): MessageShape => {
+  const { accepted, recipients } = message;
+  return {
+    id: accepted.messageId,
+    object: 'message',
+    message_id: accepted.internetMessageId,
+    ...messageStatus(recipients),
+    environment: message.environment,
+    created_at: message.acceptedAt,
+    domain_id: accepted.domainId,
+    api_key_id: accepted.keyId,
+    stream: accepted.stream,
+    size_bytes: accepted.sizeBytes,
+    expires_at: accepted.expiresAt,
+    ...personal(body),
+    attempts: message.attempts,
+    recipients: recipients.map((recipient) => showRecipient(recipient, body, contents)),
+  };
+};
+
+export const showListedMessage = (message: ListedMessage, body: MessageBody | null): ListedMessageShape => ({
+  id: message.messageId,
+  object: 'message',
+  message_id: message.internetMessageId,
+  status: message.status,
+  partial: message.partial,
+  environment: message.environment,
+  created_at: message.createdAt,
+  domain_id: message.domainId,
+  api_key_id: message.keyId,
+  stream: message.stream,
+  size_bytes: message.sizeBytes,
+  expires_at: message.expiresAt,
+  ...personal(body),
+  recipients: message.recipients.map(({ id, kind, status, complained }) => ({
+    ...{ id, address: addressOf(body, id), kind, status, complained },
+  })),
+});
+
+export const showContent = (messageId: string, body: MessageBody): MessageContentShape => ({
+  object: 'message_content',
+  id: messageId,
+  from: body.from.address,
+  from_name: body.from.name ?? null,
+  reply_to: body.replyTo.map(({ address }) => address),
+  subject: body.subject,
+  html: body.html ?? null,
+  text: body.text ?? null,
+  headers: { ...body.headers },
+  attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
+    filename,
+    content_type: contentType,
+    content_id: contentId ?? null,
+    content,
+  })),
+});

@@ -1,0 +1,37 @@
+import { Refusal } from '../../domain/refusal.ts';
+import type { ListCursor } from '../../projections/page-of.ts';
+
+/** Between the parts of a cursor: in none of them. */
+const SEPARATOR = '\n';
+const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
+
+export const invalidCursor = (): Refusal =>
+  new Refusal('invalid_cursor', 'after is not a cursor of this list', {
+    details: { after: ['after is not a cursor of this list'] },
+  });
+
+/** Parts as one word that clients pass back. */
+export const encodeParts = (parts: readonly string[]): string =>
+  Buffer.from(parts.join(SEPARATOR)).toString('base64url');
+
+/** @throws {Refusal} `invalid_cursor` unless it is the very text `encodeParts` makes. */
+export const decodeParts = (cursor: string, count: number): readonly string[] => {
+  const parts = Buffer.from(cursor, 'base64url').toString().split(SEPARATOR);
+  if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor();
+  return parts;
+};
+
+/** @param list its name: a cursor of one list is none of another. */
+export const encodeCursor = (list: string, cursor: ListCursor | null): string | null =>
+  cursor === null ? null : encodeParts([list, cursor.createdAt, cursor.id]);
+
+/** @throws {Refusal} `invalid_cursor`. */
+export const decodeCursor = (list: string, text: string | undefined): ListCursor | null => {
+  if (text === undefined) return null;
+  const [name, createdAt = '', id = ''] = decodeParts(text, 3);
+  const time = Date.parse(createdAt);
+  if (name !== list || Number.isNaN(time) || new Date(time).toISOString() !== createdAt || !ID.test(id)) {
+    throw invalidCursor();
+  }
+  return { createdAt, id };
+};

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+const PAGE_DEFAULT = 25;
+const PAGE_MAX = 100;
+/** Ours are shorter. */
+const CURSOR_CHARACTERS_MAX = 512;
+
+/** An integer as a query parameter says it. */
+export const integerParameter = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .refine(
+      (text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,
+      `must be an integer between ${minimum} and ${maximum}`,
+    )
+    .transform(Number)
+    .meta({ type: 'integer', minimum, maximum });
+
+const isTime = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text) &&
+  !Number.isNaN(Date.parse(text));
+
+/** A time in ISO 8601, or a date for its midnight in UTC. */
+export const timeParameter = () =>
+  z
+    .string()
+    .refine(isTime, 'must be a time in ISO 8601, 2026-01-31T12:00:00Z')
+    .transform((text) => new Date(text).toISOString());
+
+/** What every list takes. */
+export const pageParameters = {
+  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT),
+  after: z.string().max(CURSOR_CHARACTERS_MAX).optional(),
+};

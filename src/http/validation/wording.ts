@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+/** `to[1]`, `rate_limits.send`. */
+const pathText = (path: Path): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    return text === '' ? String(key) : `${text}.${String(key)}`;
+  }, '');
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+const UNIT_WORDS: Readonly<Record<string, string>> = {
+  string: ' characters',
+  array: ' items',
+  record: ' keys',
+  object: ' keys',
+};
+
+const bound = (origin: string, words: string, value: number | bigint): string => {
+  const unit = UNIT_WORDS[origin];
+  return unit === undefined ? `must be ${words} ${value}` : `must have ${words} ${value}${unit}`;
+};
+
+/** What stands in the data where an issue points to. */
+const valueAt = (data: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    data,
+  );
+
+/** One sentence without its subject: `must be a string`. */
+const predicate = (issue: Issue): string => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return bound(issue.origin, 'at least', issue.minimum);
+    case 'too_big':
+      return bound(issue.origin, 'at most', issue.maximum);
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'custom':
+      return issue.message;
+    default:
+      return 'is malformed';
+  }
+};
+
+/** Of a union's branches, the problems of the one that got furthest; null where none got further than the others. */
+const deepest = (issue: z.core.$ZodIssueInvalidUnion): readonly Issue[] | null => {
+  const depth = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
+  const best = issue.errors.toSorted((left, right) => depth(right) - depth(left))[0] ?? [];
+  return depth(best) === 0 ? null : best.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+};
+
+/** A problem: the field it is listed under, and its sentence. */
+export type Problem = readonly [field: string, sentence: string];
+
+/** Fields of the request that a schema does not describe are named as what they are. */
+export type Part = 'body' | 'query';
+
+const UNKNOWN: Readonly<Record<Part, string>> = {
+  body: 'is not a known field',
+  query: 'is not a known query parameter',
+};
+
+const problemsOf = (issue: Issue, data: unknown, part: Part): readonly Problem[] => {
+  const prefix = issue.path;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => [String(prefix[0] ?? key), `${pathText([...prefix, key])} ${UNKNOWN[part]}`]);
+  }
+  const inner = issue.code === 'invalid_union' ? deepest(issue) : null;
+  if (inner !== null) return inner.flatMap((one) => problemsOf(one, data, part));
+  const field = String(prefix[0] ?? part);
+  const subject = prefix.length === 0 ? part : pathText(prefix);
+  const missing = issue.code !== 'custom' && valueAt(data, prefix) === undefined;
+  const said = issue.code === 'invalid_union' ? issue.message : predicate(issue);
+  return [[field, `${subject} ${missing ? 'is required' : said}`]];
+};
+
+/** All that a schema found wrong with the data it was given. */
+export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
+  issues.flatMap((issue) => problemsOf(issue, data, part));

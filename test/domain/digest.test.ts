@@ -1,0 +1,15 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { keyedBytes, keyedDigest } from '../../src/domain/digest.ts';
+
+test.each([0, 1, 32, 63, 64, 65, 200])(
+  'a keyed digest under a secret of %d bytes is the platform’s HMAC-SHA256',
+  (length) => {
+    for (const text of ['', 'someone@example.org', 'jemand@bücher.example \0', 'x'.repeat(1000)]) {
+      const secret = randomBytes(length);
+      const expected = createHmac('sha256', secret).update(`address\0${text}`).digest();
+      expect(keyedBytes(secret, 'address', text)).toEqual(expected);
+      expect(keyedDigest(secret, 'address', text)).toBe(expected.subarray(0, 16).toString('hex'));
+    }
+  },
+);

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { webhookRetryWaitMs } from '../../../src/domain/webhook/retry-schedule.ts';
+
+const SECOND = 1000;
+const HOUR = 3600 * SECOND;
+
+test('the waits are those of the API, and after the last there is none', () => {
+  const waits = Array.from({ length: 11 }, (_, index) => webhookRetryWaitMs(index + 1, 0.5, null));
+  expect(waits.map((wait) => wait && wait / SECOND)).toEqual([
+    ...[5, 60, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+    null,
+  ]);
+});
+
+test('chance spreads a wait by a tenth either way', () => {
+  expect(webhookRetryWaitMs(2, 0, null)).toBeCloseTo(54 * SECOND);
+  expect(webhookRetryWaitMs(2, 1, null)).toBeCloseTo(66 * SECOND);
+});
+
+test('a longer wait that the receiver asked for is honoured, up to a day', () => {
+  expect(webhookRetryWaitMs(1, 0.5, 120)).toBe(120 * SECOND);
+  expect(webhookRetryWaitMs(2, 0.5, 1)).toBe(60 * SECOND);
+  expect(webhookRetryWaitMs(1, 0.5, 9_999_999)).toBe(24 * HOUR);
+  expect(webhookRetryWaitMs(11, 0.5, 120)).toBeNull();
+});

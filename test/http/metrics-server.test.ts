@@ -1,0 +1,27 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { createMetricsServer } from '../../src/http/metrics-server.ts';
+import { startService } from './support/service.ts';
+
+test('the metrics server tells lag by projection and times by route, never by path', async () => {
+  const registry = new Registry();
+  const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2 }];
+  const service = await startService({ registry });
+  const metrics = createMetricsServer({ registry, lag }).listen(0, '127.0.0.1');
+  await once(metrics, 'listening');
+  await service.request({ url: '/v1/messages/msg_secret' });
+  const { port } = metrics.address() as AddressInfo;
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+  const text = await answer.text();
+  expect(answer.headers.get('content-type')).toBe(registry.contentType);
+  expect(text).toContain('outbox_projection_lag_seconds{projection="messages"} 1.5');
+  expect(text).toContain('outbox_projection_parked_events{projection="messages"} 2');
+  expect(text).toContain('outbox_http_request_seconds_count{method="GET",route="/v1/messages/:id",status="401"} 1');
+  expect(text).not.toContain('msg_secret');
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
+  metrics.close();
+  metrics.closeAllConnections();
+  await service.close();
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { createInMemoryInbox } from '../../src/adapters/inbox/in-memory.ts';
+import { ERROR_CATALOGUE } from '../../src/domain/error-catalogue.ts';
+import { buildServer } from '../../src/http/build-server.ts';
+import { ERROR_STATUSES } from '../../src/http/errors/error-statuses.ts';
+import { isRouteName, methodAndUrl, methodsOf, ROUTES, type RouteName } from '../../src/http/route-table.ts';
+import { type Service, startService } from './support/service.ts';
+
+const names = Object.keys(ROUTES).filter(isRouteName);
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+describe('the route table', () => {
+  test.each(names)('%s is registered', (name) => {
+    const { method, url } = methodAndUrl(name);
+    expect(service.server.hasRoute({ method: method as 'GET', url })).toBe(true);
+  });
+
+  test('is all there is: a server with another route does not come about', async () => {
+    const server = await buildServer(service.deps);
+    expect(() => server.get('/v1/secrets', async () => 'all')).toThrow(
+      'route GET /v1/secrets is not in the route table',
+    );
+    await server.close();
+  });
+
+  test('answers every code of the catalogue somewhere, or on any path', () => {
+    const anywhere = ['method_not_allowed', 'not_found', 'unsupported_media_type'];
+    const declared = names.flatMap((name) => ROUTES[name].errors as readonly string[]);
+    const always = [
+      'unauthorized',
+      'permission_missing',
+      'address_not_allowed',
+      'invalid_request',
+      'header_not_allowed',
+    ];
+    const limits = ['rate_limit_exceeded', 'too_many_failures', 'internal_error', 'unavailable'];
+    const known = new Set([...anywhere, ...declared, ...always, ...limits]);
+    expect(Object.keys(ERROR_CATALOGUE).filter((code) => !known.has(code))).toEqual([]);
+    expect(Object.keys(ERROR_STATUSES).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
+  });
+
+  test('knows the methods of a path', () => {
+    expect(methodsOf('/v1/messages/x')).toEqual(['GET']);
+    expect(methodsOf('/v1/messages/x/y')).toEqual([]);
+  });
+
+  test('has no inbox where mail leaves the machine', async () => {
+    const sending = await startService({ inbox: null });
+    const organizationId = await sending.makeOrganization();
+    const { value } = await sending.makeKey(organizationId, await sending.makeDomain(organizationId, 'example.test'));
+    expect((await sending.request({ url: '/v1/inbox', key: value })).statusCode).toBe(404);
+    await sending.close();
+  });
+});
+
+const schemaObject = z.looseObject({});
+const operation = z.looseObject({
+  operationId: z.string(),
+  summary: z.string().min(1),
+  responses: z.record(z.string().regex(/^\d{3}$/), z.looseObject({ description: z.string() })),
+  parameters: z
+    .array(z.looseObject({ name: z.string(), in: z.enum(['query', 'path', 'header']), schema: schemaObject }))
+    .optional(),
+});
+const openapi = z.looseObject({
+  openapi: z.literal('3.1.0'),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string().startsWith('/'), z.record(z.string(), operation)),
+});
+
+/** Everything in the document that points elsewhere in it. */
+const references = (value: unknown): readonly string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = '$ref' in value && typeof value.$ref === 'string' ? [value.$ref] : [];
+  return [...own, ...Object.values(value).flatMap(references)];
+};
+
+describe('/openapi.json', () => {
+  const load = async () => openapi.parse((await service.request({ url: '/openapi.json' })).json());
+
+  test('describes every route of the table, its statuses and its errors', async () => {
+    const { paths } = await load();
+    const described = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(described.sort()).toEqual([...names].sort());
+    for (const name of names) expect(statusesOf(paths, name)).toContain(String(ROUTES[name].status));
+  });
+
+  const statusesOf = (paths: z.output<typeof openapi>['paths'], name: RouteName): readonly string[] => {
+    const { method, url } = methodAndUrl(name);
+    const found = paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+    return Object.keys(found?.responses ?? {});
+  };
+
+  test('names every operation once and points only to what is there', async () => {
+    const document = await load();
+    const ids = Object.values(document.paths).flatMap((path) => Object.values(path).map((one) => one.operationId));
+    expect(new Set(ids).size).toBe(ids.length);
+    const broken = references(document).filter((reference) => {
+      const place = reference.split('/').slice(1);
+      return place.reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], document) === undefined;
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('says what a send needs', async () => {
+    const { paths } = await load();
+    const body = paths['/v1/messages/send']?.post as unknown as {
+      requestBody: {
+        content: { 'application/json': { schema: { required: string[]; additionalProperties: boolean } } };
+      };
+    };
+    const { schema } = body.requestBody.content['application/json'];
+    expect(schema.required).toEqual(['from', 'to', 'subject']);
+    expect(schema.additionalProperties).toBe(false);
+  });
+});
+
+test('/docs is one page that loads nothing', async () => {
+  const page = await service.request({ url: '/docs' });
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(page.body).toContain('POST /v1/messages/send');
+  expect(page.body).not.toMatch(/<(?:script|link|img|iframe)\b|@import|src=/);
+});
+
+test('/v1/inbox shows captured mail page by page and refuses cursors it never gave', async () => {
+  const inbox = createInMemoryInbox();
+  const capturing = await startService({ inbox });
+  const organizationId = await capturing.makeOrganization();
+  const { value: key } = await capturing.makeKey(organizationId, await capturing.makeDomain(organizationId, 'a.test'));
+  for (const subject of ['one', 'two', 'three']) {
+    const raw = Buffer.from(`Subject: ${subject}\r\n\r\nHello\r\n`);
+    await inbox.store({ from: 'a@a.test', to: ['b@b.test'], raw, receivedAt: new Date('2026-01-01T00:00:00Z') });
+  }
+  const first = (await capturing.request({ url: '/v1/inbox?limit=2', key })).json();
+  expect(first.data.map((mail: { subject: string }) => mail.subject)).toEqual(['three', 'two']);
+  const second = (await capturing.request({ url: `/v1/inbox?limit=2&after=${first.next_cursor}`, key })).json();
+  expect(second).toMatchObject({ has_more: false, next_cursor: null, data: [{ subject: 'one', text: 'Hello\n' }] });
+  expect((await capturing.request({ url: '/v1/inbox?after=x', key })).json().error.code).toBe('invalid_cursor');
+  await capturing.close();
+});

@@ -1,0 +1,63 @@
+import { Client } from 'pg';
+import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createPool } from '../../../src/adapters/postgres/pool.ts';
+import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
+import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import { createReadModels } from '../../../src/projections/read-models.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { migratedDatabase } from '../../support/postgres.ts';
+import { type Service, startService } from './service.ts';
+
+export interface DatabaseService extends Service {
+  /** Breaks every connection to the database, as a restart of the server does. */
+  breakConnections(): Promise<void>;
+}
+
+/** The API on a database of its own, with its projections running. */
+export const startDatabaseService = async (): Promise<DatabaseService> => {
+  const database = await migratedDatabase();
+  const { url } = database;
+  const system = createSystem();
+  const logger = silentLogger;
+  const pool = createPool({ url, name: 'test', logger });
+  const runnerPool = createPool({ url, name: 'test projections', logger, max: RUNNER_CONNECTIONS });
+  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
+  const usageMarks = createPostgresUsageMarks({ pool, system, logger });
+  const stopping = new AbortController();
+  const running = createProjectionRunner({ pool: runnerPool, store, system, logger }).run(stopping.signal);
+  const service = await startService({
+    usageMarks,
+    webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    readModels: createReadModels({ pool, store, system }),
+    context: {
+      ...{ store, system, contents: createPostgresContents({ pool }) },
+      secrets: createPostgresSecrets({ pool, system, secretKey: 'a secret key of a test, long enough' }),
+    },
+  });
+  return {
+    ...service,
+    breakConnections: async () => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      await client.end();
+    },
+    close: async () => {
+      await service.close();
+      stopping.abort();
+      await running;
+      await usageMarks.close();
+      await store.close();
+      await pool.end();
+      await runnerPool.end();
+      await database.drop();
+    },
+  };
+};

@@ -1,0 +1,116 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+import { Pool } from 'pg';
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
+import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
+import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/in-memory.ts';
+import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
+import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
+import { type CreateKey, createKey } from '../../../src/commands/api-key/create-key.ts';
+import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { RateLimits } from '../../../src/domain/rate-limits.ts';
+import { buildServer } from '../../../src/http/build-server.ts';
+import type { HttpDependencies } from '../../../src/http/dependencies.ts';
+import { createReadModels } from '../../../src/projections/read-models.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { recordAnswers } from './recorded-answers.ts';
+
+export interface Service {
+  readonly server: FastifyInstance;
+  readonly deps: HttpDependencies;
+  /** One request; `key` becomes the Authorization header. */
+  request(options: InjectOptions & { readonly key?: string }): Promise<LightMyRequestResponse>;
+  makeOrganization(ceilings?: RateLimits | null): Promise<string>;
+  /** Verified, unless mail is not captured. */
+  makeDomain(organizationId: string, name: string): Promise<string>;
+  makeKey(organizationId: string, domainId: string, more?: Partial<CreateKey>): Promise<{ id: string; value: string }>;
+  close(): Promise<void>;
+}
+
+export type Overrides = Partial<Omit<HttpDependencies, 'context'>> & { readonly context?: Partial<CommandContext> };
+
+/** Limits that no test reaches by accident. */
+const WIDE: RateLimits = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
+
+export const operator = (organizationId: string): Origin => ({
+  ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+});
+
+export const createMemoryStore = (contents: CommandContext['contents']): EventStore =>
+  createInMemoryEventStore({ codec: eventCodec, system: createSystem(), contents });
+
+/** Nothing listens there: what needs the read models is answered 503. */
+const nowhere = (): Pool => new Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none', max: 1 });
+
+/** Everything but the read models in memory; whatever is not given. */
+const dependencies = (overrides: Overrides): HttpDependencies => {
+  const system = overrides.context?.system ?? createSystem();
+  const contents = overrides.context?.contents ?? createInMemoryContents();
+  const context: CommandContext = {
+    contents,
+    store: createMemoryStore(contents),
+    secrets: createInMemorySecrets(),
+    resolver: { txt: async () => [] },
+    webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
+    system,
+    capturing: true,
+    ...overrides.context,
+  };
+  return {
+    readModels: createReadModels({ pool: nowhere(), store: context.store, system }),
+    rateLimiter: createInMemoryRateLimiter({ system }),
+    htmlChecker: createHtmlChecker(),
+    inbox: createInMemoryInbox(),
+    usageMarks: createInMemoryUsageMarks(),
+    webhookDeliveries: createInMemoryWebhookDeliveries(),
+    logger: silentLogger,
+    trustedProxies: [],
+    publicUrl: 'http://localhost',
+    probes: {},
+    ...overrides,
+    context,
+  };
+};
+
+/** The API on these parts, following its log. */
+export const startService = async (overrides: Overrides = {}, check = recordAnswers): Promise<Service> => {
+  const deps = dependencies(overrides);
+  const { context } = deps;
+  const server = await buildServer(deps);
+  check(server);
+  await server.ready();
+  return {
+    server,
+    deps,
+    request: ({ key, headers, ...options }) =>
+      server.inject({
+        ...options,
+        headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
+      }),
+    makeOrganization: (ceilings = null) => createOrganization(context, { name: 'Test', ceilings }),
+    makeDomain: async (organizationId, name) =>
+      (await registerDomain(context, operator(organizationId), { name })).domain.domainId,
+    makeKey: async (organizationId, domainId, more = {}) => {
+      const { key, value } = await createKey(context, operator(organizationId), {
+        ...{ by: 'operator', domainId, name: 'test', permissions: ['admin'], environment: 'live' },
+        ...{ rateLimits: WIDE, allowedCidrs: [], expiresAt: null },
+        ...more,
+      });
+      return { id: key.keyId, value };
+    },
+    close: async () => {
+      await server.close();
+      await deps.htmlChecker.close();
+      await context.webhookTarget.close();
+    },
+  };
+};
