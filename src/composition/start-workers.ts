@@ -28,6 +28,9 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
   }
 };
 
+/** A little under the messages that workers have in hand: more sessions wait for nobody, fewer make messages wait. */
+const SESSIONS_MAX = 50;
+
 interface Mail {
   readonly transport: MailTransport;
   /** The server is on this machine. */
@@ -38,11 +41,11 @@ const openMail = async (config: Config, { pool, system, logger, closers }: Engin
   const ehloName = config.ehloName ?? hostname();
   if (config.mail.kind === 'smarthost') {
     const { url } = config.mail;
-    return { transport: createSmtpTransport({ url, ehloName, system }), local: isLoopback(parseSmarthost(url).host) };
+    return { transport: createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX }), local: isLoopback(parseSmarthost(url).host) };
   }
   const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
   closers.add('capturing mail server', capture.close);
-  return { transport: createSmtpTransport({ url: capture.url, ehloName, system }), local: true };
+  return { transport: createSmtpTransport({ url: capture.url, ehloName, system, sessionsMax: SESSIONS_MAX }), local: true };
 };
 
 /** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */

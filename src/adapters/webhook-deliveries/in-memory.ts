@@ -1,0 +1,104 @@
+import type {
+  ClaimedDelivery,
+  FinishedTry,
+  OwedDelivery,
+  RecordingCheckpoint,
+  WebhookDeliveries,
+  WebhookDelivery,
+  WebhookDeliveryState,
+  WebhookTry,
+} from '../../domain/webhook-deliveries.ts';
+
+interface Row extends OwedDelivery {
+  readonly number: number;
+  readonly createdAt: Date;
+  state: WebhookDeliveryState;
+  attempts: number;
+  dueAt: Date;
+  readonly tries: Map<number, WebhookTry>;
+}
+
+const shown = ({ id, webhookId, event, state, dueAt, createdAt, tries }: Row): WebhookDelivery => ({
+  ...{ id, webhookId, event, state, createdAt },
+  dueAt: state === 'pending' ? dueAt : null,
+  tries: [...tries].sort(([left], [right]) => left - right).map(([, each]) => each),
+});
+
+/** Webhook deliveries in a map: for simulations and tests of everything above. */
+export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
+  const rows = new Map<string, Row>();
+  let recorded: RecordingCheckpoint | null = null;
+
+  const add = (owed: OwedDelivery, now: Date): void => {
+    if (rows.has(owed.id)) return;
+    rows.set(owed.id, {
+      ...owed,
+      number: rows.size + 1,
+      createdAt: now,
+      state: 'pending',
+      attempts: 0,
+      dueAt: now,
+      tries: new Map(),
+    });
+  };
+
+  const dueOf = (webhookId: string, now: Date): readonly Row[] =>
+    [...rows.values()]
+      .filter((row) => row.webhookId === webhookId && row.state === 'pending' && row.dueAt <= now)
+      .sort((left, right) => left.dueAt.getTime() - right.dueAt.getTime());
+
+  const leased = (row: Row, until: Date): ClaimedDelivery => {
+    row.dueAt = until;
+    const { id, webhookId, event, attempts } = row;
+    return { id, webhookId, event, attempts };
+  };
+
+  const finishOne = ({ deliveryId, attempt, state, dueAt, ...tried }: FinishedTry): void => {
+    const row = rows.get(deliveryId);
+    if (row === undefined) return;
+    if (!row.tries.has(attempt)) row.tries.set(attempt, tried);
+    if (row.state !== 'pending') return;
+    row.state = state;
+    row.attempts = Math.max(row.attempts, attempt);
+    row.dueAt = dueAt;
+  };
+
+  return {
+    checkpoint: async () => recorded,
+
+    record: async ({ logId, from, to, owed, now }) => {
+      const isWhereItWas = from === (recorded?.position ?? null) && logId === (recorded?.logId ?? logId);
+      if (!isWhereItWas) return false;
+      recorded = { logId, position: to };
+      for (const each of owed) add(each, now);
+      return true;
+    },
+
+    claim: async (wanted, { now, leaseUntil }) =>
+      wanted.flatMap(({ webhookId, limit }) =>
+        dueOf(webhookId, now)
+          .slice(0, limit)
+          .map((row) => leased(row, leaseUntil)),
+      ),
+
+    release: async (ids, now) => {
+      for (const id of ids) {
+        const row = rows.get(id);
+        if (row?.state === 'pending') row.dueAt = now;
+      }
+    },
+
+    finish: async (tries) => {
+      for (const each of tries) finishOne(each);
+    },
+
+    list: async ({ webhookId, limit, after }) => {
+      const before = after === undefined ? Number.POSITIVE_INFINITY : Number(after);
+      const found = [...rows.values()]
+        .filter((row) => row.webhookId === webhookId && row.number < before)
+        .sort((left, right) => right.number - left.number);
+      const page = found.slice(0, limit);
+      return { deliveries: page.map(shown), next: found.length > limit ? String(page.at(-1)?.number) : null };
+    },
+  };
+};

@@ -1,0 +1,100 @@
+/** A prepared statement: planned once per connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export const CHECKPOINT: Statement = {
+  name: 'webhook_recording',
+  text: 'select log_id, position from vault.webhook_recording',
+};
+
+/**
+ * One statement is one transaction: the rows are only there if the checkpoint was where the recorder thought. A zombie
+ * waits for the row's lock, sees the new position and moves nothing.
+ */
+export const RECORD: Statement = {
+  name: 'record_webhook_deliveries',
+  text: `
+    with first as (
+      insert into vault.webhook_recording (log_id, position)
+      select $1, $3 where $2::text is null
+      on conflict do nothing
+      returning true as moved
+    ), later as (
+      update vault.webhook_recording set position = $3
+      where log_id = $1 and position = $2::text
+      returning true as moved
+    ), moved as (
+      select moved from first union all select moved from later
+    ), owed as (
+      insert into vault.webhook_deliveries (id, webhook_id, event, due_at, created_at)
+      select id, webhook_id, event::json, $7::timestamptz, $7::timestamptz
+      from unnest($4::text[], $5::text[], $6::text[]) as new (id, webhook_id, event)
+      where exists (select from moved)
+      on conflict (id) do nothing
+    )
+    select exists (select from moved) as moved`,
+};
+
+/** `limit` per endpoint through a lateral join: each probe reads the start of its own part of the index. */
+export const CLAIM: Statement = {
+  name: 'claim_webhook_deliveries',
+  text: `
+    with due as (
+      select delivery.id
+      from unnest($1::text[], $2::integer[]) as wanted (webhook_id, free)
+      cross join lateral (
+        select id from vault.webhook_deliveries
+        where webhook_id = wanted.webhook_id and state = 'pending' and due_at <= $3
+        order by due_at
+        limit wanted.free
+        for update skip locked
+      ) as delivery
+    )
+    update vault.webhook_deliveries as delivery set due_at = $4
+    from due where delivery.id = due.id
+    returning delivery.id, delivery.webhook_id, delivery.event, delivery.attempts`,
+};
+
+export const RELEASE: Statement = {
+  name: 'release_webhook_deliveries',
+  text: `update vault.webhook_deliveries set due_at = $2 where id = any($1::text[]) and state = 'pending'`,
+};
+
+/** Whoever lost its lease in the middle may report after another; a delivery that has ended stays ended. */
+export const FINISH: Statement = {
+  name: 'finish_webhook_tries',
+  text: `
+    with finished as (
+      select * from unnest(
+        $1::text[], $2::integer[], $3::timestamptz[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::timestamptz[]
+      ) as try (delivery_id, attempt, at, status, duration_ms, answer, state, due_at)
+    ), tried as (
+      insert into vault.webhook_tries (delivery_id, attempt, at, status, duration_ms, answer)
+      select delivery_id, attempt, at, status, duration_ms, answer from finished
+      on conflict do nothing
+    )
+    update vault.webhook_deliveries as delivery
+    set state = finished.state, attempts = greatest(delivery.attempts, finished.attempt), due_at = finished.due_at
+    from finished
+    where delivery.id = finished.delivery_id and delivery.state = 'pending'`,
+};
+
+export const LIST: Statement = {
+  name: 'list_webhook_deliveries',
+  text: `
+    select delivery.*, coalesce(tries.all, '[]'::json) as tries
+    from (
+      select id, number, webhook_id, event, state, attempts, due_at, created_at from vault.webhook_deliveries
+      where webhook_id = $1 and ($2::bigint is null or number < $2)
+      order by number desc
+      limit $3
+    ) as delivery
+    cross join lateral (
+      select json_agg(json_build_object('at', at, 'status', status, 'duration_ms', duration_ms, 'answer', answer)
+        order by attempt) as all
+      from vault.webhook_tries where delivery_id = delivery.id
+    ) as tries
+    order by delivery.number desc`,
+};

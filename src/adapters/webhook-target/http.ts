@@ -1,0 +1,101 @@
+import { Agent, type Dispatcher, request } from 'undici';
+import type { System } from '../../domain/system.ts';
+import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/webhook-target.ts';
+import {
+  AddressRefused,
+  createGuardedLookup,
+  createLookupAll,
+  type LookupAll,
+  resolveGuarded,
+} from './guarded-lookup.ts';
+import { literalOf, urlProblem } from './reachable.ts';
+import { readBeginning } from './read-beginning.ts';
+import { retryAfterSeconds } from './retry-after.ts';
+
+export interface HttpWebhookTargetOptions {
+  readonly system: Pick<System, 'now' | 'monotonicMs'>;
+  /** Plain http and this very machine are allowed too: only while mail is captured. */
+  readonly allowLoopback: boolean;
+  /** Resolves names; the system's DNS by default. */
+  readonly lookupAll?: LookupAll;
+}
+
+/** Sockets to one origin: fewer make a busy endpoint wait for round trips, more are a flood to whoever runs it. */
+const CONNECTIONS_PER_ORIGIN = 16;
+/** TCP and TLS to a working endpoint take less; a dead one should not use up the whole post. */
+const CONNECT_TIMEOUT_MS = 5000;
+/** Idle sockets are kept this long: shorter reconnects between bursts, longer posts into sockets the other side closed. */
+const KEEP_ALIVE_MS = 4000;
+
+const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
+
+/** Why there was no answer, in words that tell the customer what to look at and nothing about this network. */
+const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
+  if (isTimeout(error)) return `no answer within ${timeoutMs / 1000} s`;
+  if (error instanceof AddressRefused) return error.message;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return typeof code === 'string' ? `no answer: ${code}` : `no answer: ${String(message)}`;
+};
+
+/** Posts to customers' endpoints over HTTP, never to an address that is not globally routable (SSRF). */
+export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): WebhookTarget => {
+  const { system, allowLoopback } = options;
+  const reach = { allowLoopback };
+  const lookupAll = options.lookupAll ?? createLookupAll(reach);
+  const agent = new Agent({
+    connect: { lookup: createGuardedLookup(lookupAll, reach), timeout: CONNECT_TIMEOUT_MS },
+    connections: CONNECTIONS_PER_ORIGIN,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+  });
+
+  const answerOf = async (response: Dispatcher.ResponseData, startedMs: number): Promise<WebhookAnswer> => ({
+    status: response.statusCode,
+    text: await readBeginning(response.body),
+    retryAfterSeconds: retryAfterSeconds(response.headers['retry-after'], system.now()),
+    durationMs: system.monotonicMs() - startedMs,
+  });
+
+  const send = (post: WebhookPost): Promise<Dispatcher.ResponseData> =>
+    request(post.url, {
+      method: 'POST',
+      headers: { ...post.headers },
+      body: post.body,
+      dispatcher: agent,
+      signal: AbortSignal.timeout(post.timeoutMs),
+    });
+
+  const hostProblem = async (url: URL): Promise<string | null> => {
+    if (literalOf(url) !== null) return null; // was checked as it stands
+    try {
+      await resolveGuarded(lookupAll, url.hostname, reach);
+      return null;
+    } catch (error) {
+      return error instanceof AddressRefused
+        ? 'must lead to a public address'
+        : 'has a host name that does not resolve';
+    }
+  };
+
+  return {
+    problemWith: async (text) => urlProblem(text, reach) ?? (await hostProblem(new URL(text))),
+
+    post: async (post) => {
+      const startedMs = system.monotonicMs();
+      const refused = (text: string): WebhookAnswer => ({
+        ...{ status: null, text, retryAfterSeconds: null },
+        durationMs: system.monotonicMs() - startedMs,
+      });
+      const problem = urlProblem(post.url, reach);
+      if (problem !== null) return refused(`the url ${problem}`);
+      try {
+        return await answerOf(await send(post), startedMs);
+      } catch (error) {
+        return refused(phrase(error, post));
+      }
+    },
+
+    close: () => agent.close(),
+  };
+};

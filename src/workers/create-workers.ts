@@ -1,0 +1,83 @@
+import type { Contents } from '../domain/contents.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { EventStore } from '../domain/event-store.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { MailTransport } from '../domain/mail-transport.ts';
+import type { Queues } from '../domain/queue.ts';
+import type { Secrets } from '../domain/secrets.ts';
+import type { System } from '../domain/system.ts';
+import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
+import type { WebhookTarget } from '../domain/webhook-target.ts';
+import { createDuty } from './duty.ts';
+import { keepRunning, type Loop } from './keep-running.ts';
+import type { AttemptTimes } from './messages/deliver-message.ts';
+import { createDeliverMessages } from './messages/deliver-messages.ts';
+import type { DeliveryJob } from './messages/delivery-job.ts';
+import { dispatchMessages } from './messages/dispatch-messages.ts';
+import { createRecentlyAdded } from './messages/recently-added.ts';
+import { type DueDeliveries, sweepDeliveries } from './messages/sweep-deliveries.ts';
+import { createEndpoints } from './webhooks/endpoints.ts';
+import { followEndpoints } from './webhooks/follow-endpoints.ts';
+import { createHungry } from './webhooks/hungry.ts';
+import { createPostWebhooks } from './webhooks/post-webhooks.ts';
+import { recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
+
+export interface WorkersDependencies {
+  readonly store: EventStore;
+  readonly contents: Contents;
+  readonly secrets: Secrets;
+  readonly queues: Queues;
+  /** `live`: as configured; `test`: simulated. */
+  readonly transports: Readonly<Record<Environment, MailTransport>>;
+  /** The read model's query, bound to its database. */
+  readonly dueDeliveries: DueDeliveries;
+  readonly webhookDeliveries: WebhookDeliveries;
+  readonly webhookTarget: WebhookTarget;
+  readonly times: AttemptTimes;
+  readonly system: System;
+  readonly logger: Logger;
+}
+
+/** Everything that runs by itself. */
+export interface Workers {
+  start(): void;
+  /** Finishes or gives back what is in hand, within 10 s. The dependencies stay open: they are their owner's. */
+  stop(): Promise<void>;
+}
+
+/** Jobs worked at once by a process: as many as messages, so that lone ones use every slot (`deliver-messages.ts`). */
+const DELIVERY_JOBS = 64;
+
+/** Attempts against servers anywhere: RFC 5321 §4.5.3.2 asks for minutes of patience, and a crash delays by the lease. */
+export const REMOTE_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 240_000, leaseMs: 300_000 };
+/** Attempts against a server on this machine: what a crash interrupted is tried again soon. */
+export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 20_000 };
+
+export const createWorkers = (deps: WorkersDependencies): Workers => {
+  const { store, system, queues } = deps;
+  const queue = queues.open<DeliveryJob>('deliver-messages');
+  const recentlyAdded = createRecentlyAdded(system);
+  const duty = createDuty();
+  const endpoints = createEndpoints();
+  const hungry = createHungry();
+  const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+
+  const jobs = {
+    'the dispatch of messages': dispatchMessages({ store, queue, recentlyAdded, duty, system }),
+    'the sweep of deliveries': sweepDeliveries({ ...deps, queue, recentlyAdded, duty }),
+    'the list of webhook endpoints': followEndpoints(store, endpoints, wakeAll),
+    'the recording of webhook deliveries': recordWebhookDeliveries({ ...deps, duty, onOwed: hungry.add }),
+    'the posting of webhooks': createPostWebhooks({ ...deps, endpoints, hungry }),
+  };
+  const loops: Loop[] = [];
+
+  return {
+    start: () => {
+      queue.work(createDeliverMessages(deps), { concurrency: DELIVERY_JOBS });
+      for (const [name, work] of Object.entries(jobs)) loops.push(keepRunning(deps, name, work));
+    },
+    stop: async () => {
+      await Promise.all([...loops.map((loop) => loop.stop()), queue.close()]);
+    },
+  };
+};

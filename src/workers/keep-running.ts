@@ -1,0 +1,96 @@
+import { UnknownEvent } from '../domain/codec.ts';
+import type { Logger } from '../domain/logger.ts';
+import { StartRefused } from '../domain/start-refused.ts';
+import type { System } from '../domain/system.ts';
+
+/** What a loop does until `signal` aborts; it calls `working` whenever it has got something done. */
+export type Work = (signal: AbortSignal, working: () => void) => Promise<void>;
+
+export interface Loop {
+  /** Resolves when the work in hand has ended. Never fails. */
+  stop(): Promise<void>;
+}
+
+export interface LoopTools {
+  readonly system: System;
+  readonly logger: Logger;
+}
+
+/** Waits after faults in a row: shorter hammers what is down, longer starts late when it is back. */
+const BACK_OFF_MS_MIN = 100;
+const BACK_OFF_MS_MAX = 5000;
+
+const backOffMs = ({ randomBytes }: System, faults: number): number => {
+  const full = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** (faults - 1));
+  return full * (0.5 + (randomBytes(1)[0] ?? 0) / 512);
+};
+
+/** Sleeps, or wakes early when the signal aborts; never fails. */
+export const pause = async (system: System, ms: number, signal: AbortSignal): Promise<void> => {
+  try {
+    await system.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+};
+
+/** Another try would change nothing: the process is too old, or looks at another log. */
+const isFinal = (error: unknown): error is Error => error instanceof UnknownEvent || error instanceof StartRefused;
+
+/**
+ * Runs work for as long as the process lives, whatever it depends on goes away in between. One sentence in the log when
+ * it falls over and one when it works again; it stays down only when another try would change nothing.
+ */
+export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop => {
+  const { system, logger } = tools;
+  const stopping = new AbortController();
+  let faults = 0;
+
+  const working = (): void => {
+    if (faults > 0) logger.info({ loop: name, faults }, `${name} works again`);
+    faults = 0;
+  };
+
+  const fell = (error: unknown): void => {
+    faults += 1;
+    if (faults === 1) logger.warn({ loop: name, err: error }, `${name} cannot go on just now and tries again`);
+  };
+
+  /** @returns whether to try again. */
+  const once = async (): Promise<boolean> => {
+    try {
+      await work(stopping.signal, working);
+    } catch (error) {
+      if (stopping.signal.aborted) return false;
+      if (isFinal(error)) {
+        logger.error({ loop: name, err: error }, `${name} has stopped: ${error.message}`);
+        return false;
+      }
+      fell(error);
+    }
+    return !stopping.signal.aborted;
+  };
+
+  const run = async (): Promise<void> => {
+    while (await once()) await pause(system, backOffMs(system, Math.max(1, faults)), stopping.signal);
+  };
+
+  const ended = run();
+  return {
+    stop: () => {
+      stopping.abort();
+      return ended;
+    },
+  };
+};
+
+/** Work that is one step again and again; each answers how many milliseconds to wait until the next. */
+export const repeat =
+  (system: System, step: () => Promise<number>): Work =>
+  async (signal, working) => {
+    while (!signal.aborted) {
+      const waitMs = await step();
+      working();
+      await pause(system, waitMs, signal);
+    }
+  };

@@ -1,0 +1,67 @@
+import type { JobHandler } from '../../domain/queue.ts';
+import type { System } from '../../domain/system.ts';
+import { pause } from '../keep-running.ts';
+import { createSlots } from '../slots.ts';
+import { attemptMessage, type DeliverMessage, recordOutcome } from './deliver-message.ts';
+import type { DeliveryJob } from './delivery-job.ts';
+
+/**
+ * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
+ * sessions: more wait longer, fewer leave sessions idle while others are claimed.
+ */
+const IN_HAND_MAX = 64;
+/** When stopping: what is being sent may go on for so long before it is cut off. The queue gives up after 8 s. */
+const STOP_GRACE_MS = 5000;
+
+/** Aborts some time after `signal` does. */
+const graceAfter = (system: System, signal: AbortSignal): { readonly cutOff: AbortSignal; end(): void } => {
+  const cutOff = new AbortController();
+  const over = new AbortController();
+  const cutOffLater = async (): Promise<void> => {
+    await pause(system, STOP_GRACE_MS, over.signal);
+    if (!over.signal.aborted) cutOff.abort();
+  };
+  const begin = (): void => void cutOffLater();
+  signal.addEventListener('abort', begin, { once: true });
+  return {
+    cutOff: cutOff.signal,
+    end: () => {
+      over.abort();
+      signal.removeEventListener('abort', begin);
+    },
+  };
+};
+
+/** Begun by nobody when the queue closed: the job goes back for them. */
+class NotBegun extends Error {
+  override readonly name = 'NotBegun';
+}
+
+/**
+ * Works the messages of a batch at the same time, so that their reads, claims and outcomes share round trips and
+ * commits. A message that fails fails alone: the timetable still has it.
+ */
+export const createDeliverMessages = (deps: DeliverMessage): JobHandler<DeliveryJob> => {
+  const { system, logger } = deps;
+  const slots = createSlots(IN_HAND_MAX);
+
+  return async ({ messageIds }, signal) => {
+    const { cutOff, end } = graceAfter(system, signal);
+
+    const deliver = async (messageId: string): Promise<void> => {
+      const attempted = await slots.run(async () => {
+        if (signal.aborted) throw new NotBegun('the queue is closing');
+        return attemptMessage(deps, messageId, cutOff);
+      });
+      if (attempted !== null) await recordOutcome(deps, attempted);
+    };
+
+    const endings = await Promise.allSettled(messageIds.map(deliver));
+    end();
+    const faults = endings.flatMap((ending): unknown[] => (ending.status === 'rejected' ? [ending.reason] : []));
+    if (faults.some((fault) => fault instanceof NotBegun)) throw new NotBegun('the queue is closing');
+    if (faults.length > 0) {
+      logger.error({ count: faults.length, err: faults[0] }, 'messages of a batch were left to the sweeper');
+    }
+  };
+};

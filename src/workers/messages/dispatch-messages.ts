@@ -1,0 +1,59 @@
+import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
+import type { System } from '../../domain/system.ts';
+import type { Duty } from '../duty.ts';
+import type { Work } from '../keep-running.ts';
+import { batched, type DeliveryQueue, type DueMessage } from './delivery-job.ts';
+import type { RecentlyAdded } from './recently-added.ts';
+
+export interface DispatchMessages {
+  readonly store: Pick<EventStore, 'head' | 'subscribe'>;
+  readonly queue: DeliveryQueue;
+  readonly recentlyAdded: RecentlyAdded;
+  readonly duty: Pick<Duty, 'isOn'>;
+  readonly system: Pick<System, 'monotonicMs'>;
+}
+
+/**
+ * Jobs in the queue above which nothing is added: what is passed over the sweeper adds later. Higher fills the queue's
+ * memory when delivery is slow, lower leaves more to the sweeper, which is a second slower.
+ */
+const HIGH_WATER_JOBS = 500;
+/** The queue's depth is asked this often at most: a question for every lone message would cost more than the message. */
+const DEPTH_AGE_MS_MAX = 250;
+
+const acceptedIn = (events: readonly RecordedEvent[]): readonly DueMessage[] =>
+  events.flatMap((event) =>
+    event.type === 'MessageAccepted'
+      ? [{ messageId: event.data.messageId, route: event.metadata.environment ?? 'live' }]
+      : [],
+  );
+
+/**
+ * Puts what is accepted from now on into the queue at once. It has no memory: what was accepted before it started, or
+ * while the queue was full or away, is in the timetable, and the sweeper's.
+ */
+export const dispatchMessages =
+  ({ store, queue, recentlyAdded, duty, system }: DispatchMessages): Work =>
+  async (signal, working) => {
+    let depth = 0;
+    let askedMs = Number.NEGATIVE_INFINITY;
+    const isFull = async (): Promise<boolean> => {
+      if (system.monotonicMs() - askedMs > DEPTH_AGE_MS_MAX) {
+        depth = await queue.depth();
+        askedMs = system.monotonicMs();
+      }
+      return depth >= HIGH_WATER_JOBS;
+    };
+
+    const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
+    for await (const { events } of follow) {
+      const accepted = acceptedIn(events);
+      if (accepted.length > 0 && duty.isOn() && !(await isFull())) {
+        const jobs = batched(accepted);
+        await queue.add(jobs);
+        recentlyAdded.add(accepted.map(({ messageId }) => messageId));
+        depth += jobs.length;
+      }
+      working();
+    }
+  };

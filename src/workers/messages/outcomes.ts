@@ -1,0 +1,75 @@
+import type { MessageContents } from '../../domain/contents.ts';
+import type { RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { SmtpFacts } from '../../domain/message/events.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
+import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
+
+/** What a transport said, as the log wants it, and the texts of the replies, which the log does not want. */
+export interface Reported {
+  readonly outcomes: readonly AttemptOutcome[];
+  readonly replies: readonly MessageContents[];
+}
+
+type Said = Exclude<RecipientOutcome, { outcome: 'unknown' | 'suppressed' }>;
+
+const REASONS = {
+  deferred: 'the other side may accept it later',
+  bounced: 'the other side refused it for good',
+} as const;
+const NOT_REACHED = 'no answer from the other side';
+const STOPPING = 'the service was stopping';
+
+/** No reply was received: nothing of the other side's is to be quoted. */
+const wasReached = ({ code }: Said): boolean => code > 0;
+
+const reasonOf = (said: Said & { readonly outcome: 'deferred' | 'bounced' }, stopping: boolean): string => {
+  if (wasReached(said)) return REASONS[said.outcome];
+  return stopping ? STOPPING : NOT_REACHED;
+};
+
+const factsOf = ({ code, enhanced, mx, tls }: Said, replyId: string): SmtpFacts => ({
+  code,
+  enhanced,
+  mx,
+  tls,
+  replyId,
+});
+
+const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutcome => {
+  const { recipientId, outcome } = said;
+  if (outcome === 'delivered') return { recipientId, outcome, smtp, complained: said.complained === true };
+  if (outcome === 'bounced') return { recipientId, outcome, smtp, reason: reasonOf(said, stopping) };
+  // What our own stopping cut off is not the other side's fault, and does not have to wait.
+  const wait = stopping && !wasReached(said) ? 0 : said.retryAfterSeconds;
+  return {
+    ...{ recipientId, outcome, smtp, reason: reasonOf(said, stopping) },
+    ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
+  };
+};
+
+/** @param stopping the attempt was cut off by this process ending. */
+export const reportOf = (
+  { organizationId, accepted: { messageId } }: ExistingMessage,
+  said: readonly RecipientOutcome[],
+  { uuid, stopping }: { readonly uuid: () => string; readonly stopping: boolean },
+): Reported => {
+  const replies: MessageContents[] = [];
+  const outcomes = said.map((each): AttemptOutcome => {
+    const { recipientId, outcome } = each;
+    if (outcome === 'unknown') return { recipientId, outcome };
+    if (outcome === 'suppressed') return { recipientId, outcome, reason: each.text };
+    const id = uuid();
+    replies.push({ id, organizationId, body: { kind: 'reply', messageId, text: each.text } });
+    return outcomeOf(each, factsOf(each, id), stopping);
+  });
+  return { outcomes, replies };
+};
+
+/** Our own fault, the same for everybody: nothing was sent, and it is tried again. */
+export const postponed = (recipientIds: readonly string[], reason: string): Reported => ({
+  replies: [],
+  outcomes: recipientIds.map((recipientId) => ({
+    ...{ recipientId, outcome: 'deferred', reason },
+    smtp: { code: 0, enhanced: null, mx: null, tls: null, replyId: null },
+  })),
+});

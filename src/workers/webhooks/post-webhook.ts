@@ -1,0 +1,54 @@
+import type { System } from '../../domain/system.ts';
+import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
+import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
+import type { ClaimedDelivery, FinishedTry } from '../../domain/webhook-deliveries.ts';
+import type { WebhookAnswer, WebhookTarget } from '../../domain/webhook-target.ts';
+import { chance } from '../chance.ts';
+
+/** Everything one try needs. */
+export interface PreparedPost {
+  readonly delivery: ClaimedDelivery;
+  readonly url: string;
+  /** `whsec_…`. */
+  readonly secret: string;
+  /** JSON, the very text that is signed. */
+  readonly body: string;
+}
+
+export interface PostWebhook {
+  readonly webhookTarget: WebhookTarget;
+  readonly system: System;
+}
+
+/** A receiver that takes longer is told again (api.md, Webhooks). */
+export const POST_TIMEOUT_MS = 15_000;
+
+const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
+
+const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pick<FinishedTry, 'state' | 'dueAt'> => {
+  const now = system.now();
+  if (isSuccess(answer)) return { state: 'delivered', dueAt: now };
+  const waitMs = webhookRetryWaitMs(attempt, chance(system), answer.retryAfterSeconds);
+  if (waitMs === null) return { state: 'failed', dueAt: now };
+  return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
+};
+
+/** One try: signs, posts, and says what came of it. Never fails for reasons of the other side. */
+export const postWebhook = async (
+  { webhookTarget, system }: PostWebhook,
+  { delivery, url, secret, body }: PreparedPost,
+): Promise<FinishedTry> => {
+  const at = system.now();
+  const attempt = delivery.attempts + 1;
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Outbox-Webhooks/1.0',
+    ...signWebhook([secret], { id: delivery.event.id, at, body }),
+  };
+  const answer = await webhookTarget.post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS });
+  return {
+    ...{ deliveryId: delivery.id, attempt, at, status: answer.status },
+    ...{ durationMs: answer.durationMs, text: answer.text },
+    ...stateAfter(answer, attempt, system),
+  };
+};

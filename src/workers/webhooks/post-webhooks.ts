@@ -1,0 +1,187 @@
+import { disableWebhook } from '../../commands/webhook/disable-webhook.ts';
+import type { Contents } from '../../domain/contents.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { Secrets } from '../../domain/secrets.ts';
+import type { System } from '../../domain/system.ts';
+import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
+import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
+import { presentEvents } from '../../projections/events/present.ts';
+import { createGather } from '../gather.ts';
+import { pause, type Work } from '../keep-running.ts';
+import { persistently } from '../persistently.ts';
+import type { Endpoints } from './endpoints.ts';
+import type { Hungry } from './hungry.ts';
+import { createLanes, type Lanes, type Ran } from './lanes.ts';
+import { POST_TIMEOUT_MS, type PostWebhook, type PreparedPost, postWebhook } from './post-webhook.ts';
+
+export interface PostWebhooks extends PostWebhook {
+  readonly store: EventStore;
+  readonly contents: Pick<Contents, 'get'>;
+  readonly secrets: Pick<Secrets, 'get'>;
+  readonly webhookDeliveries: WebhookDeliveries;
+  readonly endpoints: Endpoints;
+  /** Endpoints that may be owed something: whoever records tells, and lanes that run dry. */
+  readonly hungry: Hungry;
+  readonly logger: Logger;
+}
+
+/** Due retries, lost leases and what other processes recorded are found this late at most. */
+const POLL_MS = 500;
+/** Nobody else posts it meanwhile: longer than a post may take, waiting included. Longer delays what a crash lost. */
+const LEASE_MS = 60_000;
+/** A post begins early enough for its answer and its record to be in time. */
+const START_WITHIN_MS = LEASE_MS - POST_TIMEOUT_MS - 10_000;
+/** One round's claims; the contents of their messages are in memory at the same time. */
+const CLAIMS_MAX = 512;
+const RESULTS_MAX = 500;
+/** Stopping: a receiver that takes longer is told again after the lease. */
+const STOP_GRACE_MS = 6000;
+const GONE = 410;
+
+/** Signing secrets never change under their id. About 200 bytes each. */
+const SECRETS_MAX = 10_000;
+
+const createSecretCache = (secrets: Pick<Secrets, 'get'>): ((secretId: string) => Promise<string | undefined>) => {
+  const known = new Map<string, string>();
+  return async (secretId) => {
+    const secret = known.get(secretId) ?? (await secrets.get(secretId));
+    if (known.size >= SECRETS_MAX) known.clear();
+    if (secret !== undefined) known.set(secretId, secret);
+    return secret;
+  };
+};
+
+const gone = async (deps: PostWebhooks, endpoint: ExistingWebhook, eventId: string): Promise<void> => {
+  const { webhookId, organizationId, environment } = endpoint;
+  const origin = {
+    ...{ actor: 'worker:post-webhooks', organizationId, environment, requestId: null },
+    ...{ correlationId: webhookId, causationId: eventId },
+  };
+  await persistently(deps.system, () => disableWebhook(deps, origin, { webhookId, reason: 'gone' }));
+};
+
+/** One try, and then its record; what cannot be recorded is told again after its lease (at least once). */
+const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) => {
+  const { system, logger, webhookDeliveries, endpoints } = deps;
+  const finish = createGather<FinishedTry>((tries) => webhookDeliveries.finish(tries), RESULTS_MAX);
+
+  const failed = (post: PreparedPost, error: unknown): void =>
+    logger.error({ delivery: post.delivery.id, err: error }, 'a webhook is posted again after its lease');
+
+  const record = async (post: PreparedPost, tried: FinishedTry): Promise<void> => {
+    const { webhookId, event } = post.delivery;
+    try {
+      await persistently(system, () => finish(tried));
+      const endpoint = endpoints.get(webhookId);
+      if (tried.status === GONE && endpoint !== undefined) await gone(deps, endpoint, event.id);
+    } catch (error) {
+      failed(post, error);
+    }
+  };
+
+  return async (post) => {
+    try {
+      const tried = await postWebhook(deps, post);
+      return { taken: tried.state === 'delivered', recorded: record(post, tried) };
+    } catch (error) {
+      failed(post, error);
+      return { taken: false, recorded: Promise.resolve() };
+    }
+  };
+};
+
+const createPrepare = (
+  deps: PostWebhooks,
+): ((claimed: readonly ClaimedDelivery[]) => Promise<readonly PreparedPost[]>) => {
+  const { contents, endpoints, logger } = deps;
+  const secretOf = createSecretCache(deps.secrets);
+
+  const prepareOne = async (delivery: ClaimedDelivery, presented: unknown): Promise<readonly PreparedPost[]> => {
+    const endpoint = endpoints.get(delivery.webhookId);
+    if (endpoint === undefined) return []; // disabled or deleted a moment ago
+    const secret = await secretOf(endpoint.secretId);
+    if (secret !== undefined) return [{ delivery, url: endpoint.url, secret, body: JSON.stringify(presented) }];
+    logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret of this webhook');
+    return [];
+  };
+
+  return async (claimed) => {
+    const presented = await presentEvents(
+      contents,
+      claimed.map(({ event }) => event),
+    );
+    return (await Promise.all(claimed.map((delivery, index) => prepareOne(delivery, presented[index])))).flat();
+  };
+};
+
+/** Claims for some endpoints and puts the posts into their lanes. @returns endpoints that have more. */
+const createClaim = (
+  deps: PostWebhooks,
+  lanes: Lanes,
+): ((webhookIds: readonly string[]) => Promise<readonly string[]>) => {
+  const { webhookDeliveries, endpoints, system } = deps;
+  const prepare = createPrepare(deps);
+
+  return async (webhookIds) => {
+    const share = Math.max(1, Math.floor(CLAIMS_MAX / webhookIds.length));
+    const wanted = webhookIds
+      .filter((webhookId) => endpoints.get(webhookId) !== undefined)
+      .map((webhookId) => ({ webhookId, limit: Math.min(share, lanes.room(webhookId)) }))
+      .filter(({ limit }) => limit > 0);
+    if (wanted.length === 0) return [];
+    const now = system.now();
+    const claimed = await webhookDeliveries.claim(wanted, { now, leaseUntil: new Date(now.getTime() + LEASE_MS) });
+    for (const post of await prepare(claimed)) lanes.add(post);
+    const counts = Object.groupBy(claimed, ({ webhookId }) => webhookId);
+    return wanted.flatMap(({ webhookId, limit }) => (counts[webhookId]?.length === limit ? [webhookId] : []));
+  };
+};
+
+/**
+ * Posts what endpoints are owed, each in a lane of its own. The rows themselves are the queue: claiming leases them, and
+ * a lease that is lost is due again.
+ */
+export const createPostWebhooks = (deps: PostWebhooks): Work => {
+  const { system, hungry, endpoints, webhookDeliveries } = deps;
+  /** Endpoints whose last claim took all it was allowed to. */
+  const haveMore = new Set<string>();
+  const lanes = createLanes({
+    system,
+    run: createRun(deps),
+    onHungry: (webhookId) => {
+      if (haveMore.delete(webhookId)) hungry.add([webhookId]);
+    },
+    startWithinMs: START_WITHIN_MS,
+  });
+  const claim = createClaim(deps, lanes);
+
+  const claimFor = async (webhookIds: readonly string[]): Promise<void> => {
+    for (let from = 0; from < webhookIds.length; from += CLAIMS_MAX) {
+      for (const id of await claim(webhookIds.slice(from, from + CLAIMS_MAX))) haveMore.add(id);
+    }
+  };
+
+  return async (signal, working) => {
+    let polledMs = Number.NEGATIVE_INFINITY;
+    while (!signal.aborted) {
+      const isTime = system.monotonicMs() - polledMs >= POLL_MS;
+      if (isTime) {
+        hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+        polledMs = system.monotonicMs();
+      }
+      await claimFor(hungry.take());
+      working();
+      await wakeUp(system, hungry, signal);
+    }
+    const notBegun = await lanes.windDown(STOP_GRACE_MS);
+    if (notBegun.length > 0) await webhookDeliveries.release(notBegun, system.now());
+  };
+};
+
+/** Something to do, or time to look for it. */
+const wakeUp = async (system: System, hungry: Hungry, signal: AbortSignal): Promise<void> => {
+  const woken = new AbortController();
+  await Promise.race([hungry.wait(), pause(system, POLL_MS, AbortSignal.any([signal, woken.signal]))]);
+  woken.abort();
+};

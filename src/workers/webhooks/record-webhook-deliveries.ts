@@ -1,0 +1,107 @@
+import { type EventStore, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import { StartRefused } from '../../domain/start-refused.ts';
+import type { System } from '../../domain/system.ts';
+import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
+import type { Duty } from '../duty.ts';
+import { pause, type Work } from '../keep-running.ts';
+import { createEndpoints, type Endpoints, owedBy } from './endpoints.ts';
+
+export interface RecordWebhookDeliveries {
+  readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
+  readonly webhookDeliveries: WebhookDeliveries;
+  readonly duty: Duty;
+  readonly system: System;
+  readonly logger: Logger;
+  /** Called when these endpoints are owed something new. */
+  onOwed(webhookIds: ReadonlySet<string>): void;
+}
+
+/** Where nothing is owed the checkpoint moves this often: less often, more is read again after a start. */
+const CHECKPOINT_EVERY_MS = 1000;
+/** One process records, others watch whether it goes on: longer than the above, or two would take turns. */
+const STANDBY_LOOK_MS = 3000;
+const ENDPOINTS_PAGE = 1000;
+
+/** The endpoints as they stood at a position: all their events up to there. */
+const endpointsAt = async (store: RecordWebhookDeliveries['store'], position: Position): Promise<Endpoints> => {
+  const endpoints = createEndpoints();
+  let from: Position = LOG_START;
+  while (from < position) {
+    const page = await store.readAll({ from, filter: { categories: ['webhook'] }, limit: ENDPOINTS_PAGE });
+    for (const event of page.events) if (event.position <= position) endpoints.apply(event);
+    if (page.events.length < ENDPOINTS_PAGE) break;
+    from = page.position;
+  }
+  return endpoints;
+};
+
+const requireSameLog = (checkpointLogId: string, logId: string): void => {
+  if (checkpointLogId === logId) return;
+  throw new StartRefused(
+    `webhook deliveries were recorded from log ${checkpointLogId}, and this is log ${logId}: point the service at its own log`,
+  );
+};
+
+/** The checkpoint, once nobody moves it any more. */
+const standBy = async (
+  { webhookDeliveries, system }: RecordWebhookDeliveries,
+  signal: AbortSignal,
+): Promise<RecordingCheckpoint | null> => {
+  let known = await webhookDeliveries.checkpoint();
+  while (!signal.aborted) {
+    await pause(system, STANDBY_LOOK_MS, signal);
+    const now = await webhookDeliveries.checkpoint();
+    if (now?.position === known?.position) break;
+    known = now;
+  }
+  return known;
+};
+
+/** Follows the log from the checkpoint until somebody else moves it. */
+const follow = async (
+  deps: RecordWebhookDeliveries,
+  { logId, checkpoint }: { readonly logId: string; readonly checkpoint: Position | null },
+  signal: AbortSignal,
+  working: () => void,
+): Promise<void> => {
+  const { store, webhookDeliveries, system } = deps;
+  let from = checkpoint;
+  let movedMs = system.monotonicMs();
+  const endpoints = await endpointsAt(store, from ?? LOG_START);
+
+  /** @returns whether this process is still the one that records. */
+  const record = async ({ events, position: to }: Page): Promise<boolean> => {
+    const owed = owedBy(endpoints, events);
+    if (owed.length === 0 && system.monotonicMs() - movedMs < CHECKPOINT_EVERY_MS) return true;
+    if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;
+    from = to;
+    movedMs = system.monotonicMs();
+    if (owed.length > 0) deps.onOwed(new Set(owed.map(({ webhookId }) => webhookId)));
+    return true;
+  };
+
+  for await (const page of store.subscribe(from ?? LOG_START, {}, signal)) {
+    if (!(await record(page))) return;
+    working();
+  }
+};
+
+/**
+ * Turns the log into what webhook endpoints are owed: a row for each endpoint and customer event, in the transaction
+ * that moves the checkpoint. Several processes may run it: one records, the others stand by.
+ */
+export const recordWebhookDeliveries =
+  (deps: RecordWebhookDeliveries): Work =>
+  async (signal, working) => {
+    const logId = await deps.store.logId();
+    let checkpoint = await deps.webhookDeliveries.checkpoint();
+    while (!signal.aborted) {
+      if (checkpoint !== null) requireSameLog(checkpoint.logId, logId);
+      deps.duty.take();
+      await follow(deps, { logId, checkpoint: checkpoint?.position ?? null }, signal, working);
+      deps.logger.debug({}, 'another process is on duty; this one stands by');
+      deps.duty.standBy();
+      checkpoint = await standBy(deps, signal);
+    }
+  };

@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
+import {
+  deliveryId,
+  type FinishedTry,
+  type OwedDelivery,
+  type WebhookDeliveries,
+} from '../../../src/domain/webhook-deliveries.ts';
+
+interface Opened {
+  readonly deliveries: WebhookDeliveries;
+  close(): Promise<void>;
+}
+
+const LOG = 'log-1';
+const T0 = new Date('2026-11-21T12:00:00.000Z');
+const after = (seconds: number): Date => new Date(T0.getTime() + seconds * 1000);
+
+const event = (id: string): CustomerEvent => ({
+  ...{ id, type: 'message.accepted', timestamp: T0.toISOString(), organizationId: 'org_1', environment: 'live' },
+  ...{
+    subjectId: 'msg_1',
+    sequence: 1,
+    recipientId: 'rcp_1',
+    contentId: null,
+    facts: { reason: 'NUL \0 and "quotes"' },
+  },
+});
+
+const owed = (webhookId: string, eventId: string): OwedDelivery => ({
+  id: deliveryId(webhookId, eventId),
+  webhookId,
+  event: event(eventId),
+});
+
+const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = {}): FinishedTry => ({
+  ...{
+    deliveryId: delivery.id,
+    attempt: 1,
+    at: T0,
+    status: 200,
+    durationMs: 12,
+    text: 'thanks "{}"',
+    state: 'delivered',
+  },
+  dueAt: T0,
+  ...change,
+});
+
+/** What every adapter of the port does. */
+export const webhookDeliveriesContract = (name: string, open: () => Promise<Opened>): void => {
+  describe(`webhook deliveries ${name}`, () => {
+    let opened: Opened;
+    let deliveries: WebhookDeliveries;
+
+    beforeEach(async () => {
+      opened = await open();
+      deliveries = opened.deliveries;
+    });
+
+    afterEach(() => opened.close());
+
+    const record = (rows: readonly OwedDelivery[], from: string | null = null, to = '1'): Promise<boolean> =>
+      deliveries.record({ logId: LOG, from, to, owed: rows, now: T0 });
+
+    const claim = (limit = 10, now = T0, webhookIds = ['whk_1']): ReturnType<WebhookDeliveries['claim']> =>
+      deliveries.claim(
+        webhookIds.map((webhookId) => ({ webhookId, limit })),
+        { now, leaseUntil: new Date(now.getTime() + 60_000) },
+      );
+
+    test('know no checkpoint before the first recording, and the last one after it', async () => {
+      expect(await deliveries.checkpoint()).toBeNull();
+      expect(await record([], null, '0007')).toBe(true);
+      expect(await deliveries.checkpoint()).toEqual({ logId: LOG, position: '0007' });
+      expect(await record([], '0007', '0009')).toBe(true);
+      expect(await deliveries.checkpoint()).toEqual({ logId: LOG, position: '0009' });
+    });
+
+    test('store nothing for a recorder that somebody else has overtaken', async () => {
+      await record([], null, '5');
+      expect(await record([owed('whk_1', 'evt_1')], null, '6')).toBe(false);
+      expect(await record([owed('whk_1', 'evt_1')], '4', '6')).toBe(false);
+      expect(await deliveries.record({ logId: 'other', from: '5', to: '6', owed: [], now: T0 })).toBe(false);
+      expect(await claim()).toEqual([]);
+      expect((await deliveries.checkpoint())?.position).toBe('5');
+    });
+
+    test('let one of two recorders win', async () => {
+      const rows = [owed('whk_1', 'evt_1')];
+      const results = await Promise.all([record(rows), record(rows), record(rows)]);
+      expect(results.filter(Boolean)).toHaveLength(1);
+      expect(await claim()).toHaveLength(1);
+    });
+
+    test('give each due delivery to one claim, with the event as it was recorded', async () => {
+      const rows = ['evt_1', 'evt_2', 'evt_3', 'evt_4'].map((id) => owed('whk_1', id));
+      await record(rows);
+      const claims = (await Promise.all([claim(3), claim(3), claim(3)])).flat();
+      expect(claims.map(({ id }) => id).toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
+      expect(claims.find(({ id }) => id === rows[0]?.id)).toEqual({ ...rows[0], attempts: 0 });
+    });
+
+    test('hold each endpoint to its own limit', async () => {
+      await record([...['evt_1', 'evt_2', 'evt_3'].map((id) => owed('whk_1', id)), owed('whk_2', 'evt_1')]);
+      const claims = await claim(2, T0, ['whk_1', 'whk_2', 'whk_none']);
+      expect(claims.map(({ webhookId }) => webhookId).toSorted()).toEqual(['whk_1', 'whk_1', 'whk_2']);
+    });
+
+    test('are due again when a lease ends, or at once when they are released', async () => {
+      await record([owed('whk_1', 'evt_1')]);
+      expect(await claim()).toHaveLength(1);
+      expect(await claim(10, after(59))).toEqual([]);
+      expect(await claim(10, after(61))).toHaveLength(1);
+      await deliveries.release([deliveryId('whk_1', 'evt_1')], after(62));
+      expect(await claim(10, after(62))).toHaveLength(1);
+    });
+
+    test('are tried again when they are due, and keep every try', async () => {
+      const row = owed('whk_1', 'evt_1');
+      await record([row]);
+      await claim();
+      await deliveries.finish([finished(row, { status: null, text: 'no answer', state: 'pending', dueAt: after(5) })]);
+      expect(await claim(10, after(4))).toEqual([]);
+      expect(await claim(10, after(5))).toEqual([{ ...row, attempts: 1 }]);
+      await deliveries.finish([finished(row, { attempt: 2, at: after(5) })]);
+      expect(await claim(10, after(999))).toEqual([]);
+      expect((await deliveries.list({ webhookId: 'whk_1', limit: 10 })).deliveries).toEqual([
+        {
+          ...{ ...row, state: 'delivered', dueAt: null, createdAt: T0 },
+          tries: [
+            { at: T0, status: null, durationMs: 12, text: 'no answer' },
+            { at: after(5), status: 200, durationMs: 12, text: 'thanks "{}"' },
+          ],
+        },
+      ]);
+    });
+
+    test('stay as they ended when a try that lost its lease is reported late', async () => {
+      const row = owed('whk_1', 'evt_1');
+      await record([row]);
+      await deliveries.finish([finished(row)]);
+      await deliveries.finish([finished(row, { status: 500, state: 'pending', dueAt: after(5) })]);
+      expect(await claim(10, after(99))).toEqual([]);
+      const { deliveries: listed } = await deliveries.list({ webhookId: 'whk_1', limit: 1 });
+      expect(listed).toMatchObject([{ state: 'delivered', tries: [{ status: 200 }] }]);
+    });
+
+    test('are listed newest first, in pages', async () => {
+      const ids = ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5'];
+      for (const [index, id] of ids.entries()) {
+        await record([owed('whk_1', id), owed('whk_2', id)], index === 0 ? null : String(index), String(index + 1));
+      }
+      const page = (after?: string): ReturnType<WebhookDeliveries['list']> =>
+        deliveries.list({ webhookId: 'whk_1', limit: 2, ...(after && { after }) });
+      const first = await page();
+      const second = await page(String(first.next));
+      const third = await page(String(second.next));
+      const seen = [first, second, third].flatMap(({ deliveries: listed }) => listed.map(({ event: { id } }) => id));
+      expect(seen).toEqual(ids.toReversed());
+      expect(third.next).toBeNull();
+      expect(await deliveries.list({ webhookId: 'whk_1', limit: 2, after: 'nonsense' })).toEqual({
+        ...{ deliveries: [], next: null },
+      });
+    });
+  });
+};

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { Queue, QueueName, Queues } from '../../src/domain/queue.ts';
+import { openService, type Service } from './service.ts';
+
+const opened: Service[] = [];
+
+afterEach(async () => {
+  for (const service of opened.splice(0)) await service.close();
+});
+
+/** Queues that count the jobs added through them. */
+const counting = (queues: Queues): Queues & { added(): number } => {
+  let count = 0;
+  return {
+    ...queues,
+    added: () => count,
+    open: <Job>(name: QueueName): Queue<Job> => {
+      const queue = queues.open<Job>(name);
+      const add: Queue<Job>['add'] = (jobs) => {
+        count += jobs.length;
+        return queue.add(jobs);
+      };
+      return { ...queue, add };
+    },
+  };
+};
+
+test('of two processes one dispatches, and the other takes over when it is gone', async () => {
+  const service = await openService();
+  opened.push(service);
+  const processes = [1, 2].map(() => {
+    const queues = counting(service.dependencies.queues);
+    return { queues, workers: service.workers({ queues }) };
+  });
+  for (const { workers } of processes) workers.start();
+  await service.webhook('http://127.0.0.1:9/', ['message.*'], 'test');
+  await service.send('first@example.org', 'test');
+  await sleep(1500); // both met at the checkpoint: one of them stands by now
+
+  const before = processes.map(({ queues }) => queues.added());
+  await service.send('ann@example.org', 'test');
+  await sleep(1500);
+  const added = processes.map(({ queues }, index) => queues.added() - (before[index] ?? 0));
+  expect(added.toSorted()).toEqual([0, 1]);
+
+  await processes[added.indexOf(1)]?.workers.stop();
+  const id = await service.send('bob@example.org', 'test');
+  await vi.waitFor(async () => expect((await service.message(id)).recipients[0]?.status).toBe('delivered'), {
+    timeout: 10_000,
+    interval: 50,
+  });
+});

@@ -1,0 +1,96 @@
+import { Pool } from 'pg';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { migratedDatabase } from '../support/postgres.ts';
+import { createRecordingLogger } from './recording-logger.ts';
+import { openService, type Service } from './service.ts';
+import { openSmtpSink, type SmtpSink } from './smtp-sink.ts';
+import { openReceiver } from './webhooks/receiver.ts';
+
+const MESSAGES = 300;
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface RealService {
+  readonly service: Service;
+  readonly sink: SmtpSink;
+  readonly pool: Pool;
+}
+
+/** The service with its log, vault, queue and read models in PostgreSQL, and mail over SMTP. */
+const open = async (): Promise<RealService> => {
+  const { url, drop } = await migratedDatabase();
+  closers.push(drop);
+  const system = createSystem();
+  const logger = createRecordingLogger();
+  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
+  const pool = new Pool({ connectionString: url, max: RUNNER_CONNECTIONS + 10 });
+  closers.push(() => pool.end());
+  const queues = await createPostgresQueues(url, { system, logger });
+  closers.push(() => queues.close());
+  const sink = await openSmtpSink();
+  closers.push(() => sink.close());
+  const service = await openService({
+    ...{ store, queues, smtpUrl: sink.url },
+    contents: createPostgresContents({ pool }),
+    webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    dueDeliveries: (query) => dueDeliveries(pool, query),
+  });
+  closers.push(() => service.close());
+  const stopping = new AbortController();
+  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
+  closers.push(() => {
+    stopping.abort();
+    return running;
+  });
+  return { service, sink, pool };
+};
+
+const delivered = async (pool: Pool): Promise<number> => {
+  const { rows } = await pool.query<{ count: string }>(
+    `select count(*) from event_log.events where type = 'RecipientDelivered'`,
+  );
+  return Number(rows[0]?.count);
+};
+
+const sendMany = (service: Service): Promise<readonly string[]> =>
+  Promise.all(Array.from({ length: MESSAGES }, (_, index) => service.send(`u${index}@example.org`)));
+
+describe('with everything in PostgreSQL', () => {
+  test('each message arrives once and each webhook is told, with two processes at work', async () => {
+    const { service, sink, pool } = await open();
+    const receiver = await openReceiver();
+    closers.push(() => receiver.close());
+    service.workers().start();
+    service.workers().start();
+    await service.webhook(receiver.url, ['message.delivered']);
+    await sendMany(service);
+    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 15_000, interval: 100 });
+    await vi.waitFor(() => expect(receiver.posts).toHaveLength(MESSAGES), { timeout: 15_000, interval: 100 });
+    expect(new Set(sink.mails.flatMap(({ to }) => to)).size).toBe(MESSAGES);
+    expect(sink.mails).toHaveLength(MESSAGES);
+    expect(new Set(receiver.posts.map(({ json }) => json.id)).size).toBe(MESSAGES);
+  }, 40_000);
+
+  test('a queue that is dropped in the middle loses nothing and doubles nothing', async () => {
+    const { service, sink, pool } = await open();
+    service.workers().start();
+    const sending = sendMany(service);
+    await vi.waitFor(() => expect(sink.mails.length).toBeGreaterThan(0), { timeout: 10_000, interval: 5 });
+    await pool.query('drop schema queue cascade');
+    await sending;
+    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
+    expect(sink.mails).toHaveLength(MESSAGES);
+  }, 40_000);
+});

@@ -1,0 +1,156 @@
+import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
+import { createSmtpTransport } from '../../src/adapters/mail/smtp.ts';
+import { createInMemoryQueues, type InMemoryJobs } from '../../src/adapters/queue/in-memory.ts';
+import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
+import { createInMemoryWebhookDeliveries } from '../../src/adapters/webhook-deliveries/in-memory.ts';
+import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
+import type { CommandContext, Origin } from '../../src/commands/context.ts';
+import { load } from '../../src/commands/execute.ts';
+import { sendMessage } from '../../src/commands/message/send-message.ts';
+import { createOrganization } from '../../src/commands/organization/create-organization.ts';
+import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook/register-webhook.ts';
+import type { Caller } from '../../src/domain/caller.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import type { Environment } from '../../src/domain/environment.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/event-store.ts';
+import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
+import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
+import {
+  createWorkers,
+  LOCAL_ATTEMPT_TIMES,
+  type Workers,
+  type WorkersDependencies,
+} from '../../src/workers/create-workers.ts';
+import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
+import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
+
+/** Everything around the workers, in this process; parts can be replaced by real ones. */
+export type Parts = Partial<
+  Pick<WorkersDependencies, 'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'dueDeliveries'>
+> & {
+  readonly smtpUrl?: string;
+  readonly jobs?: InMemoryJobs;
+};
+
+export interface Service {
+  readonly context: CommandContext;
+  readonly dependencies: WorkersDependencies;
+  readonly system: ShiftableSystem;
+  readonly logger: RecordingLogger;
+  readonly organizationId: string;
+  /** Workers of one more process on the same parts. */
+  workers(parts?: Partial<WorkersDependencies>): Workers;
+  /** @returns the message's id. */
+  send(to: readonly string[] | string, environment?: Environment): Promise<string>;
+  message(id: string): Promise<ExistingMessage>;
+  history(id: string): Promise<readonly string[]>;
+  webhook(url: string, events: readonly string[], environment?: Environment): Promise<WebhookWithSecret>;
+  close(): Promise<void>;
+}
+
+const NEVER = '9999';
+const NOWHERE = 'smtp://127.0.0.1:9';
+
+/** The timetable, read off the log itself. */
+const timetableOf =
+  ({ store }: Pick<WorkersDependencies, 'store'>): WorkersDependencies['dueDeliveries'] =>
+  async ({ before, limit }) => {
+    const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
+    const streams = Map.groupBy(events, ({ stream }) => stream);
+    const due = await Promise.all([...streams.keys()].map((stream) => load(store, message, stream)));
+    return due
+      .flatMap(({ state }) => (state.status === 'absent' ? [] : [state]))
+      .map((state) => ({ messageId: state.accepted.messageId, route: state.environment, dueAt: dueAtOf(state) }))
+      .filter(({ dueAt }) => dueAt <= before)
+      .slice(0, limit);
+  };
+
+const dueAtOf = ({ lease, recipients, acceptedAt }: ExistingMessage): string => {
+  if (lease !== null) return lease.until;
+  const open = recipients.filter(({ status }) => status === 'accepted' || status === 'deferred');
+  return open.map(({ nextAttemptAt }) => nextAttemptAt ?? acceptedAt).sort()[0] ?? NEVER;
+};
+
+export const openService = async (parts: Parts = {}): Promise<Service> => {
+  const system = createShiftableSystem();
+  const logger = createRecordingLogger();
+  const contents = parts.contents ?? createInMemoryContents();
+  const store = parts.store ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
+  const secrets = createInMemorySecrets();
+  const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: true });
+  const jobs: InMemoryJobs = parts.jobs ?? new Map();
+  const transports = {
+    live: createSmtpTransport({ url: parts.smtpUrl ?? NOWHERE, ehloName: 'outbox.test', system }),
+    test: createSimulatedTransport(),
+  };
+  const context: CommandContext = {
+    ...{ store, contents, secrets, system, webhookTarget, capturing: true },
+    resolver: { txt: async () => [] },
+  };
+  const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
+  const origin = (environment: Environment): Origin => ({
+    ...{ actor: 'operator', organizationId, environment, requestId: null },
+    ...{ correlationId: 'test', causationId: 'test' },
+  });
+  const caller = (environment: Environment): Caller => ({
+    ...{ keyId: 'key_1', organizationId, environment, permissions: ['send'] },
+    domain: { id: 'dom_1', name: 'example.test', verified: true },
+  });
+
+  const dependencies: WorkersDependencies = {
+    ...{ store, contents, secrets, transports, webhookTarget, system, logger },
+    queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
+    dueDeliveries: parts.dueDeliveries ?? timetableOf({ store }),
+    webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
+    times: parts.times ?? LOCAL_ATTEMPT_TIMES,
+  };
+  const started: Workers[] = [];
+
+  const history = (id: string): Promise<readonly RecordedEvent[]> => store.readStream(messageStream(id));
+
+  return {
+    ...{ context, dependencies, system, logger, organizationId },
+
+    workers: (more = {}) => {
+      const workers = createWorkers({
+        ...dependencies,
+        queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
+        ...more,
+      });
+      started.push(workers);
+      return workers;
+    },
+
+    send: async (to, environment = 'live') => {
+      const recipients = [to].flat().map((address) => ({ address, kind: 'to' as const }));
+      const { message: sent } = await sendMessage(context, origin(environment), caller(environment), {
+        idempotency: null,
+        draft: {
+          ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text: 'Hello there' },
+          ...{ headers: {}, attachments: [], tags: [], metadata: {} },
+          ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT },
+        },
+      });
+      return sent.accepted.messageId;
+    },
+
+    message: async (id) => {
+      const { state } = await load(store, message, messageStream(id));
+      if (state.status === 'absent') throw new Error(`there is no message ${id}`);
+      return state;
+    },
+
+    history: async (id) => (await history(id)).map(({ type }) => type),
+
+    webhook: (url, events, environment = 'live') =>
+      registerWebhook(context, origin(environment), { url, events, environment, description: null }),
+
+    close: async () => {
+      await Promise.all(started.map((workers) => workers.stop()));
+      await Promise.all([transports.live.close(), transports.test.close(), webhookTarget.close()]);
+      await store.close();
+    },
+  };
+};

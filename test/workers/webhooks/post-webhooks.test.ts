@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
+import { load } from '../../../src/commands/execute.ts';
+import { webhook, webhookStream } from '../../../src/domain/webhook/webhook.ts';
+import type { WebhookDelivery } from '../../../src/domain/webhook-deliveries.ts';
+import { openService, type Service } from '../service.ts';
+import { openReceiver, type Receiver } from './receiver.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+const receiver = async (...answer: Parameters<typeof openReceiver>): Promise<Receiver> => {
+  const made = await openReceiver(...answer);
+  opened.push(made);
+  return made;
+};
+
+const service = async (): Promise<Service> => {
+  const made = await openService();
+  opened.push(made);
+  return made;
+};
+
+const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
+
+const deliveriesOf = async ({ dependencies }: Service, webhookId: string): Promise<readonly WebhookDelivery[]> =>
+  (await dependencies.webhookDeliveries.list({ webhookId, limit: 100 })).deliveries;
+
+const DELIVERED = ['message.accepted', 'message.sending', 'message.delivered'];
+
+describe('a webhook', () => {
+  test('gets what it asked for, from its registration on, signed so that the public library verifies it', async () => {
+    const outbox = await service();
+    const endpoint = await receiver();
+    await outbox.send('earlier@example.org', 'test');
+    outbox.workers().start();
+    const { secret } = await outbox.webhook(endpoint.url, ['message.accepted', 'message.delivered'], 'test');
+    const id = await outbox.send('ann@example.org', 'test');
+    await until(() => expect(endpoint.types().toSorted()).toEqual(['message.accepted', 'message.delivered']));
+    for (const { headers, body, json } of endpoint.posts) {
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toEqual(json);
+      expect(headers['webhook-id']).toBe(json.id);
+      expect(json.data).toMatchObject({ message_id: id, recipient: { address: 'ann@example.org', kind: 'to' } });
+    }
+    expect(endpoint.posts[1]?.json.data).toMatchObject({ smtp: { code: 250, text: 'simulated: accepted' } });
+  });
+
+  test('is told nothing of the other environment or of what it did not ask for', async () => {
+    const outbox = await service();
+    const [all, live] = [await receiver(), await receiver()];
+    outbox.workers().start();
+    await outbox.webhook(all.url, ['message.*'], 'test');
+    await outbox.webhook(live.url, ['message.*', 'webhook.*'], 'live');
+    await outbox.send('ann@example.org', 'test');
+    await until(() => expect(all.types().toSorted()).toEqual(DELIVERED.toSorted()));
+    expect(live.types()).toEqual(['webhook.created']);
+  });
+
+  test('that fails is tried again until it answers 2xx, and every try is kept', async () => {
+    const outbox = await service();
+    const endpoint = await receiver((_post, count) =>
+      count === 1 ? { status: 503, body: 'x'.repeat(5000) } : { status: 200, body: 'thanks' },
+    );
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(async () => expect((await deliveriesOf(outbox, registered.webhookId))[0]?.tries).toHaveLength(1));
+    const [waiting] = await deliveriesOf(outbox, registered.webhookId);
+    expect(waiting?.state).toBe('pending');
+    expect(waiting?.tries[0]?.text).toHaveLength(1024);
+    const waitMs = Number(waiting?.dueAt) - outbox.system.now().getTime();
+    expect(waitMs).toBeGreaterThan(3500);
+    expect(waitMs).toBeLessThan(5600);
+    outbox.system.shift(6000);
+    await until(async () => {
+      const [delivery] = await deliveriesOf(outbox, registered.webhookId);
+      expect(delivery).toMatchObject({ state: 'delivered', tries: [{ status: 503 }, { status: 200, text: 'thanks' }] });
+    });
+    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+  });
+
+  test('is not asked again before its Retry-After', async () => {
+    const outbox = await service();
+    const endpoint = await receiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(async () => {
+      const [delivery] = await deliveriesOf(outbox, registered.webhookId);
+      expect(Number(delivery?.dueAt) - outbox.system.now().getTime()).toBeGreaterThan(3_500_000);
+    });
+  });
+
+  test('that never answers 2xx has failed after the last wait', async () => {
+    const outbox = await service();
+    const endpoint = await receiver(() => ({ status: 500 }));
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    for (let tries = 1; tries <= 11; tries += 1) {
+      await until(async () => expect((await deliveriesOf(outbox, registered.webhookId))[0]?.tries).toHaveLength(tries));
+      outbox.system.shift(27 * 3_600_000);
+    }
+    expect((await deliveriesOf(outbox, registered.webhookId))[0]).toMatchObject({ state: 'failed', dueAt: null });
+    await sleep(700);
+    expect(endpoint.posts).toHaveLength(11);
+  });
+
+  test('that answers 410 is disabled, and its events wait', async () => {
+    const outbox = await service();
+    const endpoint = await receiver(() => ({ status: 410 }));
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(async () => {
+      const { state } = await load(outbox.context.store, webhook, webhookStream(registered.webhookId));
+      expect(state.status).toBe('disabled');
+    });
+    outbox.system.shift(60_000);
+    await outbox.send('bob@example.org', 'test');
+    await sleep(800);
+    expect(endpoint.posts).toHaveLength(1);
+  });
+
+  test('is not followed to where it redirects', async () => {
+    const outbox = await service();
+    const elsewhere = await receiver();
+    const endpoint = await receiver(() => ({ status: 307, headers: { location: elsewhere.url } }));
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(async () => {
+      const [delivery] = await deliveriesOf(outbox, registered.webhookId);
+      expect(delivery).toMatchObject({ state: 'pending', tries: [{ status: 307 }] });
+    });
+    expect(elsewhere.posts).toHaveLength(0);
+  });
+
+  test('that is slow delays nobody else', async () => {
+    const outbox = await service();
+    const slow = await receiver(async () => sleep(3000, { status: 200 }));
+    const quick = await receiver();
+    outbox.workers().start();
+    await outbox.webhook(slow.url, ['message.*'], 'test');
+    await outbox.webhook(quick.url, ['message.accepted'], 'test');
+    await Promise.all(Array.from({ length: 100 }, (_, index) => outbox.send(`u${index}@example.org`, 'test')));
+    const startedMs = performance.now();
+    await until(() => expect(quick.posts).toHaveLength(100));
+    expect(performance.now() - startedMs).toBeLessThan(2500);
+    expect(slow.posts.length).toBeLessThanOrEqual(8);
+  });
+});
+
+describe('recording what is owed', () => {
+  test('goes on where it stopped: nothing is owed twice and nothing is forgotten', async () => {
+    const outbox = await service();
+    const endpoint = await receiver();
+    const first = outbox.workers();
+    first.start();
+    await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(() => expect(endpoint.posts).toHaveLength(1));
+    await first.stop();
+    await outbox.send('bob@example.org', 'test');
+    outbox.workers().start();
+    outbox.workers().start();
+    await until(() => expect(endpoint.posts).toHaveLength(2));
+    await sleep(300);
+    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
+    expect(endpoint.posts).toHaveLength(2);
+  });
+
+  test('refuses another log than the one it began with', async () => {
+    const outbox = await service();
+    const webhookDeliveries = createInMemoryWebhookDeliveries();
+    await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });
+    outbox.workers({ webhookDeliveries }).start();
+    await until(() =>
+      expect(outbox.logger.said('error').join()).toContain('webhook deliveries were recorded from log another'),
+    );
+  });
+});
