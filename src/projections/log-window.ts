@@ -86,7 +86,8 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
     const current = subscription;
     try {
       const { done, value } = await current.pages.next();
-      if (done === true || current !== subscription) return;
+      if (current !== subscription || signal.aborted) return;
+      if (done === true) throw new Error('the log ended its subscription'); // asked again at once, it would spin
       pages = [...pages, { ...value, after: end }].slice(-PAGES_MAX);
       end = value.position;
       lastPull = { atMs: system.monotonicMs(), events: value.events.length };

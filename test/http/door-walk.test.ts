@@ -113,11 +113,12 @@ describe.each(guarded)('$name', ({ name, rule }) => {
       });
   });
 
-  test.runIf(name.includes(':id'))('answers an id that cannot exist with 404', async () => {
-    const { value } = await service.makeKey(organizationId, domainId);
-    const { method, url } = methodAndUrl(name);
-    const answer = await service.request({ method: method as 'GET', url: url.replace(':id', 'nothing'), key: value });
-    expect(answer.statusCode).toBe(404);
-    expect(answer.json().error.code).toBe('not_found');
-  });
+  if (name.includes(':id'))
+    test('answers an id that cannot exist with 404', async () => {
+      const { value } = await service.makeKey(organizationId, domainId);
+      const { method, url } = methodAndUrl(name);
+      const answer = await service.request({ method: method as 'GET', url: url.replace(':id', 'nothing'), key: value });
+      expect(answer.statusCode).toBe(404);
+      expect(answer.json().error.code).toBe('not_found');
+    });
 });

@@ -61,7 +61,10 @@ const readBytes = ({ payload, maximum, take }: Reading): Promise<Buffer> =>
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
     );
     payload.once('error', () => reject(notJson()));
-    payload.once('close', () => reject(notJson()));
+    // Every body is closed in the end: a refusal and its stack are made for those alone that did not come to theirs.
+    payload.once('close', () => {
+      if (!payload.readableEnded) reject(notJson());
+    });
   });
 
 const isEncoded = (request: FastifyRequest): boolean =>

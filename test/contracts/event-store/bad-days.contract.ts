@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../../src/domain/event-store.ts';
 import { follow } from './following.ts';
-import { claimed, type EventStoreHarness, type OpenLog } from './harness.ts';
+import { claimed, type EventStoreHarness, type OpenLog, sentence } from './harness.ts';
 import { events, first, idsOf, newStream, next, textsOf } from './samples.ts';
 import { appendStubbornly } from './stubborn-writer.ts';
 
@@ -28,10 +28,10 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       log = await harness.open();
     });
     afterEach(() => log.close());
-    const ifCan = (...needs: EventStoreHarness['supports']): ReturnType<typeof it.skipIf> =>
-      it.skipIf(!needs.every((need) => harness.supports.includes(need)));
 
-    ifCan('lost-answer')(
+    sentence(
+      harness,
+      ['lost-answer'],
       'does not know whether an append was written whose answer was lost; a retry tells',
       async () => {
         const { store } = log;
@@ -48,7 +48,9 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       },
     );
 
-    ifCan('lost-answer')(
+    sentence(
+      harness,
+      ['lost-answer'],
       'tells each of several writers of a lost answer the same, and none of them writes twice',
       async () => {
         const { store } = log;
@@ -62,7 +64,9 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       },
     );
 
-    ifCan('outage')(
+    sentence(
+      harness,
+      ['outage'],
       'refuses appends while the server is away, writes none of them, and recovers by itself',
       async () => {
         const { store } = log;
@@ -82,28 +86,33 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       },
     );
 
-    ifCan('outage')('follows on after the server went away: nothing skipped, nothing repeated', async () => {
-      const { store } = log;
-      const server = claimed(log.server);
-      const following = follow(store, await store.head());
-      const ids: string[] = [];
-      for (let outage = 0; outage < 3; outage += 1) {
-        const some = first(newStream(), events(100));
-        await appendStubbornly(store, some);
-        ids.push(...idsOf(some.events));
-        await server.stop();
-        await sleep(100 * outage);
-        await server.start();
-      }
-      const last = first(newStream(), events(3));
-      await appendStubbornly(store, last);
-      ids.push(...idsOf(last.events));
-      await following.saw(ids.length);
-      await following.stop();
-      expect(idsOf(following.events())).toEqual(ids);
-    });
+    sentence(
+      harness,
+      ['outage'],
+      'follows on after the server went away: nothing skipped, nothing repeated',
+      async () => {
+        const { store } = log;
+        const server = claimed(log.server);
+        const following = follow(store, await store.head());
+        const ids: string[] = [];
+        for (let outage = 0; outage < 3; outage += 1) {
+          const some = first(newStream(), events(100));
+          await appendStubbornly(store, some);
+          ids.push(...idsOf(some.events));
+          await server.stop();
+          await sleep(100 * outage);
+          await server.start();
+        }
+        const last = first(newStream(), events(3));
+        await appendStubbornly(store, last);
+        ids.push(...idsOf(last.events));
+        await following.saw(ids.length);
+        await following.stop();
+        expect(idsOf(following.events())).toEqual(ids);
+      },
+    );
 
-    ifCan('outage')('can be subscribed to, and left, while the server is away', async () => {
+    sentence(harness, ['outage'], 'can be subscribed to, and left, while the server is away', async () => {
       const { store } = log;
       const server = claimed(log.server);
       const head = await store.head();
@@ -119,7 +128,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       expect(left.events()).toEqual([]);
     });
 
-    ifCan('outage')('loses nothing when the server goes away under load', async () => {
+    sentence(harness, ['outage'], 'loses nothing when the server goes away under load', async () => {
       const { store } = log;
       const server = claimed(log.server);
       const head = await store.head();
@@ -136,7 +145,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       expect((await store.readAll({ from: head, limit: 1000 })).events).toEqual(seen);
     });
 
-    ifCan('freeze')('gives up on a server that does not answer, and goes on when it does', async () => {
+    sentence(harness, ['freeze'], 'gives up on a server that does not answer, and goes on when it does', async () => {
       const { store } = log;
       const server = claimed(log.server);
       const stream = newStream();

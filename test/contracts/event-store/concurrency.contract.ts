@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type EventStore, type StreamName, WrongExpectedRevision } from '../../../src/domain/event-store.ts';
 import { follow } from './following.ts';
-import { claimed, type EventStoreHarness } from './harness.ts';
+import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
@@ -95,7 +95,9 @@ export const concurrencyContract = (harness: EventStoreHarness): void => {
       expect(await store.readStream(stream)).toHaveLength(length);
     });
 
-    it.skipIf(!harness.supports.includes('other-process'))(
+    sentence(
+      harness,
+      ['other-process'],
       'keeps order and revisions with writers and followers in other processes',
       async () => {
         const { store, openAnother } = log();

@@ -1,7 +1,8 @@
+import { it } from 'vitest';
 import type { EventStore } from '../../../src/domain/event-store.ts';
 
 /**
- * What an adapter's server can be made to do. A harness names what it can; the sentences that need more are skipped.
+ * What an adapter's server can be made to do. A harness names what it can; the sentences that need more are not its.
  * - `outage`: `server.stop` and `server.start`
  * - `freeze`: `server.freeze` and `server.thaw`
  * - `lost-answer`: `loseNextAnswer`
@@ -49,4 +50,14 @@ export const PATIENCE_MS = 1500;
 export const claimed = <T>(capability: T | undefined): T => {
   if (capability === undefined) throw new Error('the harness claims a capability that it does not have');
   return capability;
+};
+
+/** A sentence of the contract for harnesses that have what it needs. */
+export const sentence = (
+  { supports }: EventStoreHarness,
+  needs: readonly Capability[],
+  told: string,
+  run: () => Promise<void>,
+): void => {
+  if (needs.every((need) => supports.includes(need))) it(told, run);
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { EventStore, Position } from '../../../src/domain/event-store.ts';
 import { eventually, follow } from './following.ts';
-import { claimed, type EventStoreHarness } from './harness.ts';
+import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
@@ -152,7 +152,7 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       );
     });
 
-    it.skipIf(!harness.supports.includes('metered'))('holds one page for a consumer that stands still', async () => {
+    sentence(harness, ['metered'], 'holds one page for a consumer that stands still', async () => {
       const { store, receivedBytes } = log();
       const bytes = claimed(receivedBytes);
       const head = await store.head();

@@ -11,9 +11,9 @@ import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   openEmbeddedPostgres,
-} from '../../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
-import { createSystem } from '../../../src/adapters/system.ts';
-import { silentLogger } from '../../support/logger.ts';
+} from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { silentLogger } from '../support/logger.ts';
 
 const SERVICE = fileURLToPath(new URL('embedded-service.ts', import.meta.url));
 

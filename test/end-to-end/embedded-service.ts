@@ -1,8 +1,8 @@
 /** Stands in for a service: opens the built-in PostgreSQL, says where it is, and stays until it is killed. */
-import { openEmbeddedPostgres } from '../../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
-import { claimOwnership } from '../../../src/adapters/postgres/ownership.ts';
-import { createSystem } from '../../../src/adapters/system.ts';
-import { silentLogger } from '../../support/logger.ts';
+import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
+import { claimOwnership } from '../../src/adapters/postgres/ownership.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { silentLogger } from '../support/logger.ts';
 
 const system = createSystem();
 process.on('SIGINT', () => {}); // as one that is still finishing its work
