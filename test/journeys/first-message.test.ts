@@ -1,13 +1,21 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
-const sh = promisify(execFile);
+/** What is printed, understood as curl would: a machine may have none. */
+const PRINTED_LINE =
+  /^curl -sS (?<url>\S+\/v1\/messages\/send) -H "(?<authorization>[^"]+)" -H '(?<type>[^']+)' -d '(?<body>[^']+)'$/m;
 const DAY_MS = 86_400_000;
+
+const header = (line = ''): [string, string] => {
+  const [name = '', value = ''] = line.split(': ');
+  return [name, value];
+};
+
+const run = ({ url = '', authorization, type, body = '' }: Record<string, string>): Promise<Response> =>
+  fetch(url, { method: 'POST', headers: [header(authorization), header(type)], body });
 
 describe('a user who starts the service for the first time', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
@@ -38,11 +46,9 @@ describe('a user who starts the service for the first time', () => {
     const hook = await api.post('/v1/webhooks', { url: receiver.url, events: ['message.*'] });
     expect(hook.status).toBe(201);
 
-    const line = program.output().match(/^curl -sS \S+\/v1\/messages\/send .*$/m)?.[0];
-    const { stdout } = await sh('sh', ['-c', `${line} -w '\\n%{http_code}'`]);
-    const [printed = '', status] = stdout.trim().split('\n');
-    expect(status).toBe('202');
-    const sent = JSON.parse(printed) as { id: string; message_id: string };
+    const answer = await run(program.output().match(PRINTED_LINE)?.groups ?? {});
+    expect(answer.status).toBe(202);
+    const sent = (await answer.json()) as { id: string; message_id: string };
 
     const message = await eventually(
       () => api.get(`/v1/messages/${sent.id}`),
