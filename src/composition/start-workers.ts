@@ -41,11 +41,17 @@ const openMail = async (config: Config, { pool, system, logger, closers }: Engin
   const ehloName = config.ehloName ?? hostname();
   if (config.mail.kind === 'smarthost') {
     const { url } = config.mail;
-    return { transport: createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX }), local: isLoopback(parseSmarthost(url).host) };
+    return {
+      transport: createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX }),
+      local: isLoopback(parseSmarthost(url).host),
+    };
   }
   const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
   closers.add('capturing mail server', capture.close);
-  return { transport: createSmtpTransport({ url: capture.url, ehloName, system, sessionsMax: SESSIONS_MAX }), local: true };
+  return {
+    transport: createSmtpTransport({ url: capture.url, ehloName, system, sessionsMax: SESSIONS_MAX }),
+    local: true,
+  };
 };
 
 /** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */

@@ -80,19 +80,30 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
     if (lastPull.events < FULL_PAGE_EVENTS && waitMs > 0) await system.sleep(waitMs);
   };
 
+  const keep = (page: Page): void => {
+    pages = [...pages, { ...page, after: end }].slice(-PAGES_MAX);
+    end = page.position;
+    lastPull = { atMs: system.monotonicMs(), events: page.events.length };
+  };
+
+  /** @throws {Error} the subscription broke, or ended by itself: asked again at once, it would spin. */
+  const nextPage = async ({ pages: following }: NonNullable<typeof subscription>): Promise<Page | null> => {
+    const { done, value } = await following.next();
+    if (done !== true) return value;
+    if (signal.aborted) return null;
+    throw new Error('the log ended its subscription');
+  };
+
   const pull = async (): Promise<void> => {
     await pace();
     subscription ??= subscribe(end);
     const current = subscription;
     try {
-      const { done, value } = await current.pages.next();
-      if (current !== subscription || signal.aborted) return;
-      if (done === true) throw new Error('the log ended its subscription'); // asked again at once, it would spin
-      pages = [...pages, { ...value, after: end }].slice(-PAGES_MAX);
-      end = value.position;
-      lastPull = { atMs: system.monotonicMs(), events: value.events.length };
+      const page = await nextPage(current);
+      if (page !== null && current === subscription) keep(page);
     } catch (error) {
-      if (current === subscription) subscription = undefined;
+      if (current !== subscription) return; // stopped by a jump
+      subscription = undefined;
       throw error;
     }
   };
