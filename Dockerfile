@@ -1,6 +1,7 @@
 FROM node:24.11.1-bookworm-slim
 
-ENV NODE_ENV=production
+# The health check asks on the metrics port, which every role has.
+ENV NODE_ENV=production METRICS_PORT=9464
 WORKDIR /outbox
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev && npm cache clean --force
@@ -9,5 +10,5 @@ COPY src ./src
 USER node
 EXPOSE 3000 9464
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=6 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT ?? 9464}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "src/main.ts"]

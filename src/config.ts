@@ -19,7 +19,7 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** Absent: the log is in PostgreSQL. */
   readonly eventStoreUrl: string | undefined;
-  /** Absent: queue and rate limits are in PostgreSQL. */
+  /** Absent: the queue is in PostgreSQL, and each process counts rate limits for itself. */
   readonly redisUrl: string | undefined;
   readonly mail: MailRoute;
   readonly roles: ReadonlySet<Role>;
@@ -34,13 +34,10 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Absent, with the built-in PostgreSQL alone: made in `dataDir`. */
   readonly secretKey: string | undefined;
-  readonly bounceDomain: string | undefined;
   /** Absent: this machine's name. */
   readonly ehloName: string | undefined;
   readonly logLevel: LogLevel;
   readonly adminKey: string | undefined;
-  /** Absolute. */
-  readonly plansFile: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
   readonly metricsPort: number | undefined;
 }
@@ -60,7 +57,11 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: '`esdb://…` (EventStoreDB, KurrentDB); log in PostgreSQL when absent',
   },
-  { name: 'REDIS_URL', default: '', meaning: '`redis://…`; queue and rate limits in PostgreSQL when absent' },
+  {
+    name: 'REDIS_URL',
+    default: '',
+    meaning: '`redis://…`; queue in PostgreSQL, rate limits in each process when absent',
+  },
   {
     name: 'MAIL_URL',
     default: 'capture:',
@@ -85,7 +86,6 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: 'encrypts secrets in the database; made in `DATA_DIR` for the built-in one',
   },
-  { name: 'BOUNCE_DOMAIN', default: '', meaning: 'domain of return paths; the sending domain when absent' },
   { name: 'EHLO_NAME', default: '', meaning: 'name given to mail servers; the name of the machine when absent' },
   { name: 'LOG_LEVEL', default: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
   {
@@ -93,7 +93,6 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: 'first admin key (`npm run outbox -- keys generate`); printed when absent',
   },
-  { name: 'PLANS_FILE', default: '', meaning: 'JSON file of billing plans; the plan `unlimited` when absent' },
   { name: 'METRICS_PORT', default: '', meaning: 'port of `/metrics`; not served when absent' },
 ];
 
@@ -179,14 +178,12 @@ const schema = z
       (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
       `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
     ).optional(),
-    BOUNCE_DOMAIN: text((value) => HOST_NAME.test(value), 'set a domain, such as `bounces.example.com`').optional(),
     EHLO_NAME: text((value) => HOST_NAME.test(value), 'set a host name, such as `mail.example.com`').optional(),
     LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
     OUTBOX_ADMIN_KEY: text(
       (value) => readSecret(value) === 'live',
       'set a key made by `npm run outbox -- keys generate`',
     ).optional(),
-    PLANS_FILE: z.string().optional(),
     METRICS_PORT: port(9464).optional(),
   })
   .refine((read) => read.DATABASE_URL === undefined || read.SECRET_KEY !== undefined, {
@@ -229,11 +226,9 @@ export const readConfig = (environment: Environment): Config => {
     publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
     trustedProxies: read.TRUSTED_PROXIES,
     secretKey: read.SECRET_KEY,
-    bounceDomain: read.BOUNCE_DOMAIN,
     ehloName: read.EHLO_NAME,
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
-    plansFile: read.PLANS_FILE === undefined ? undefined : resolve(read.PLANS_FILE),
     metricsPort: read.METRICS_PORT,
   };
 };

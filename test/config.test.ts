@@ -45,15 +45,15 @@ describe('the configuration', () => {
       },
       ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
-      ...{ BOUNCE_DOMAIN: 'b.example.com', EHLO_NAME: 'mail.example.com', LOG_LEVEL: 'debug' },
-      ...{ OUTBOX_ADMIN_KEY: adminKey, PLANS_FILE: '/p.json', METRICS_PORT: '9464' },
+      ...{ EHLO_NAME: 'mail.example.com', LOG_LEVEL: 'debug' },
+      ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
     });
     expect(config).toEqual({
       ...{ databaseUrl: 'postgres://a:b@db/outbox', eventStoreUrl: 'esdb://es:2113?tls=false', redisUrl: 'rediss://r' },
       ...{ mail: { kind: 'smarthost', url: 'smtp://u:p@mail:587' }, roles: new Set(['api', 'workers']) },
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
-      ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY, bounceDomain: 'b.example.com' },
-      ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, plansFile: '/p.json', metricsPort: 9464 },
+      ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
+      ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
     });
   });
 
@@ -66,12 +66,12 @@ describe('the configuration', () => {
         MAIL_URL: 'ftp://x',
         ROLES: 'api,cook',
       },
-      ...{ HOST: 'a b', PORT: '70000', PUBLIC_URL: 'example.com', TRUSTED_PROXIES: '10.0.0.0/33', BOUNCE_DOMAIN: '-' },
+      ...{ HOST: 'a b', PORT: '70000', PUBLIC_URL: 'example.com', TRUSTED_PROXIES: '10.0.0.0/33' },
       ...{ EHLO_NAME: 'a..b', LOG_LEVEL: 'loud', OUTBOX_ADMIN_KEY: 'ob_live_x', METRICS_PORT: '1e3' },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       CONFIGURATION.map(({ name }) => name)
-        .filter((name) => name !== 'DATA_DIR' && name !== 'PLANS_FILE')
+        .filter((name) => name !== 'DATA_DIR')
         .sort(),
     );
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);

@@ -1,3 +1,5 @@
+import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
+import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { copyLog } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
 import { type OperatorCommand, optional, required, UsageError } from './command.ts';
@@ -21,6 +23,8 @@ export const copyLogCommand: OperatorCommand = {
     const fromUrl = from === undefined ? config.eventStoreUrl : eventStoreUrlOf(from);
     const toUrl = eventStoreUrlOf(required(invocation, 'to'));
     if (fromUrl === toUrl) throw new UsageError('--to is where the log is already');
+    const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone');
+    if (lock === null) throw new UsageError('a service is running on this database: stop it first');
     const parts = { databaseUrl, system, logger, contents: context.contents };
     const source = await openEventStore(fromUrl, parts);
     const target = await openEventStore(toUrl, parts);
@@ -34,6 +38,7 @@ export const copyLogCommand: OperatorCommand = {
     } finally {
       await target.close();
       await source.close();
+      await lock.release();
     }
   },
 };

@@ -61,7 +61,7 @@ const copyAll = async ({ source, target }: CopyLog, marker: Marker): Promise<num
 /**
  * Copies a log with its event ids, so that a copy that was cut off goes on where it stopped. Then read models are made
  * again from the copy at the next start, and webhooks go on after the last event that was recorded.
- * No service may run meanwhile: what it appends to the original after the copy's end is not in the copy.
+ * The caller makes sure that no service runs meanwhile: what it appended after the copy's end would not be in the copy.
  * @throws {StartRefused} the target holds something else.
  */
 export const copyLog = async (copy: CopyLog): Promise<{ readonly events: number; readonly logId: string }> => {

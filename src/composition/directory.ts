@@ -1,5 +1,5 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from '../domain/api-key/api-key.ts';
-import { type EventStore, LOG_START, type RecordedEvent } from '../domain/event-store.ts';
+import { categoryOf, type EventStore, idOf, LOG_START, type RecordedEvent } from '../domain/event-store.ts';
 import type { ApiKeyEvent, OrganizationEvent, SendingDomainEvent } from '../domain/events.ts';
 import { type Organization, organization } from '../domain/organization/organization.ts';
 import { type SendingDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
@@ -9,8 +9,8 @@ export interface Directory {
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly domains: ReadonlyMap<string, SendingDomain>;
   readonly keys: ReadonlyMap<string, ApiKey>;
-  /** Who made each key. */
-  readonly keyMakers: ReadonlyMap<string, string>;
+  /** Of keys that the service itself made: hash of the last secret that it gave them. */
+  readonly serviceSecrets: ReadonlyMap<string, string>;
 }
 
 const PAGE = 1000;
@@ -20,27 +20,35 @@ interface Tables {
   readonly organizations: Map<string, Organization>;
   readonly domains: Map<string, SendingDomain>;
   readonly keys: Map<string, ApiKey>;
-  readonly keyMakers: Map<string, string>;
+  readonly serviceSecrets: Map<string, string>;
 }
 
+const applyKey = ({ keys, serviceSecrets }: Tables, id: string, event: RecordedEvent<ApiKeyEvent>): void => {
+  keys.set(id, apiKey.evolve(keys.get(id) ?? apiKey.initial, event, event.metadata));
+  if (event.type !== 'KeyRevoked' && event.metadata.actor === 'service') serviceSecrets.set(id, event.data.secret.hash);
+};
+
 const apply = (tables: Tables, event: RecordedEvent): void => {
-  const id = event.stream.slice(event.stream.indexOf('-') + 1);
-  const { metadata } = event;
-  const { organizations, domains, keys, keyMakers } = tables;
-  if (event.stream.startsWith(`${organization.category}-`)) {
-    const before = organizations.get(id) ?? organization.initial;
-    organizations.set(id, organization.evolve(before, event as RecordedEvent<OrganizationEvent>, metadata));
-  } else if (event.stream.startsWith(`${sendingDomain.category}-`)) {
-    const before = domains.get(id) ?? sendingDomain.initial;
-    domains.set(id, sendingDomain.evolve(before, event as RecordedEvent<SendingDomainEvent>, metadata));
-  } else {
-    if (event.type === 'KeyCreated') keyMakers.set(id, metadata.actor);
-    keys.set(id, apiKey.evolve(keys.get(id) ?? apiKey.initial, event as RecordedEvent<ApiKeyEvent>, metadata));
+  const id = idOf(event.stream);
+  const { organizations, domains } = tables;
+  switch (categoryOf(event.stream)) {
+    case organization.category: {
+      const before = organizations.get(id) ?? organization.initial;
+      organizations.set(id, organization.evolve(before, event as RecordedEvent<OrganizationEvent>, event.metadata));
+      return;
+    }
+    case sendingDomain.category: {
+      const before = domains.get(id) ?? sendingDomain.initial;
+      domains.set(id, sendingDomain.evolve(before, event as RecordedEvent<SendingDomainEvent>, event.metadata));
+      return;
+    }
+    default:
+      applyKey(tables, id, event as RecordedEvent<ApiKeyEvent>);
   }
 };
 
 export const readDirectory = async (store: EventStore): Promise<Directory> => {
-  const tables: Tables = { organizations: new Map(), domains: new Map(), keys: new Map(), keyMakers: new Map() };
+  const tables: Tables = { organizations: new Map(), domains: new Map(), keys: new Map(), serviceSecrets: new Map() };
   const head = await store.head();
   let from = LOG_START;
   while (from < head) {
@@ -53,8 +61,8 @@ export const readDirectory = async (store: EventStore): Promise<Directory> => {
 };
 
 /** The admin key that the service itself made at its first start. */
-export const firstAdminKey = ({ keys, keyMakers }: Directory): ExistingApiKey | undefined =>
+export const firstAdminKey = ({ keys, serviceSecrets }: Directory): ExistingApiKey | undefined =>
   [...keys.values()].find(
     (key): key is ExistingApiKey =>
-      key.status !== 'absent' && key.environment === 'live' && keyMakers.get(key.keyId) === 'service',
+      key.status !== 'absent' && key.environment === 'live' && serviceSecrets.has(key.keyId),
   );

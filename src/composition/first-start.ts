@@ -64,10 +64,13 @@ const makeKeys = async (
   return { live: adminKey === undefined ? live.value : null, test: test.value };
 };
 
-/** The operator's admin key, when it is another than the one that works, takes its place at once. */
+/**
+ * The operator's admin key, when it is another than the operator last gave, takes its place at once. One that was rotated
+ * away by the API meanwhile does not come back.
+ */
 const followAdminKey = async (context: CommandContext, directory: Directory, value: string): Promise<void> => {
   const key = firstAdminKey(directory);
-  if (key === undefined || key.secret.hash === secretFacts(value).hash) return;
+  if (key === undefined || directory.serviceSecrets.get(key.keyId) === secretFacts(value).hash) return;
   if (key.status === 'revoked') {
     throw new StartRefused(
       'OUTBOX_ADMIN_KEY: the first admin key is revoked; unset it and use `npm run outbox -- keys create`',

@@ -27,7 +27,9 @@ const FIRST_MESSAGE = JSON.stringify({
   html: '<p>It works.</p>',
 });
 
-/** What is printed when the service is ready: enough to send a first message by pasting one line. */
+const FIRST_DOMAIN = JSON.stringify({ name: 'mail.example.com' });
+
+/** What is printed when the service is ready: enough to take the first step by pasting one line. */
 export const readyBlock = (facts: ReadyFacts): string => {
   const { baseUrl, firstKeys, capturing, places } = facts;
   const authorization = `-H "Authorization: Bearer ${firstKeys?.live ?? KEY_IN_ENVIRONMENT}"`;
@@ -37,16 +39,19 @@ export const readyBlock = (facts: ReadyFacts): string => {
     ...places,
     '',
     ...keyLines(facts),
-    'Send a first message:',
-    `curl -sS ${baseUrl}/v1/messages/send ${authorization} -H 'Content-Type: application/json' -d '${FIRST_MESSAGE}'`,
-    '',
     ...(capturing
       ? [
+          'Send a first message:',
+          `curl -sS ${baseUrl}/v1/messages/send ${authorization} -H 'Content-Type: application/json' -d '${FIRST_MESSAGE}'`,
+          '',
           'Mail is captured and does not leave this machine. See what arrived:',
           `curl -sS ${baseUrl}/v1/inbox ${authorization}`,
-          '',
         ]
-      : []),
+      : [
+          'Register the domain to send from, and publish the record in the answer:',
+          `curl -sS ${baseUrl}/v1/domains ${authorization} -H 'Content-Type: application/json' -d '${FIRST_DOMAIN}'`,
+        ]),
+    '',
     `API reference: ${baseUrl}/docs`,
     '',
   ].join('\n');

@@ -1,5 +1,8 @@
+import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
+import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
+import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart } from './first-start.ts';
@@ -19,18 +22,21 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Any number that nothing else of this service locks by. */
-const FIRST_START_LOCK = 7_310_004;
-
-const firstStartOnce = async ({ pool, context }: Engines, { adminKey }: Config): Promise<FirstKeys | null> => {
-  const client = await pool.connect();
+const firstStartOnce = async ({ databaseUrl, context }: Engines, { adminKey }: Config): Promise<FirstKeys | null> => {
+  const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.firstStart, 'waited for');
   try {
-    await client.query('select pg_advisory_lock($1)', [FIRST_START_LOCK]);
     return await firstStart(context, adminKey);
   } finally {
-    // Closing the session is what gives the lock back, whatever happened.
-    client.release(true);
+    await lock?.release();
   }
+};
+
+/** Nobody may append to a log that is being copied, and what is derived from one must not be mixed with another. */
+const claimLog = async ({ databaseUrl, pool, store, closers }: Engines): Promise<void> => {
+  const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
+  if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
+  closers.add('hold on the log', lock.release);
+  await requireSameLog(pool, await store.logId());
 };
 
 /** Roles open in the order of the data's way, so that they close against it: first nothing new comes in. */
@@ -54,8 +60,7 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
   const closers = createClosers(logger);
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal } });
-    // Before anything is written: what is derived from one log must not be mixed with another.
-    await requireSameLog(engines.pool, await engines.store.logId());
+    await claimLog(engines);
     const firstKeys = await firstStartOnce(engines, config);
     const api = await startRoles(config, engines, events);
     return { baseUrl: api?.baseUrl, firstKeys, places: engines.places, stop: closers.closeAll };

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
+import { formatSecret } from '../../src/domain/api-key/secret.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { expectFirstJourney } from '../support/first-journey.ts';
@@ -46,6 +48,27 @@ describe('the service on other engines', () => {
     expect(await operator({ dataDir, env }, 'organizations', 'list')).toHaveLength(1);
   });
 
+  test('takes another OUTBOX_ADMIN_KEY as a rotation, and brings none back that was rotated away', async () => {
+    const { dataDir, env } = await place();
+    const [one, two] = [formatSecret('live', randomBytes(32)), formatSecret('live', randomBytes(32))];
+    const ask = async (program: Program, key: string): Promise<number> =>
+      (await apiClient(program.baseUrl, key).get('/v1/organization')).status;
+
+    const first = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
+    const api = apiClient(first.baseUrl, one);
+    const keys = (await api.get('/v1/api-keys')).body.data as { id: string; environment: string }[];
+    const id = keys.find(({ environment }) => environment === 'live')?.id;
+    const rotated = await api.post(`/v1/api-keys/${id}/rotate`, { revoke_previous: true });
+    await first.end('SIGTERM');
+
+    const second = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
+    expect([await ask(second, one), await ask(second, rotated.body.key)]).toEqual([401, 200]);
+    await second.end('SIGTERM');
+
+    const third = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: two } });
+    expect([await ask(third, rotated.body.key), await ask(third, two)]).toEqual([401, 200]);
+  }, 60_000);
+
   test('runs with its log in EventStoreDB', async () => {
     const { dataDir, env } = await place();
     const eventStore = await startEventStoreDbDouble();
@@ -62,6 +85,7 @@ describe('the service on other engines', () => {
     const key = first.keys.live;
     await expectFirstJourney(apiClient(first.baseUrl, key));
     const before = await statuses(apiClient(first.baseUrl, key));
+    await expect(operator({ dataDir, env }, 'log', 'copy', '--to', eventStore.url)).rejects.toThrow(/stop it first/);
     await first.end('SIGTERM');
 
     await operator({ dataDir, env }, 'log', 'copy', '--to', eventStore.url);
