@@ -1,0 +1,80 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
+import type { Closers } from '../../src/composition/closers.ts';
+import type { Logger } from '../../src/domain/logger.ts';
+import type { System } from '../../src/domain/system.ts';
+import { migrate } from '../../src/projections/migrate.ts';
+import { guard } from './guard.ts';
+
+/** A server of the run's own with the settings of the embedded default: what it commits survives a power cut. */
+export interface DurablePostgres {
+  readonly version: string;
+  /** A new database without any table; closed with the closers it is given. */
+  emptyDatabase(closers: Closers): Promise<string>;
+  /** A new database as a first start leaves it. */
+  migratedDatabase(closers: Closers): Promise<string>;
+}
+
+const MUST_BE_ON = ['fsync', 'synchronous_commit', 'full_page_writes'] as const;
+
+const withClient = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+};
+
+const settingOf = async (client: Client, name: string): Promise<string> =>
+  (await client.query<{ value: string }>('select current_setting($1) as value', [name])).rows[0]?.value ?? '';
+
+const requireDurable = async (client: Client): Promise<void> => {
+  for (const name of MUST_BE_ON) {
+    const value = await settingOf(client, name);
+    if (value !== 'on') throw new Error(`${name} is ${value}: figures would not be of a durable log`);
+  }
+};
+
+/** Writes out what was loaded, so that it is not written out while something is measured. */
+export const settle = (url: string): Promise<void> =>
+  withClient(url, async (client) => {
+    await client.query('vacuum analyze');
+    await client.query('checkpoint');
+  });
+
+export const openDurablePostgres = async (
+  closers: Closers,
+  { folder, system, logger }: { readonly folder: string; readonly system: System; readonly logger: Logger },
+): Promise<DurablePostgres> => {
+  const dataDir = join(folder, 'postgres');
+  await mkdir(dataDir, { mode: 0o755 });
+  const embedded = await openEmbeddedPostgres({ dataDir, system, logger });
+  guard(closers, { pid: embedded.pid, signal: 'INT', folders: [folder, embedded.location] });
+  closers.add('PostgreSQL', embedded.close);
+  await withClient(embedded.url, requireDurable);
+  let made = 0;
+
+  const emptyDatabase = async (owner: Closers): Promise<string> => {
+    made += 1;
+    const name = `bench_${made}`;
+    await withClient(embedded.url, (client) => client.query(`create database ${name}`));
+    owner.add(name, async () => {
+      await withClient(embedded.url, (client) => client.query(`drop database ${name} with (force)`));
+    });
+    return Object.assign(new URL(embedded.url), { pathname: name }).href;
+  };
+
+  return {
+    version: await withClient(embedded.url, (client) => settingOf(client, 'server_version')),
+    emptyDatabase,
+    migratedDatabase: async (owner) => {
+      const url = await emptyDatabase(owner);
+      await migrate({ url });
+      return url;
+    },
+  };
+};

@@ -1,0 +1,25 @@
+import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Closers } from '../../src/composition/closers.ts';
+
+/** A file system in memory, where nothing is durable and syncing costs nothing (`statfs(2)`, TMPFS_MAGIC). */
+const TMPFS = 0x01021994;
+const CANDIDATES = [tmpdir(), '/var/tmp', process.cwd()];
+
+const isOnDisk = async (path: string): Promise<boolean> =>
+  statfs(path).then(
+    ({ type }) => type !== TMPFS,
+    () => false,
+  );
+
+/** A new folder on a disk, removed at the end. */
+export const openFolder = async (closers: Closers): Promise<string> => {
+  const places = await Promise.all(CANDIDATES.map(async (path) => ({ path, onDisk: await isOnDisk(path) })));
+  const place = places.find(({ onDisk }) => onDisk)?.path;
+  if (place === undefined) throw new Error(`none of ${CANDIDATES.join(', ')} is on a disk`);
+  const folder = await mkdtemp(join(place, 'outbox-bench-'));
+  await chmod(folder, 0o755); // the server's user has to get in
+  closers.add('folder', () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+};

@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { setInterval } from 'node:timers/promises';
+
+const EVERY_MS = 100;
+const PAGE_BYTES = 4096;
+const MB = 1_000_000;
+
+/** Resident memory of a process in MB, from `/proc`. */
+const residentMb = async (pid: number): Promise<number> => {
+  const pages = Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]);
+  return (pages * PAGE_BYTES) / MB;
+};
+
+/** Looks at a process's memory while something goes on. @returns its result, and the most that was seen in MB. */
+export const watchMemory = async <T>(pid: number, work: Promise<T>): Promise<{ result: T; mostMb: number }> => {
+  const end = new AbortController();
+  let mostMb = await residentMb(pid);
+  const watch = async (): Promise<void> => {
+    for await (const _ of setInterval(EVERY_MS, undefined, { signal: end.signal })) {
+      mostMb = Math.max(mostMb, await residentMb(pid));
+    }
+  };
+  const watching = watch().catch(() => undefined); // the end of the timer, or of the process: `work` tells
+  const result = await work.finally(() => end.abort());
+  await watching;
+  return { result, mostMb };
+};

@@ -1,0 +1,58 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openOperator } from '../../src/composition/open-operator.ts';
+import { readConfig } from '../../src/config.ts';
+import { startProgram } from '../../test/support/program.ts';
+import type { Bench } from './bench.ts';
+import { guard } from './guard.ts';
+import { provision } from './provision.ts';
+
+/** The whole program as its user starts it: embedded PostgreSQL, all roles in one process. */
+export interface Service {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly pid: number;
+  /** Position of the last event. */
+  head(): Promise<string>;
+  /** Outcomes of recipients after a position. */
+  outcomesAfter(position: string): Promise<number>;
+  /** Of the read model that is furthest behind. */
+  projected(): Promise<string>;
+}
+
+const OUTCOMES = `
+  select count(*)::int as count from event_log.events
+  where position > $1 and type in ('RecipientDelivered', 'RecipientBounced', 'RecipientFailed', 'RecipientExpired')`;
+const PROJECTED = 'select min(position) as position from read_models.checkpoints';
+
+let opened = 0;
+
+export const openService = async ({ closers, folder, profiling }: Bench, mailUrl: string): Promise<Service> => {
+  opened += 1;
+  const dataDir = join(folder, `service-${opened}`);
+  await mkdir(dataDir, { mode: 0o755 });
+  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, LOG_LEVEL: 'error' };
+  const before = await openOperator(readConfig(env));
+  const key = await provision(before.context).finally(before.close);
+
+  const program = await startProgram({ dataDir, env: { ...env, NODE_OPTIONS: profiling.join(' ') } });
+  const pid = program.child.pid ?? 0;
+  guard(closers, { pid, signal: 'TERM', folders: [dataDir] });
+  closers.add('service', async () => {
+    await program.end('SIGTERM');
+  });
+  const { pool, store, close } = await openOperator(readConfig(env));
+  closers.add('operator', close);
+
+  return {
+    baseUrl: program.baseUrl,
+    key,
+    pid,
+    head: store.head,
+    outcomesAfter: async (position) => {
+      const { rows } = await pool.query<{ count: number }>(OUTCOMES, [Number(position)]);
+      return rows[0]?.count ?? 0;
+    },
+    projected: async () => (await pool.query<{ position: string }>(PROJECTED)).rows[0]?.position ?? '',
+  };
+};

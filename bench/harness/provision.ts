@@ -1,0 +1,31 @@
+import { createKey } from '../../src/commands/api-key/create-key.ts';
+import type { CommandContext, Origin } from '../../src/commands/context.ts';
+import { createOrganization } from '../../src/commands/organization/create-organization.ts';
+import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
+import { verificationRecord } from '../../src/domain/sending-domain/sending-domain.ts';
+
+/** The domain that every message is sent from. */
+export const SENDING_DOMAIN = 'bench.example';
+/** As high as a key's limits can be. */
+const PER_MINUTE = 10_000_000;
+
+/** Makes an organization that may send from a verified domain. @returns a live key without limits that matter. */
+export const provision = async (given: CommandContext): Promise<string> => {
+  const context: CommandContext = { ...given, capturing: false };
+  const organizationId = await createOrganization(context, { name: 'Bench', ceilings: null });
+  const origin: Origin = {
+    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+    ...{ correlationId: organizationId, causationId: organizationId },
+  };
+  const { domain } = await registerDomain(context, origin, { name: SENDING_DOMAIN });
+  const { domainId } = domain;
+  const resolver = { txt: async () => [verificationRecord(domain).value] };
+  await verifyDomain({ ...context, resolver }, origin, { domainId });
+  const { value } = await createKey(context, origin, {
+    ...{ by: 'operator', domainId, name: 'bench', permissions: ['admin'], environment: 'live' },
+    rateLimits: { send: PER_MINUTE, read: PER_MINUTE, manage: PER_MINUTE },
+    ...{ allowedCidrs: [], expiresAt: null },
+  });
+  return value;
+};

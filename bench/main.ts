@@ -1,0 +1,152 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { createLogger } from '../src/adapters/logger.ts';
+import { createSystem } from '../src/adapters/system.ts';
+import { type Closers, createClosers } from '../src/composition/closers.ts';
+import type { Logger } from '../src/domain/logger.ts';
+import type { Bench, Measure } from './harness/bench.ts';
+import { createCorpus } from './harness/corpus.ts';
+import { openDurablePostgres } from './harness/durable-postgres.ts';
+import { openFolder } from './harness/folder.ts';
+import { type JudgedLine, judge } from './harness/line.ts';
+import { machineFacts, noise, syncMs } from './harness/machine.ts';
+import { profiled } from './harness/profile.ts';
+import { tableOf } from './harness/table.ts';
+import { accept } from './measures/accept.ts';
+import { append } from './measures/append.ts';
+import { endToEnd } from './measures/end-to-end.ts';
+import { keyCheck } from './measures/key-check.ts';
+import { latency } from './measures/latency.ts';
+import { queue } from './measures/queue.ts';
+import { readLog } from './measures/read-log.ts';
+import { rebuildAll } from './measures/rebuild.ts';
+
+/** In the order they run. */
+const MEASURES: readonly Measure[] = [accept, append, readLog, rebuildAll, endToEnd, latency, queue, keyCheck];
+
+const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
+/** Of a line: fewer are quicker and wander more. */
+const ROUNDS_DEFAULT = '5';
+/** 128 + SIGINT, as shells say it. */
+const INTERRUPTED = 130;
+
+const USAGE = `npm run bench -- [names…] [--rounds 5] [--profile]
+  names      any of ${MEASURES.map(({ name }) => name).join(', ')}; none: all of them
+  --rounds   rounds of each line, whose median is printed
+  --profile  writes CPU profiles of the measured processes to bench/results`;
+
+const readArguments = () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: ROUNDS_DEFAULT },
+      profile: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const unknown = positionals.filter((name) => !MEASURES.some((measure) => measure.name === name));
+  const rounds = Number(values.rounds);
+  if (values.help || unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+    console.log(USAGE);
+    process.exit(values.help ? 0 : 2);
+  }
+  const chosen = positionals.length === 0 ? MEASURES : MEASURES.filter(({ name }) => positionals.includes(name));
+  return { chosen, rounds, profile: values.profile };
+};
+
+type Chosen = ReturnType<typeof readArguments>;
+
+interface Measured {
+  readonly lines: readonly JudgedLine[];
+  /** Share of the machine that others used just before each measure. */
+  readonly othersBusy: Readonly<Record<string, number>>;
+}
+
+const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'closers'>): Promise<Measured> => {
+  const lines: JudgedLine[] = [];
+  const othersBusy: Record<string, number> = {};
+  for (const { name, run } of chosen) {
+    const busy = await noise();
+    othersBusy[name] = Number(busy.toFixed(2));
+    const beganMs = performance.now();
+    const measureOne = () => runOne(run, bench);
+    lines.push(...(await (profile ? profiled(RESULTS, name, measureOne) : measureOne())));
+    const seconds = Math.round((performance.now() - beganMs) / 1000);
+    console.error(`${name}: ${seconds} s; before it, others used ${Math.round(busy * 100)} % of the machine`);
+  }
+  return { lines, othersBusy };
+};
+
+/** What is open now, to be closed when the run is interrupted. */
+const open: Closers[] = [];
+/** Then whatever was measured fails, and is neither told nor closed a second time. */
+let interrupted = false;
+
+const closeAll = async (): Promise<void> => {
+  for (let last = open.pop(); last !== undefined; last = open.pop()) await last.closeAll();
+};
+
+const withClosers = async <T>(logger: Logger, work: (closers: Closers) => Promise<T>): Promise<T> => {
+  const closers = createClosers(logger);
+  open.push(closers);
+  try {
+    return await work(closers);
+  } finally {
+    if (!interrupted) await closers.closeAll();
+    const at = open.indexOf(closers);
+    if (at !== -1) open.splice(at, 1);
+  }
+};
+
+const runOne = (run: Measure['run'], bench: Omit<Bench, 'closers'>): Promise<readonly JudgedLine[]> =>
+  withClosers(bench.logger, async (closers) => (await run({ ...bench, closers })).map(judge));
+
+const save = async (result: object): Promise<string> => {
+  await mkdir(RESULTS, { recursive: true });
+  const file = join(RESULTS, `${new Date().toISOString().replaceAll(':', '-').slice(0, 19)}.json`);
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  return file;
+};
+
+const main = async (): Promise<void> => {
+  const chosen = readArguments();
+  const { rounds, profile } = chosen;
+  const logger = createLogger({ level: 'error' });
+  const system = createSystem();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      interrupted = true;
+      void closeAll().finally(() => process.exit(INTERRUPTED));
+    });
+  }
+  await withClosers(logger, async (closers) => {
+    const folder = await openFolder(closers);
+    const postgres = await openDurablePostgres(closers, { folder, system, logger });
+    const corpus = createCorpus({ system, logger, postgres }, closers);
+    const machine = { ...machineFacts(), postgres: postgres.version, syncMs: syncMs(folder) };
+    const profiling = profile ? ['--cpu-prof', `--cpu-prof-dir=${RESULTS}`] : [];
+    const { lines, othersBusy } = await measureAll(chosen, {
+      rounds,
+      system,
+      logger,
+      postgres,
+      corpus,
+      folder,
+      profiling,
+    });
+    console.log(tableOf(lines));
+    console.log(
+      Object.entries(machine)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', '),
+    );
+    console.log(`written to ${await save({ at: new Date().toISOString(), machine, rounds, othersBusy, lines })}`);
+    process.exitCode = lines.some(({ met }) => met === false) ? 1 : 0;
+  });
+};
+
+await main().catch((error: unknown) => {
+  if (!interrupted) throw error;
+});

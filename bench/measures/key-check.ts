@@ -1,0 +1,43 @@
+import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createSystemResolver } from '../../src/adapters/dns/system.ts';
+import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
+import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
+import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
+import { authenticate } from '../../src/http/door/authenticate.ts';
+import { createFailureCount } from '../../src/http/door/failure-count.ts';
+import { createKeyDirectory } from '../../src/http/door/key-directory.ts';
+import type { Measure } from '../harness/bench.ts';
+import { interleave } from '../harness/interleave.ts';
+import { openStore } from '../harness/open-store.ts';
+import { provision } from '../harness/provision.ts';
+
+const CHECKS = 20_000;
+const MICROSECONDS = 1_000;
+
+/** Whose key it is, from the `Authorization` header; nothing is asked of the database. */
+export const keyCheck: Measure = {
+  name: 'key-check',
+  run: async (bench) => {
+    const { postgres, closers, system, logger, rounds } = bench;
+    const store = await openStore(bench, closers, await postgres.migratedDatabase(closers));
+    const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: false });
+    closers.add('webhook target', webhookTarget.close);
+    const key = await provision({
+      ...{ store, system, webhookTarget, capturing: false, resolver: createSystemResolver() },
+      ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
+    });
+    const directory = createKeyDirectory({ store, system, logger, capturing: false });
+    closers.add('key directory', directory.close);
+    await directory.start();
+    const tools = { directory, system, failures: createFailureCount(system), usageMarks: createInMemoryUsageMarks() };
+    const header = `Bearer ${key}`;
+
+    const check = async (): Promise<number> => {
+      const beganMs = performance.now();
+      for (let count = 0; count < CHECKS; count += 1) await authenticate(tools, header, '127.0.0.1');
+      return ((performance.now() - beganMs) * MICROSECONDS) / CHECKS;
+    };
+    const figures = await interleave({ rounds, warmUps: 1 }, { check });
+    return [{ measure: 'key check', unit: 'µs', rounds: figures.check }];
+  },
+};

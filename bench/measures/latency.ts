@@ -1,0 +1,63 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Measure } from '../harness/bench.ts';
+import { interleave } from '../harness/interleave.ts';
+import { median } from '../harness/line.ts';
+import { openService, type Service } from '../harness/open-service.ts';
+import { openSmtpSink } from '../harness/open-smtp-sink.ts';
+import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
+
+const MESSAGES = 20;
+/** Nothing of the message before is in hand any more. */
+const PAUSE_MS = 100;
+const ACCEPTED = 202;
+
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+/** Resolves with the time at which it was answered. */
+const send = ({ baseUrl, key }: Service, agent: Agent): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const sending = request(`${baseUrl}/v1/messages/send`, { method: 'POST', agent, headers }, (response) => {
+      const atMs = nowMs();
+      response.resume();
+      if (response.statusCode === ACCEPTED) resolve(atMs);
+      else reject(new Error(`answered ${response.statusCode}`));
+    });
+    sending.once('error', reject);
+    sending.end(SAMPLE_REQUESTS[0]);
+  });
+
+/** How long a lone message takes from the request until the other side has answered 250, on an idle system. */
+export const latency: Measure = {
+  name: 'latency',
+  run: async (bench) => {
+    const sink = await openSmtpSink(bench.closers);
+    const service = await openService(bench, sink.url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    bench.closers.add('agent', async () => agent.destroy());
+    const fromAnswer: number[] = [];
+
+    const round = async (): Promise<number> => {
+      const whole: number[] = [];
+      const after: number[] = [];
+      for (let sent = 0; sent < MESSAGES; sent += 1) {
+        await sleep(PAUSE_MS);
+        const taken = sink.next();
+        const beganMs = nowMs();
+        const answeredMs = await send(service, agent);
+        const takenMs = await taken;
+        whole.push(takenMs - beganMs);
+        after.push(takenMs - answeredMs);
+      }
+      fromAnswer.push(median(after));
+      return median(whole);
+    };
+
+    const { whole } = await interleave({ rounds: bench.rounds, warmUps: 1 }, { whole: round });
+    return [
+      { measure: 'request → SMTP 250, idle, p50', unit: 'ms', rounds: whole },
+      { measure: '202 → SMTP 250, idle, p50', unit: 'ms', rounds: fromAnswer.slice(-bench.rounds) },
+    ];
+  },
+};

@@ -1,0 +1,32 @@
+import { createTransport } from 'nodemailer';
+import type { Closers } from '../../src/composition/closers.ts';
+
+/** As many as the service keeps. */
+const SESSIONS = 20;
+
+interface Sample {
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly html: string;
+}
+
+/** Sends samples over kept sessions: no HTTP, no queue, no log, nothing that survives a crash. */
+export const openNodemailerPool = (closers: Closers, port: number): ((samples: readonly string[]) => Promise<void>) => {
+  const transport = createTransport({
+    ...{ pool: true, maxConnections: SESSIONS, maxMessages: Number.POSITIVE_INFINITY },
+    ...{ host: '127.0.0.1', port, secure: false, ignoreTLS: true },
+  });
+  closers.add('nodemailer', async () => transport.close());
+  return async (samples) => {
+    const send = async (sample: string): Promise<void> => {
+      const { from, to, subject, html } = JSON.parse(sample) as Sample;
+      await transport.sendMail({ from, to, subject, html });
+    };
+    const rest = samples.values();
+    const session = async (): Promise<void> => {
+      for (const sample of rest) await send(sample);
+    };
+    await Promise.all(Array.from({ length: 2 * SESSIONS }, session));
+  };
+};

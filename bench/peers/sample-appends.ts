@@ -1,0 +1,25 @@
+import type { Append } from '../../src/domain/event-store.ts';
+import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
+import { messageStream } from '../../src/domain/message/message.ts';
+import type { System } from '../../src/domain/system.ts';
+import { lifeOf } from '../harness/realistic-log.ts';
+
+export interface SampleAppends {
+  /** So many `MessageAccepted` events under new ids, to a stream that does not exist. */
+  next(events: number): Append;
+}
+
+/** The same events for every contender: only ids are made while the time runs. */
+export const sampleAppends = (system: System): SampleAppends => {
+  const [sample] = lifeOf(system, 0);
+  const event = sample?.events[0];
+  if (sample === undefined || event === undefined) throw new Error('a life begins with an event');
+  return {
+    next: (events) => ({
+      stream: messageStream(formatId('msg', system.randomBytes(ID_BYTES))),
+      expected: 'no-stream',
+      context: sample.context,
+      events: Array.from({ length: events }, () => ({ ...event, id: system.uuid() })),
+    }),
+  };
+};

@@ -1,0 +1,39 @@
+import { createLogger } from '../../src/adapters/logger.ts';
+import type { CommandContext } from '../../src/commands/context.ts';
+import { createClosers } from '../../src/composition/closers.ts';
+import { openEngines } from '../../src/composition/open-engines.ts';
+import { startApi } from '../../src/composition/start-api.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Append } from '../../src/domain/event-store.ts';
+import { serveParent } from '../harness/serve-parent.ts';
+
+export interface ApiServer {
+  readonly databaseUrl: string;
+  readonly secretKey: string;
+  /** `none`: what would be written is dropped, and all else is as it is. */
+  readonly storage: 'durable' | 'none';
+}
+
+/** Made by no log, and looked at by nobody: `SendMessage` answers from what it decided. */
+const POSITION = '0000000000000001';
+
+const withoutStorage = (context: CommandContext): CommandContext => ({
+  ...context,
+  store: {
+    ...context.store,
+    append: ({ events }: Append) => Promise.resolve({ revision: events.length - 1, position: POSITION }),
+  },
+  contents: { ...context.contents, put: () => Promise.resolve() },
+});
+
+/** The API as `ROLES=api` starts it. */
+await serveParent(async ({ databaseUrl, secretKey, storage }: ApiServer) => {
+  const config = readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ROLES: 'api', PORT: '0' });
+  const logger = createLogger({ level: 'error' });
+  const closers = createClosers(logger);
+  const engines = await openEngines({ config, logger, closers, owner: false });
+  const context = storage === 'none' ? withoutStorage(engines.context) : engines.context;
+  const api = await startApi(config, { ...engines, context });
+  closers.add('API', api.stop);
+  return { facts: { baseUrl: api.baseUrl }, answers: {}, close: closers.closeAll };
+});
