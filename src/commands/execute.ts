@@ -29,7 +29,13 @@ export interface Loaded<State> {
   readonly revision: Revision | 'no-stream';
 }
 
-export interface Execution<State, E extends OutboxEvent> {
+/** What a change is made conditional on. */
+export interface Condition {
+  /** The stream must be at one of these revisions when it is changed, whoever writes meanwhile. Absent: at any. */
+  readonly atRevisions?: readonly Revision[];
+}
+
+export interface Execution<State, E extends OutboxEvent> extends Condition {
   readonly aggregate: Aggregate<State, E>;
   readonly stream: StreamName;
   readonly context: EventContext;
@@ -67,6 +73,12 @@ export const load = async <State, E extends OutboxEvent>(
   }
 };
 
+/** @throws {Refusal} `precondition_failed` unless the stream is where the change was meant for. */
+export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<Loaded<unknown>, 'revision'>): void => {
+  if (atRevisions === undefined || atRevisions.some((wanted) => wanted === revision)) return;
+  throw new Refusal('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
+};
+
 const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promise<Appended> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -84,6 +96,7 @@ const once = async <State, E extends OutboxEvent>(
   loaded: Loaded<State>,
 ): Promise<Executed<State, E>> => {
   const { aggregate, stream, context, contents } = execution;
+  requireRevision(execution, loaded);
   const events = execution.decide(loaded.state);
   if (events.length === 0) return { ...loaded, events, position: null };
   const { revision, position } = await appendUntilKnown(tools, {
@@ -100,7 +113,7 @@ const once = async <State, E extends OutboxEvent>(
 /**
  * Read, fold, decide, append at the revision read: the one place that does this. When somebody else wrote in between,
  * all of it again.
- * @throws {Refusal} of the decision; `resource_conflict` after too many conflicts.
+ * @throws {Refusal} of the decision; `precondition_failed`; `resource_conflict` after too many conflicts.
  */
 export const execute = async <State, E extends OutboxEvent>(
   tools: Tools,

@@ -32,6 +32,11 @@ export interface MessageBody {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** What lists, events and webhooks show of a message: the body without its parts that can be large. */
+export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments'> {
+  readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
+}
+
 /** The text of one SMTP reply: it often quotes the address. */
 export interface ReplyText {
   readonly kind: 'reply';
@@ -46,9 +51,18 @@ export interface MessageContents {
   readonly body: MessageBody | ReplyText;
 }
 
+/** A reply is its own head. */
+export const headOf = (body: MessageBody | ReplyText): MessageHead | ReplyText => {
+  if (body.kind === 'reply') return body;
+  const { html, text, attachments, ...head } = body;
+  return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
+};
+
 export interface Contents {
   /** Stores rows; an id that exists already keeps its first body. Durable when it resolves. */
   put(contents: readonly MessageContents[]): Promise<void>;
   /** Bodies by id; what is missing is absent from the map. Concurrent calls share a query. */
   get(ids: readonly string[]): Promise<ReadonlyMap<string, MessageBody | ReplyText>>;
+  /** As `get`, without what is large: what is asked for a page of messages or events. */
+  heads(ids: readonly string[]): Promise<ReadonlyMap<string, MessageHead | ReplyText>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Every code a client can be answered with, and what to do about it. `http/error-statuses.ts` gives each its status;
- * a test provokes each.
+ * Every code a client can be answered with, and what to do about it. `http/errors/error-statuses.ts` gives each its
+ * status; a test provokes each.
  */
 export const ERROR_CATALOGUE = {
   invalid_request: 'Correct the fields named in `details`.',
@@ -28,7 +28,6 @@ export const ERROR_CATALOGUE = {
   domain_not_verified: 'Publish the domain’s records and verify it first.',
   idempotency_key_reused: 'Use a new `Idempotency-Key` for another request.',
   rate_limit_exceeded: 'Wait `retry_after` seconds.',
-  too_many_failures: 'Wait `retry_after` seconds, then send a valid key.',
   unavailable: 'Retry after `Retry-After` seconds with the same `Idempotency-Key`.',
   internal_error: 'Retry with the same `Idempotency-Key`; report the request id if it persists.',
 } as const;

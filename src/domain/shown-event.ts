@@ -1,10 +1,10 @@
-import type { Mailbox, MessageBody, MessageContents, ReplyText } from './contents.ts';
+import type { Mailbox, MessageHead, ReplyText } from './contents.ts';
 import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
 import type { Environment } from './environment.ts';
 import type { RecipientKind, SmtpFacts } from './message/events.ts';
 
-/** Bodies of the vault by id. */
-export type LoadedContents = ReadonlyMap<string, MessageContents['body']>;
+/** Of the vault, by id; nothing shown here needs more than heads. */
+export type LoadedContents = ReadonlyMap<string, MessageHead | ReplyText>;
 
 /** What the other side said, its text included; the text is null where there is none any more. */
 export interface ShownSmtp {
@@ -29,8 +29,8 @@ export interface ShownEvent {
 interface ShownEventData {
   readonly message_id?: string;
   readonly recipient?: { readonly id: string; readonly address: string | null; readonly kind: RecipientKind | null };
-  readonly tags?: MessageBody['tags'];
-  readonly metadata?: MessageBody['metadata'];
+  readonly tags?: MessageHead['tags'];
+  readonly metadata?: MessageHead['metadata'];
   readonly domain_id?: string;
   readonly api_key_id?: string;
   readonly webhook_id?: string;
@@ -49,8 +49,8 @@ export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[
   ),
 ];
 
-const messageIn = (contents: LoadedContents, id: string | null): MessageBody | null => {
-  const found: MessageBody | ReplyText | undefined = id === null ? undefined : contents.get(id);
+const messageIn = (contents: LoadedContents, id: string | null): MessageHead | null => {
+  const found = id === null ? undefined : contents.get(id);
   return found?.kind === 'message' ? found : null;
 };
 

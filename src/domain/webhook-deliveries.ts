@@ -99,6 +99,13 @@ export interface WebhookDeliveries {
   /** Stores what tries came to, all in one write. */
   finish(tries: readonly FinishedTry[]): Promise<void>;
 
+  /**
+   * When this endpoint failed for the first time since it last took something; null: it has never failed, or took
+   * something later. Told by the tries in the order in which they were stored; of those stored in one write, one that
+   * succeeded outweighs the others.
+   */
+  failingSince(webhookId: string): Promise<Date | null>;
+
   /** Deliveries of one endpoint, newest first. @param after `next` of the page before. */
   list(options: {
     readonly webhookId: string;

@@ -40,10 +40,11 @@ const requireTable = (server: FastifyInstance): void => {
   });
 };
 
-const createServer = ({ context: { system }, logger, trustedProxies }: HttpDependencies): FastifyInstance =>
-  Fastify({
+const createServer = ({ context: { system }, logger, trustedProxies }: HttpDependencies): FastifyInstance => {
+  const nextId = (): string => `req_${system.uuid().replaceAll('-', '')}`;
+  return Fastify({
     logger: false,
-    genReqId: () => `req_${system.uuid().replaceAll('-', '')}`,
+    genReqId: nextId,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     requestTimeout: REQUEST_MS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -51,12 +52,13 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
     // While it closes, what still arrives on open connections is served: each answer says `Connection: close`.
     return503OnClosing: false,
-    clientErrorHandler: answerUnparsable,
+    clientErrorHandler: answerUnparsable(nextId),
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
       sendError(logger)(error, request, reply);
     },
   });
+};
 
 /** Every response names its request; whoever debugs sees one line each. */
 const identify = (server: FastifyInstance, { logger }: HttpDependencies): void => {

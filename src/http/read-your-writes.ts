@@ -1,3 +1,4 @@
+import type { Position } from '../domain/event-store.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { ProjectionName } from '../projections/names.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -6,12 +7,14 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Returns once the read models have passed the log's head as it is now.
+ * @returns that head.
  * @throws {Refusal} `unavailable` when that takes more than 2 s.
  */
 export const readYourWrites = async (
   { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
   names: readonly ProjectionName[],
-): Promise<void> => {
-  if (await readModels.waitFor(names, await context.store.head())) return;
+): Promise<Position> => {
+  const head = await context.store.head();
+  if (await readModels.waitFor(names, head)) return head;
   throw new Refusal('unavailable', 'this list is not up to date just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 };

@@ -1,26 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Condition } from '../commands/execute.ts';
 import type { Revision } from '../domain/event-store.ts';
-import { Refusal } from '../domain/refusal.ts';
 
-const etagOf = (revision: Revision | 'no-stream'): string => `"${revision}"`;
+/** Revisions have no more digits than a double holds exactly; what has leading zeros was never an `ETag`. */
+const ETAG = /^"(0|[1-9]\d{0,14})"$/;
 
 /** `ETag` of a single resource: the revision of its stream. */
 export const setRevision = (reply: FastifyReply, revision: Revision | 'no-stream'): void => {
-  reply.header('etag', etagOf(revision));
+  reply.header('etag', `"${revision}"`);
 };
 
-/**
- * Honours `If-Match` on a change.
- * @param read the resource's revision now; only asked where the header was sent.
- * @throws {Refusal} `precondition_failed`.
- */
-export const requireMatch = async (
-  { headers }: FastifyRequest,
-  read: () => Promise<Revision | 'no-stream'>,
-): Promise<void> => {
+/** What `If-Match` asks of a change (RFC 9110 §13.1.1); an entity tag that we never give is at no revision. */
+export const ifMatch = ({ headers }: FastifyRequest): Condition => {
   const wanted = headers['if-match'];
-  if (wanted === undefined || wanted.trim() === '*') return;
-  const current = etagOf(await read());
-  if (wanted.split(',').some((one) => one.trim() === current)) return;
-  throw new Refusal('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
+  if (wanted === undefined || wanted.trim() === '*') return {};
+  const tags = wanted.split(',').map((one) => ETAG.exec(one.trim())?.[1]);
+  return { atRevisions: tags.filter((one) => one !== undefined).map(Number) };
 };

@@ -36,7 +36,6 @@ export const GUARDED_ERRORS = [
   'permission_missing',
   'address_not_allowed',
   'rate_limit_exceeded',
-  'too_many_failures',
   'internal_error',
   'unavailable',
 ] as const satisfies readonly ErrorCode[];
@@ -104,7 +103,7 @@ export const ROUTES = {
   'GET /v1/stats': { ...READ, errors: [] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
-  'GET /v1/inbox': { ...ADMIN, errors: LIST },
+  'GET /v1/inbox': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
 
   'GET /livez': { ...OPEN, errors: [] },

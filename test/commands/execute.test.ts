@@ -62,6 +62,41 @@ describe('executing a command', () => {
     expect(seen).toEqual([0, 1]);
   });
 
+  const codeOf = (attempt: Promise<unknown>): Promise<string | null> =>
+    attempt.then(
+      () => null,
+      (error) => (error instanceof Refusal ? error.code : String(error)),
+    );
+
+  test('meant for one revision is refused at any other, before anything is decided', async () => {
+    const tools = { store: newStore(), system };
+    await execute(
+      tools,
+      execution(() => [keyCreated()]),
+    );
+    let decided = 0;
+    const decide = (): readonly ApiKeyEvent[] => {
+      decided += 1;
+      return [];
+    };
+    const at = (atRevisions: readonly number[]) => codeOf(execute(tools, { ...execution(decide), atRevisions }));
+    expect([await at([1]), await at([]), decided]).toEqual(['precondition_failed', 'precondition_failed', 0]);
+    expect([await at([0]), await at([7, 0]), decided]).toEqual([null, null, 2]);
+  });
+
+  test('meant for one revision is refused when somebody else wrote in between', async () => {
+    const store = newStore();
+    const tools = { store, system };
+    await execute(
+      tools,
+      execution(() => [keyCreated()]),
+    );
+    const rotate = (number: number) =>
+      codeOf(execute(tools, { ...execution(() => [keyRotated(number, NOW)]), atRevisions: [0] }));
+    expect((await Promise.all([rotate(1), rotate(2)])).sort()).toEqual([null, 'precondition_failed'].sort());
+    expect(await store.readStream(stream)).toHaveLength(2);
+  });
+
   test('gives up after a bounded number of conflicts, with a refusal', async () => {
     const store = newStore();
     const racing: EventStore = {

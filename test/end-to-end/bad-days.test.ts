@@ -10,8 +10,8 @@ import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
 
 const SECRET_KEY = 'a secret key that is long enough for a test';
-/** One sentence for the operator, and no stack. */
-const SENTENCE = /^(?!.*\n\s+at )/s;
+/** One sentence for the operator, and no stack: neither in lines nor escaped within one. */
+const SENTENCE = /^(?!.*(?:\n|\\n)\s+at )/s;
 
 describe('a service that must not start says why in one sentence', () => {
   let database: TestDatabase;
@@ -61,8 +61,14 @@ describe('a service that must not start says why in one sentence', () => {
   }, 40_000);
 
   test('when EVENTSTORE_URL leads nowhere', async () => {
+    const cluster = 'kurrentdb://127.0.0.1:1,127.0.0.1:2?tls=false';
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false' }, /127\.0\.0\.1:1.*EVENTSTORE_URL/);
-  }, 40_000);
+    await refused({ EVENTSTORE_URL: cluster }, /127\.0\.0\.1:1,127\.0\.0\.1:2: .*EVENTSTORE_URL/);
+  }, 80_000);
+
+  test('when EVENTSTORE_URL has an option that nobody knows', async () => {
+    await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?colour=red' }, /EVENTSTORE_URL has the option "colour"/);
+  });
 
   test('when Redis is not there', async () => {
     await refused({ REDIS_URL: 'redis://127.0.0.1:1' }, /Redis at 127\.0\.0\.1:1 .*REDIS_URL/);
@@ -106,8 +112,11 @@ describe('a service on its built-in database', () => {
     await writeFile(file, '');
     const { code, output } = await runToEnd({ dataDir: join(file, 'data') });
     expect(code).toBe(1);
-    expect(output).toMatch(/DATA_DIR/);
+    expect(output).toMatch(/data directory/);
     expect(output).toMatch(SENTENCE);
+    expect((await runToEnd({ dataDir: '/proc/outbox/data' })).output).toMatch(
+      /the data directory \/proc\/outbox\/data cannot/,
+    );
   });
 });
 

@@ -138,6 +138,7 @@ describe('what is not even a request', () => {
   ])('%s is answered in the one shape of errors', async (_what, text, status) => {
     const answer = await speak(text);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).toMatch(/\r\nX-Request-Id: req_[0-9a-f]{32}\r\n/);
     expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)).error.code).toBe('invalid_request');
   });
 

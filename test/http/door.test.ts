@@ -100,7 +100,7 @@ describe('the door', () => {
     for (let failure = 0; failure < 20; failure += 1) expect(await statusOf('wrong')).toBe(401);
     const refused = await service.request({ url: '/v1/organization', key: value });
     expect(refused.statusCode).toBe(429);
-    expect(refused.json().error).toMatchObject({ code: 'too_many_failures', retry_after: expect.any(Number) });
+    expect(refused.json().error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) });
     expect(refused.headers['retry-after']).toBe(String(refused.json().error.retry_after));
     expect(await statusOf(value, { remoteAddress: '203.0.113.9' })).toBe(200);
     await system.advance(60_000);

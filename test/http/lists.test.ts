@@ -78,7 +78,7 @@ describe('GET /v1/messages', () => {
     expect(status).toBe(400);
     expect(body.error.details).toEqual({
       limit: ['limit must be an integer between 1 and 100'],
-      since: ['since must be a time in ISO 8601, 2026-01-31T12:00:00Z'],
+      since: ['since must be a time in ISO 8601 in the years 1970 to 9999, 2026-01-31T12:00:00Z'],
       status: [expect.stringMatching(/^status must be one of accepted, /)],
       to: ['to is not an email address'],
       colour: ['colour is not a known query parameter'],

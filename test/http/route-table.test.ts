@@ -39,7 +39,7 @@ describe('the route table', () => {
       'invalid_request',
       'header_not_allowed',
     ];
-    const limits = ['rate_limit_exceeded', 'too_many_failures', 'internal_error', 'unavailable'];
+    const limits = ['rate_limit_exceeded', 'internal_error', 'unavailable'];
     const known = new Set([...anywhere, ...declared, ...always, ...limits]);
     expect(Object.keys(ERROR_CATALOGUE).filter((code) => !known.has(code))).toEqual([]);
     expect(Object.keys(ERROR_STATUSES).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
@@ -134,7 +134,9 @@ test('/v1/inbox shows captured mail page by page and refuses cursors it never ga
   const inbox = createInMemoryInbox();
   const capturing = await startService({ inbox });
   const organizationId = await capturing.makeOrganization();
-  const { value: key } = await capturing.makeKey(organizationId, await capturing.makeDomain(organizationId, 'a.test'));
+  const domainId = await capturing.makeDomain(organizationId, 'a.test');
+  const { value: key } = await capturing.makeKey(organizationId, domainId);
+  const simulated = await capturing.makeKey(organizationId, domainId, { environment: 'test' });
   for (const subject of ['one', 'two', 'three']) {
     const raw = Buffer.from(`Subject: ${subject}\r\n\r\nHello\r\n`);
     await inbox.store({ from: 'a@a.test', to: ['b@b.test'], raw, receivedAt: new Date('2026-01-01T00:00:00Z') });
@@ -143,6 +145,20 @@ test('/v1/inbox shows captured mail page by page and refuses cursors it never ga
   expect(first.data.map((mail: { subject: string }) => mail.subject)).toEqual(['three', 'two']);
   const second = (await capturing.request({ url: `/v1/inbox?limit=2&after=${first.next_cursor}`, key })).json();
   expect(second).toMatchObject({ has_more: false, next_cursor: null, data: [{ subject: 'one', text: 'Hello\n' }] });
-  expect((await capturing.request({ url: '/v1/inbox?after=x', key })).json().error.code).toBe('invalid_cursor');
+  for (const given of [
+    'x',
+    'inbox\nx',
+    'inbox\n',
+    'inbox\n-1',
+    'inbox\n01',
+    'inbox\n1e3',
+    'inbox\n9999999999999999999',
+  ]) {
+    const after = given === 'x' ? given : Buffer.from(given).toString('base64url');
+    const refused = await capturing.request({ url: `/v1/inbox?after=${after}`, key });
+    expect(refused.json().error?.code).toBe('invalid_cursor');
+  }
+  const test = await capturing.request({ url: '/v1/inbox', key: simulated.value });
+  expect([test.statusCode, test.json().error.code]).toEqual([403, 'environment_not_allowed']);
   await capturing.close();
 });

@@ -121,6 +121,20 @@ describe('API keys', () => {
     const rotated = await rotate('"0"');
     expect([rotated.statusCode, rotated.headers.etag]).toEqual([200, '"1"']);
     expect((await rotate('"0"')).statusCode).toBe(412);
+    for (const match of ['', 'W/"1"', '1', '"01"', '"no-stream"']) expect((await rotate(match)).statusCode).toBe(412);
+    expect((await rotate('"7", "1"')).headers.etag).toBe('"2"');
+    expect((await rotate('*')).json().error.code).toBe('too_many_live_secrets');
+  });
+
+  test.each(['rotate', 'revoke'])('asked to %s twice at once at one revision are changed once', async (change) => {
+    const { id } = (await create('admin')).json();
+    const ask = () =>
+      service.request({
+        ...{ method: 'POST', url: `/v1/api-keys/${id}/${change}`, key: keys.admin ?? '' },
+        headers: { 'if-match': '"0"' },
+      });
+    const answers = await Promise.all([ask(), ask(), ask()]);
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 412, 412]);
   });
 
   test('hold two earlier secrets at most', async () => {
@@ -137,6 +151,27 @@ describe('API keys', () => {
 });
 
 describe('domains and webhooks', () => {
+  test('are changed only at the revision that If-Match names, and a refused change leaves nothing behind', async () => {
+    const domain = (await post('/v1/domains', keys.admin ?? '', { name: 'matched.test' })).json();
+    const hook = (
+      await post('/v1/webhooks', keys.admin ?? '', { url: 'http://127.0.0.1:9/', events: ['domain.*'] })
+    ).json();
+    const ask = (method: 'POST' | 'DELETE', url: string, match: string) =>
+      service.request({ method, url, key: keys.admin ?? '', headers: { 'if-match': match } });
+    const { store } = service.deps.context;
+    const head = await store.head();
+    for (const [method, url] of [
+      ['POST', `/v1/domains/${domain.id}/verify`],
+      ['DELETE', `/v1/webhooks/${hook.id}`],
+    ] as const) {
+      expect((await ask(method, url, '"9"')).json().error.code).toBe('precondition_failed');
+    }
+    expect(await store.head()).toBe(head);
+    expect((await ask('POST', `/v1/domains/${domain.id}/verify`, '"1"')).headers.etag).toBe('"1"');
+    const deletions = await Promise.all([1, 2].map(() => ask('DELETE', `/v1/webhooks/${hook.id}`, '"0"')));
+    expect(deletions.map(({ statusCode }) => statusCode).sort()).toEqual([204, 412]);
+  });
+
   test('a domain is registered once, under its name in A-labels', async () => {
     const first = await post('/v1/domains', keys.admin ?? '', { name: 'Bücher.example' });
     expect(first.statusCode).toBe(201);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { MessageBody } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
+import { isHeaderName, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
 import { base64Lines, base64LinesLength } from './base64-lines.ts';
 import { addressHeader, givenHeader, textHeader } from './header-lines.ts';
 import { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
@@ -11,9 +12,6 @@ export interface MimeMessage {
   readonly chunks: () => Iterable<Buffer>;
 }
 
-const HEADER_NAME = /^[!-9;-~]{1,76}$/;
-const OWNED_HEADERS =
-  /^(?:from|to|cc|bcc|subject|date|message-id|dkim-signature|return-path|received|sender|mime-version|content-.*)$/i;
 const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
 const NON_ASCII = /[^\0-\x7f]/;
 
@@ -30,10 +28,10 @@ const recipientHeaders = (recipients: Recipients, utf8: boolean): string => {
 
 /** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
 const givenHeaders = ({ headers, replyTo }: MessageBody): string => {
+  const isOurs = (name: string): boolean => isOwnHeader(name) || (replyTo.length > 0 && isReplyTo(name));
   let lines = '';
   for (const [name, value] of Object.entries(headers)) {
-    if (!HEADER_NAME.test(name) || OWNED_HEADERS.test(name)) throw new Error(`header ${name} cannot be given`);
-    if (replyTo.length > 0 && name.toLowerCase() === 'reply-to') continue;
+    if (!isHeaderName(name) || isOurs(name)) throw new Error(`header ${name} cannot be given`);
     lines += givenHeader(name, value);
   }
   return lines;

@@ -1,4 +1,5 @@
 import type { StoredAttachment } from '../../domain/contents.ts';
+import { isAttachmentType } from '../../domain/message/attachment-type.ts';
 import { type Base64Text, canonicalBase64 } from './base64-lines.ts';
 import { mimeParameter } from './mime-parameter.ts';
 import { quotedPrintable } from './quoted-printable.ts';
@@ -15,9 +16,6 @@ const LINE_CHARACTERS_MAX = 998;
 const NON_ASCII_SHARE_MAX = 0.17;
 
 const UNSAFE_IN_7BIT = /[^\t\r\n -~]/;
-const CONTENT_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=(?:[\w!#$&^.+-]+|"[ !#-[\]-~]*"))*$/;
-/** RFC 2045 §6.4: these must not be encoded, so they cannot be attached as what they are. */
-const COMPOSITE = /^(?:multipart|message)\//i;
 /** RFC 5322 `id-left`/`id-right`, leniently: nothing that could end the brackets or the line. */
 const CONTENT_ID = /^[!-;=?-~]{1,250}$/;
 
@@ -55,8 +53,8 @@ export const textPart = (subtype: 'plain' | 'html', text: string, boundary: stri
   return [`${type}quoted-printable\r\n\r\n${quotedPrintable(content)}\r\n`];
 };
 
-const contentTypeOf = (given: string): string =>
-  CONTENT_TYPE.test(given) && !COMPOSITE.test(given) ? given : 'application/octet-stream';
+/** Requests with another type are refused before they get here; whatever comes otherwise is bytes. */
+const contentTypeOf = (given: string): string => (isAttachmentType(given) ? given : 'application/octet-stream');
 
 /** @throws {Error} a content id that cannot be written; requests with one are refused before they get here. */
 const contentIdLine = (contentId: string): string => {

@@ -3,9 +3,9 @@ import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { revokeKey as decide } from '../../domain/api-key/revoke-key.ts';
 import { requireOwn } from '../../domain/ownership.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { execute, load } from '../execute.ts';
+import { type Condition, execute, load } from '../execute.ts';
 
-export interface RevokeKey {
+export interface RevokeKey extends Condition {
   readonly by: KeyAuthority;
   readonly keyId: string;
   /** Other admin keys of the organization that work at this moment, by id. */
@@ -14,12 +14,13 @@ export interface RevokeKey {
 
 /**
  * Ends a key and all its secrets.
- * @throws {Refusal} `not_found`, `other_organization`, `key_not_active`, `last_admin_key`, `permission_missing`.
+ * @throws {Refusal} `not_found`, `other_organization`, `key_not_active`, `last_admin_key`, `permission_missing`,
+ * `precondition_failed`.
  */
 export const revokeKey = async (
   context: CommandContext,
   origin: Origin,
-  { by, keyId, otherAdminKeys }: RevokeKey,
+  { by, keyId, otherAdminKeys, ...condition }: RevokeKey,
 ): Promise<{ readonly key: ExistingApiKey; readonly revision: number }> => {
   const stream = apiKeyStream(keyId);
   const known = await load(context.store, apiKey, stream);
@@ -34,6 +35,7 @@ export const revokeKey = async (
         anotherAdminKeyRemains: otherAdminKeys.length > 0,
       }),
     known,
+    ...condition,
   });
   return { key: requireOwn(state, origin.organizationId, 'API key'), revision: Number(revision) };
 };

@@ -9,7 +9,7 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { verifyDomain as decide, takeName } from '../../domain/sending-domain/verify-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { execute, load } from '../execute.ts';
+import { type Condition, execute, load, requireRevision } from '../execute.ts';
 
 export interface DomainAtRevision {
   readonly domain: ExistingSendingDomain;
@@ -28,18 +28,20 @@ const proofOf = async (
 /**
  * Looks for the domain's proof now; without one the domain stays as it is. The name is taken before the domain counts
  * as verified, so that two who prove it at once cannot both have it.
- * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`.
+ * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`.
  * @throws {ResolverUnavailable}
  */
 export const verifyDomain = async (
   context: CommandContext,
   origin: Origin,
-  { domainId }: { readonly domainId: string },
+  { domainId, ...condition }: Condition & { readonly domainId: string },
 ): Promise<DomainAtRevision> => {
   const { store, system } = context;
   const stream = sendingDomainStream(domainId);
   const known = await load(store, sendingDomain, stream);
   const domain = requireOwn(known.state, origin.organizationId, 'domain');
+  // Before the name is taken: a refused change leaves nothing behind.
+  requireRevision(condition, known);
   const method = await proofOf(context, domain);
   if (method === null) return { domain, revision: Number(known.revision) };
   const metadata = eventContext({ ...origin, environment: null }, system.now().toISOString());
@@ -55,6 +57,7 @@ export const verifyDomain = async (
     context: metadata,
     decide: (before) => decide(requireOwn(before, origin.organizationId, 'domain'), method),
     known,
+    ...condition,
   });
   return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
 };

@@ -30,7 +30,7 @@ export interface RecordAttempt {
 }
 
 const eventsOf = (
-  { accepted: { messageId, contentId } }: ExistingMessage,
+  { accepted: { messageId, contentId, expiresAt } }: ExistingMessage,
   command: RecordAttempt,
   outcome: AttemptOutcome,
 ): readonly UnnumberedEvent[] => {
@@ -48,7 +48,7 @@ const eventsOf = (
     }
     case 'deferred': {
       const { smtp, reason, retryAfterSeconds } = outcome;
-      const due = nextAttemptAt(attempt, command, retryAfterSeconds);
+      const due = nextAttemptAt(attempt, { ...command, expiresAt }, retryAfterSeconds);
       return [
         { type: 'RecipientDeferred', data: { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due } },
       ];
@@ -62,7 +62,7 @@ const eventsOf = (
     case 'failed':
       return [{ type: 'RecipientFailed', data: { ...about, recipientId, reason: outcome.reason } }];
     case 'unknown': {
-      const due = nextAttemptAt(attempt, command);
+      const due = nextAttemptAt(attempt, { ...command, expiresAt });
       const data = { ...about, attempt, recipientIds: [recipientId], nextAttemptAt: due };
       return [{ type: 'AttemptOutcomeUnknown', data }];
     }

@@ -10,16 +10,18 @@ const MINUTE_MS = 60_000;
 export const TTL_SECONDS_DEFAULT = 259_200;
 
 /**
- * When to try again after this attempt (ISO 8601).
- * @param at now (ISO 8601), and chance in [0, 1), which spreads the schedule's wait by ±10 %.
+ * When to try again after this attempt (ISO 8601): never later than `expiresAt`, so that whoever looks then finds that
+ * the time to live has ended.
+ * @param at now and `expiresAt` (ISO 8601), and chance in [0, 1), which spreads the schedule's wait by ±10 %.
  * @param waitSeconds a wait that was asked for, taken as it is.
  */
 export const nextAttemptAt = (
   attempt: number,
-  { now, chance }: { readonly now: string; readonly chance: number },
+  { now, chance, expiresAt }: { readonly now: string; readonly chance: number; readonly expiresAt: string },
   waitSeconds?: number,
 ): string => {
   const minutes = WAIT_MINUTES[attempt - 1] ?? LAST_WAIT_MINUTES;
   const scheduledMs = minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance);
-  return new Date(Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS)).toISOString();
+  const dueMs = Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS);
+  return new Date(Math.min(dueMs, Date.parse(expiresAt))).toISOString();
 };

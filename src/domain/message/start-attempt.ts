@@ -22,9 +22,9 @@ const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean 
 
 /** The lease ended and nobody said what came of it: a copy may have arrived. */
 const loseAttempt = (state: ExistingMessage, attempt: number, command: StartAttempt): readonly MessageEvent[] => {
-  const { messageId, contentId } = state.accepted;
+  const { messageId, contentId, expiresAt } = state.accepted;
   const recipientIds = state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id);
-  const due = nextAttemptAt(attempt, command, attempt === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined);
+  const due = nextAttemptAt(attempt, { ...command, expiresAt }, attempt === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined);
   const data = { messageId, contentId, attempt, recipientIds, nextAttemptAt: due };
   return numbered(state, [{ type: 'AttemptOutcomeUnknown', data }]);
 };

@@ -51,7 +51,7 @@ const lookUp = async (directory: KeyDirectory, hash: string): Promise<ShownSecre
 
 /**
  * The key behind an `Authorization` header (spec §5.7), without a round trip where the key is known.
- * @throws {Refusal} `unauthorized`, `too_many_failures`, `address_not_allowed`, `unavailable`.
+ * @throws {Refusal} `unauthorized`, `rate_limit_exceeded`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
   { directory, failures, usageMarks, system }: AuthenticateTools,
@@ -60,7 +60,9 @@ export const authenticate = async (
 ): Promise<Admitted> => {
   const retryAfterSeconds = failures.blockedSeconds(address);
   if (retryAfterSeconds > 0) {
-    throw new Refusal('too_many_failures', 'too many failed authentications from this address', { retryAfterSeconds });
+    throw new Refusal('rate_limit_exceeded', 'rate limit of failed authentications from this address exceeded', {
+      retryAfterSeconds,
+    });
   }
   const value = shownValue(authorization);
   const shown = value === null ? undefined : await lookUp(directory, sha256Hex(value));

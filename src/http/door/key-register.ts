@@ -1,6 +1,6 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/caller.ts';
-import type { RecordedEvent } from '../../domain/event-store.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { ApiKeyEvent, OrganizationEvent, SendingDomainEvent } from '../../domain/events.ts';
 import { type Organization, organization } from '../../domain/organization/organization.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
@@ -85,7 +85,7 @@ export const createKeyRegister = ({ capturing }: { readonly capturing: boolean }
 
   return {
     apply: (event) => {
-      const category = event.stream.slice(0, event.stream.indexOf('-'));
+      const category = categoryOf(event.stream);
       // A stream of a category holds events of its family only.
       if (category === 'apiKey') applyKey(event as RecordedEvent<ApiKeyEvent>);
       if (category === 'domain') applyDomain(event as RecordedEvent<SendingDomainEvent>);

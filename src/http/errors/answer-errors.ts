@@ -43,20 +43,23 @@ const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
 };
 
-/** What is no HTTP at all is answered too, as long as somebody listens. */
-export const answerUnparsable = (error: Error & { readonly code?: string }, socket: Socket): void => {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, message] = PARSER_STATUSES[error.code ?? ''] ?? [
-    400,
-    'Bad Request',
-    'the request is not HTTP',
-  ];
-  const body = JSON.stringify(refusalAnswer(new Refusal('invalid_request', message)).body);
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
-};
+/** What is no HTTP at all is answered too, as long as somebody listens. @param nextId of what would be a request. */
+export const answerUnparsable =
+  (nextId: () => string) =>
+  (error: Error & { readonly code?: string }, socket: Socket): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    const [status, reason, message] = PARSER_STATUSES[error.code ?? ''] ?? [
+      400,
+      'Bad Request',
+      'the request is not HTTP',
+    ];
+    const body = JSON.stringify(refusalAnswer(new Refusal('invalid_request', message)).body);
+    socket.end(
+      `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nX-Request-Id: ${nextId()}\r\n` +
+        `Content-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  };

@@ -26,7 +26,6 @@ export const ERROR_STATUSES = {
   domain_not_verified: 422,
   idempotency_key_reused: 422,
   rate_limit_exceeded: 429,
-  too_many_failures: 429,
   internal_error: 500,
   unavailable: 503,
 } as const satisfies Readonly<Record<ErrorCode, number>>;

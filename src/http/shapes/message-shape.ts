@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MessageBody } from '../../domain/contents.ts';
+import type { MessageBody, MessageHead } from '../../domain/contents.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import { messageStatus, RECIPIENT_STATUSES } from '../../domain/message/status.ts';
@@ -106,19 +106,19 @@ export const showSent = (message: ExistingMessage, body: MessageBody): SentMessa
 });
 
 /** Personal data that stands in the vault; null or empty once it is gone. */
-const personal = (body: MessageBody | null) => ({
+const personal = (body: MessageHead | null) => ({
   from: body?.from.address ?? null,
   subject: body?.subject ?? null,
   tags: body === null ? [] : body.tags.map(({ name, value }) => ({ name, value })),
   metadata: body === null ? {} : { ...body.metadata },
 });
 
-const addressOf = (body: MessageBody | null, recipientId: string): string | null =>
+const addressOf = (body: MessageHead | null, recipientId: string): string | null =>
   body?.recipients.find(({ id }) => id === recipientId)?.address ?? null;
 
 const showRecipient = (
   recipient: Recipient,
-  body: MessageBody | null,
+  body: MessageHead | null,
   contents: LoadedContents,
 ): MessageShape['recipients'][number] => ({
   id: recipient.id,
@@ -134,7 +134,7 @@ const showRecipient = (
 
 export const showMessage = (
   message: ExistingMessage,
-  body: MessageBody | null,
+  body: MessageHead | null,
   contents: LoadedContents,
 ): MessageShape => {
   const { accepted, recipients } = message;
@@ -156,7 +156,7 @@ export const showMessage = (
   };
 };
 
-export const showListedMessage = (message: ListedMessage, body: MessageBody | null): ListedMessageShape => ({
+export const showListedMessage = (message: ListedMessage, body: MessageHead | null): ListedMessageShape => ({
   id: message.messageId,
   object: 'message',
   message_id: message.internetMessageId,

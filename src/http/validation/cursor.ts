@@ -1,9 +1,12 @@
 import { Refusal } from '../../domain/refusal.ts';
 import type { ListCursor } from '../../projections/page-of.ts';
+import { timeOf } from './time.ts';
 
 /** Between the parts of a cursor: in none of them. */
 const SEPARATOR = '\n';
 const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
+/** Numbers of rows are 64 bits, and begin at 1. */
+const PLACE = /^[1-9]\d{0,17}$/;
 
 export const invalidCursor = (): Refusal =>
   new Refusal('invalid_cursor', 'after is not a cursor of this list', {
@@ -29,9 +32,21 @@ export const encodeCursor = (list: string, cursor: ListCursor | null): string | 
 export const decodeCursor = (list: string, text: string | undefined): ListCursor | null => {
   if (text === undefined) return null;
   const [name, createdAt = '', id = ''] = decodeParts(text, 3);
-  const time = Date.parse(createdAt);
-  if (name !== list || Number.isNaN(time) || new Date(time).toISOString() !== createdAt || !ID.test(id)) {
-    throw invalidCursor();
-  }
+  if (name !== list || timeOf(Date.parse(createdAt)) !== createdAt || !ID.test(id)) throw invalidCursor();
   return { createdAt, id };
+};
+
+/**
+ * The same for lists that number what is in them.
+ * @param list its name, and whose it is where there are several.
+ */
+export const encodePlace = (list: string, place: string | null): string | null =>
+  place === null ? null : encodeParts([list, place]);
+
+/** @throws {Refusal} `invalid_cursor`. */
+export const decodePlace = (list: string, text: string | undefined): { readonly after?: string } => {
+  if (text === undefined) return {};
+  const [name, place = ''] = decodeParts(text, 2);
+  if (name !== list || !PLACE.test(place)) throw invalidCursor();
+  return { after: place };
 };

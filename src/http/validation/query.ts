@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { timeOf } from './time.ts';
 
 const PAGE_DEFAULT = 25;
 const PAGE_MAX = 100;
@@ -16,16 +17,19 @@ export const integerParameter = (minimum: number, maximum: number) =>
     .transform(Number)
     .meta({ type: 'integer', minimum, maximum });
 
-const isTime = (text: string): boolean =>
-  /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text) &&
-  !Number.isNaN(Date.parse(text));
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-/** A time in ISO 8601, or a date for its midnight in UTC. */
+const parseTime = (text: string): string | null => (TIME.test(text) ? timeOf(Date.parse(text)) : null);
+
+/** A time in ISO 8601 in the years 1970 to 9999, or a date for its midnight in UTC. */
 export const timeParameter = () =>
   z
     .string()
-    .refine(isTime, 'must be a time in ISO 8601, 2026-01-31T12:00:00Z')
-    .transform((text) => new Date(text).toISOString());
+    .refine(
+      (text) => parseTime(text) !== null,
+      'must be a time in ISO 8601 in the years 1970 to 9999, 2026-01-31T12:00:00Z',
+    )
+    .transform((text) => parseTime(text) ?? '');
 
 /** What every list takes. */
 export const pageParameters = {

@@ -52,6 +52,18 @@ describe('what must not leave does not', () => {
   );
 });
 
+describe('Reply-To', () => {
+  it('among the headers is written as it is', async () => {
+    const mail = await sent({ headers: { 'Reply-To': 'Desk <desk@b.test>' } });
+    expect(addresses(mail.replyTo)).toEqual([{ address: 'desk@b.test', name: 'Desk' }]);
+  });
+
+  it('beside a reply-to of its own is a fault, because requests with both were refused before', async () => {
+    const replyTo = [{ address: 'desk@b.test' }];
+    await expect(send({ replyTo, headers: { 'reply-to': 'other@b.test' } })).rejects.toThrow('cannot be given');
+  });
+});
+
 const HEADERS = [
   'date',
   'from',

@@ -48,11 +48,28 @@ export const folderRefused = (folder: string, error: unknown): StartRefused =>
     `the data directory ${folder} cannot be used: ${PATH_PROBLEMS[codeOf(error)] ?? `the system says ${codeOf(error)}`}`,
   );
 
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Makes a folder and the ones above it. (`recursive` never ends where the file system refuses every folder, as /proc.) */
+const makeFolders = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || (await exists(dirname(folder)))) throw error;
+    await makeFolders(dirname(folder));
+    await mkdir(folder);
+  }
+};
+
 /** Makes `DATA_DIR` where it is missing and returns its real path. */
 const prepareDataDir = async (dataDir: string): Promise<string> => {
   try {
-    // The recursive call reports some failures as ENOENT, the plain one by their names.
-    await mkdir(dataDir, { recursive: true }).catch(() => mkdir(dataDir));
+    await makeFolders(dataDir);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
     return await realpath(dataDir);
   } catch (error) {

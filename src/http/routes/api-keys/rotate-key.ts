@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rotateKey } from '../../../commands/api-key/rotate-key.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { requireMatch, setRevision } from '../../revisions.ts';
+import { ifMatch, setRevision } from '../../revisions.ts';
 import { rotatedKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
 import { loadApiKey } from './load-api-key.ts';
 
@@ -22,13 +22,13 @@ export const rotateKeyRoute = (house: House): void => {
       answer: rotatedKeyShape,
     },
     async ({ caller, origin, id, body: asked, request, reply }) => {
-      const known = await loadApiKey(deps, caller, id);
-      await requireMatch(request, async () => known.revision);
+      await loadApiKey(deps, caller, id);
       const { key, value, revision, previousKeyExpiresAt } = await rotateKey(deps.context, origin, {
         by: caller,
         keyId: id,
         gracePeriodMinutes: asked.grace_period_minutes,
         revokePrevious: asked.revoke_previous,
+        ...ifMatch(request),
       });
       const [marks] = await Promise.all([deps.usageMarks.of([id]), door.directory.catchUp()]);
       setRevision(reply, revision);

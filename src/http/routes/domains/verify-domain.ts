@@ -1,6 +1,6 @@
 import { verifyDomain } from '../../../commands/sending-domain/verify-domain.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { requireMatch, setRevision } from '../../revisions.ts';
+import { ifMatch, setRevision } from '../../revisions.ts';
 import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
 import { loadDomain } from './load-domain.ts';
 
@@ -11,9 +11,8 @@ export const verifyDomainRoute = (house: House): void => {
     'POST /v1/domains/:id/verify',
     { summary: 'Look for the proof of a domain now', answer: domainShape },
     async ({ caller, origin, id, request, reply }) => {
-      const known = await loadDomain(deps, caller, id);
-      await requireMatch(request, async () => known.revision);
-      const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id });
+      await loadDomain(deps, caller, id);
+      const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
       setRevision(reply, revision);
       return showDomain(domain, deps.context.capturing);
     },

@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events.ts';
-import { contentIdsOf, showEvent } from '../../../domain/shown-event.ts';
+import { LOG_START, type Position } from '../../../domain/event-store.ts';
+import { presentEvents } from '../../../projections/events/present.ts';
 import type { FeedCursor, FeedPage } from '../../../projections/events/queries.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
@@ -14,7 +15,7 @@ import { ownDomainOnly } from '../../visibility.ts';
 
 const LIST = 'events';
 const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
-const INDEX = /^\d{1,4}$/;
+const INDEX = /^(?:0|[1-9]\d{0,3})$/;
 /** Longer is taken for dead by many proxies. */
 const WAIT_SECONDS_MAX = 30;
 /** How soon a waiting reader sees that the log has grown; the key directory looks as often. */
@@ -44,6 +45,10 @@ const decode = (after: string | undefined): FeedCursor | null => {
   return { position, index: Number(index) };
 };
 
+/** Positions have one width, and none is beyond the log's head: such a cursor was never given, and would wait for ever. */
+const isGiven = ({ position, index }: FeedCursor, head: Position): boolean =>
+  position === LOG_START ? index === 0 : position.length === head.length && position <= head;
+
 const encode = ({ position, index }: FeedCursor): string => encodeParts([LIST, position, String(index)]);
 
 /** Tells whether nobody waits any more: the client went away, or the server begins to close. */
@@ -64,7 +69,8 @@ export const readEventsRoute = (house: House): void => {
     after: FeedCursor | null,
     asked: z.output<typeof query>,
   ): Promise<FeedPage> => {
-    await readYourWrites(deps, ['events']);
+    const head = await readYourWrites(deps, ['events']);
+    if (after !== null && !isGiven(after, head)) throw invalidCursor();
     return deps.readModels.events.page({
       organizationId: caller.organizationId,
       environment: caller.environment,
@@ -106,12 +112,7 @@ export const readEventsRoute = (house: House): void => {
     },
     async ({ caller, query: asked, reply }) => {
       const { items, hasMore, next } = await readOrWait(caller, asked, reply);
-      const loaded = await contents.get(contentIdsOf(items));
-      return listOf(
-        items.map((event) => showEvent(event, loaded)),
-        hasMore,
-        encode(next),
-      );
+      return listOf(await presentEvents(contents, items), hasMore, encode(next));
     },
   );
 };

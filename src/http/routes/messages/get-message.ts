@@ -13,7 +13,7 @@ export const getMessageRoute = (house: House): void => {
       const { message, revision } = await loadMessage(deps, caller, id);
       const { contentId } = message.accepted;
       const replies = message.recipients.map(({ smtp }) => smtp?.replyId ?? null).filter((one) => one !== null);
-      const contents = await deps.context.contents.get([contentId, ...replies]);
+      const contents = await deps.context.contents.heads([contentId, ...replies]);
       setRevision(reply, revision);
       return showMessage(message, bodyOf(deps, contents, contentId), contents);
     },

@@ -67,7 +67,7 @@ export const listMessagesRoute = (house: House): void => {
         since: asked.since ?? null,
         until: asked.until ?? null,
       });
-      const contents = await context.contents.get(page.items.map(({ contentId }) => contentId));
+      const contents = await context.contents.heads(page.items.map(({ contentId }) => contentId));
       const items = page.items.map((item) => showListedMessage(item, bodyOf(deps, contents, item.contentId)));
       return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
     },

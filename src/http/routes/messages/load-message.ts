@@ -1,12 +1,11 @@
 import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import type { MessageBody } from '../../../domain/contents.ts';
+import type { MessageHead, ReplyText } from '../../../domain/contents.ts';
 import type { Revision } from '../../../domain/event-store.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
 import { requireOwn } from '../../../domain/ownership.ts';
 import { Refusal } from '../../../domain/refusal.ts';
-import type { LoadedContents } from '../../../domain/shown-event.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { ownDomainOnly } from '../../visibility.ts';
 
@@ -30,12 +29,12 @@ export const loadMessage = async (
   return { message: found, revision };
 };
 
-/** A message's body among loaded contents. What is missing and was not erased is a fault: it is told, once per read. */
-export const bodyOf = (
+/** A message's body or head among loaded contents. What is missing and was not erased is a fault: it is told, once per read. */
+export const bodyOf = <Body extends MessageHead>(
   { logger }: Pick<HttpDependencies, 'logger'>,
-  contents: LoadedContents,
+  contents: ReadonlyMap<string, Body | ReplyText>,
   contentId: string,
-): MessageBody | null => {
+): Body | null => {
   const found = contents.get(contentId);
   if (found?.kind === 'message') return found;
   logger.error({ contentId }, 'the vault holds no contents that an event names');

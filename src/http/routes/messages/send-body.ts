@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { HtmlChecker } from '../../../domain/html-checker.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
+import { isReplyTo } from '../../../domain/message/own-header.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { line, text } from '../../validation/text.ts';
@@ -58,14 +59,22 @@ const htmlProblems = async (checker: HtmlChecker, html: unknown): Promise<readon
   ]);
 };
 
+const replyToProblems = ({ reply_to: replyTo, headers: given }: Sent): readonly Problem[] => {
+  if (replyTo === undefined || !isSent(given)) return [];
+  const names = Object.keys(given).filter(isReplyTo);
+  return names.map((name) => ['headers', `headers.${name} is not allowed beside reply_to, which writes this header`]);
+};
+
 /** What no field shows by itself. */
-const crossProblems = ({ html, text: plain, to, cc, bcc }: Sent): readonly Problem[] => {
+const crossProblems = (sent: Sent): readonly Problem[] => {
+  const { html, text: plain, to, cc, bcc } = sent;
   const recipients = countOf(to) + countOf(cc) + countOf(bcc);
   return [
     ...(html === undefined && plain === undefined ? [['html', 'html or text is required'] as const] : []),
     ...(recipients > RECIPIENTS_MAX
       ? [['to', `to, cc and bcc must have at most ${RECIPIENTS_MAX} addresses together`] as const]
       : []),
+    ...replyToProblems(sent),
   ];
 };
 

@@ -1,13 +1,10 @@
 import { z } from 'zod';
 import type { Mailbox, StoredAttachment } from '../../../domain/contents.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
+import { isAttachmentType } from '../../../domain/message/attachment-type.ts';
+import { isHeaderName, isOwnHeader } from '../../../domain/message/own-header.ts';
 import { line } from '../../validation/text.ts';
 
-/** Field names of RFC 5322 §3.6.8. */
-const HEADER_NAME = /^[\x21-\x39\x3b-\x7e]{1,76}$/;
-/** Headers this service writes: a second one of them would say something else than the first. */
-const OWN_HEADERS =
-  /^(?:from|to|cc|bcc|reply-to|subject|date|message-id|dkim-signature|return-path|received|sender|content-.*|mime-version)$/i;
 /** RFC 5322 §2.1.1. */
 const HEADER_CHARACTERS_MAX = 998;
 const HEADERS_MAX = 50;
@@ -17,8 +14,6 @@ const METADATA_KEYS_MAX = 50;
 const METADATA_BYTES_MAX = 10_000;
 const ATTACHMENTS_MAX = 20;
 const FILENAME_CHARACTERS_MAX = 255;
-/** RFC 6838 §4.2, with parameters. */
-const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:\s*;\s*[\w.-]+=(?:[\w.+-]+|"[^"\\]*"))*$/;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
@@ -66,8 +61,8 @@ export const headers = z.record(z.string(), line(HEADER_CHARACTERS_MAX)).superRe
   if (names.length > HEADERS_MAX)
     context.addIssue({ code: 'custom', message: `must have at most ${HEADERS_MAX} keys` });
   for (const name of names) {
-    if (!HEADER_NAME.test(name)) context.addIssue({ code: 'custom', message: 'is not a header name', path: [name] });
-    if (OWN_HEADERS.test(name)) {
+    if (!isHeaderName(name)) context.addIssue({ code: 'custom', message: 'is not a header name', path: [name] });
+    if (isOwnHeader(name)) {
       context.addIssue({ code: 'custom', message: 'is not allowed: the service writes this header', path: [name] });
     }
   }
@@ -103,7 +98,10 @@ export const attachments = z
       .strictObject({
         filename: line(FILENAME_CHARACTERS_MAX),
         content: z.string().refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks'),
-        content_type: z.string().regex(MEDIA_TYPE).default(CONTENT_TYPE_DEFAULT),
+        content_type: z
+          .string()
+          .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
+          .default(CONTENT_TYPE_DEFAULT),
         content_id: z.string().regex(CONTENT_ID).optional(),
       })
       .transform(

@@ -1,7 +1,7 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { billingShape } from '../../shapes/billing-shape.ts';
-import { billingPeriod, datesOf, monthOf } from './billing-period.ts';
+import { datesOf, periodAround } from './billing-period.ts';
 
 /** The plan an organization has unless its operator says otherwise: everything, for nothing. */
 const UNLIMITED = {
@@ -16,7 +16,7 @@ export const getBillingRoute = (house: House): void => {
     'GET /v1/billing',
     { summary: 'The plan, the period and what was used of it', answer: billingShape },
     async ({ caller: { organizationId } }) => {
-      const period = billingPeriod(monthOf(deps.context.system.now()));
+      const period = periodAround(deps.context.system.now());
       await readYourWrites(deps, ['billing']);
       const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
       return {

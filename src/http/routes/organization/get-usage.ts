@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { usageShape } from '../../shapes/billing-shape.ts';
-import { billingPeriod, datesOf, monthOf } from './billing-period.ts';
+import { billingPeriod, datesOf, periodAround } from './billing-period.ts';
 
 const query = z.strictObject({
   period: z
     .string()
-    .regex(/^\d{4}-(?:0[1-9]|1[0-2])$/)
+    .refine((text) => billingPeriod(text) !== null, 'must be a month from 1970-01 to 9999-11')
+    .transform(billingPeriod)
     .optional()
     .describe('A month in UTC, 2026-11; by default the current one'),
 });
@@ -19,7 +20,7 @@ export const getUsageRoute = (house: House): void => {
     'GET /v1/billing/usage',
     { summary: 'Billable recipients of a month, by day', query, answer: usageShape },
     async ({ caller: { organizationId }, query: asked }) => {
-      const period = billingPeriod(asked.period ?? monthOf(deps.context.system.now()));
+      const period = asked.period ?? periodAround(deps.context.system.now());
       await readYourWrites(deps, ['billing']);
       const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
       return {

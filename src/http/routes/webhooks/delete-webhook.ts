@@ -1,6 +1,6 @@
 import { deleteWebhook } from '../../../commands/webhook/delete-webhook.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { requireMatch } from '../../revisions.ts';
+import { ifMatch } from '../../revisions.ts';
 import { loadWebhook } from './load-webhook.ts';
 
 export const deleteWebhookRoute = (house: House): void => {
@@ -10,9 +10,9 @@ export const deleteWebhookRoute = (house: House): void => {
     'DELETE /v1/webhooks/:id',
     { summary: 'Delete a webhook' },
     async ({ caller, origin, id, request }) => {
-      const known = await loadWebhook(deps, caller, id);
-      await requireMatch(request, async () => known.revision);
-      await deleteWebhook(deps.context, origin, { webhookId: id, environment: caller.environment });
+      await loadWebhook(deps, caller, id);
+      const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+      await deleteWebhook(deps.context, origin, command);
     },
   );
 };

@@ -2,20 +2,16 @@ import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { capturedMailShape, showCapturedMail } from '../../shapes/inbox-shape.ts';
 import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
+import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 
 const LIST = 'inbox';
 const query = z.strictObject(pageParameters);
 
-const decode = (after: string | undefined): { readonly after?: string } => {
-  if (after === undefined) return {};
-  const [list, place = ''] = decodeParts(after, 2);
-  if (list !== LIST) throw invalidCursor();
-  return { after: place };
-};
-
-/** Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. */
+/**
+ * Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. What is captured is the
+ * live mail of everybody on this machine.
+ */
 export const listInboxRoute = (house: House): void => {
   const { inbox } = house.deps;
   if (inbox === null) return;
@@ -24,8 +20,8 @@ export const listInboxRoute = (house: House): void => {
     'GET /v1/inbox',
     { summary: 'Mail captured on this machine, newest first', query, answer: listShape(capturedMailShape) },
     async ({ query: { limit, after } }) => {
-      const { mails, next } = await inbox.list({ limit, ...decode(after) });
-      return listOf(mails.map(showCapturedMail), next !== null, next === null ? null : encodeParts([LIST, next]));
+      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after) });
+      return listOf(mails.map(showCapturedMail), next !== null, encodePlace(LIST, next));
     },
   );
 };
