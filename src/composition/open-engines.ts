@@ -1,7 +1,9 @@
 import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createSystemResolver } from '../adapters/dns/system.ts';
+import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
 import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
+import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { checkSecretKey } from '../adapters/secrets/check-secret-key.ts';
@@ -39,13 +41,22 @@ interface StoreParts {
   readonly contents: Contents;
 }
 
-/** The log that a URL names; without one, the log in PostgreSQL. */
+/** The log that a URL names; without one, the log in PostgreSQL. @throws {StartRefused} it cannot be used. */
 export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
   const { databaseUrl, system, logger, contents } = parts;
   if (eventStoreUrl === undefined) {
     return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, system, logger });
   }
-  return createEventStoreDbEventStore({ connectionString: eventStoreUrl, codec: eventCodec, contents, system, logger });
+  const store = createEventStoreDbEventStore({
+    ...{ connectionString: eventStoreUrl, codec: eventCodec, contents, system, logger },
+  });
+  try {
+    await checkEventStoreDb({ store, system, logger });
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 };
 
 export interface OpenEnginesOptions {
@@ -72,8 +83,7 @@ export const openEngines = async ({ config, logger, closers, owner }: OpenEngine
   closers.add('webhook target', webhookTarget.close);
   const resolver = createSystemResolver();
   const context: CommandContext = { store, contents, secrets, resolver, webhookTarget, system, capturing };
-  const logPlace =
-    config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${new URL(config.eventStoreUrl).host}`];
+  const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {
     system,
     logger,

@@ -1,9 +1,11 @@
 import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
 import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
+import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart } from './first-start.ts';
 import { type Engines, openEngines } from './open-engines.ts';
@@ -36,7 +38,9 @@ const claimLog = async ({ databaseUrl, pool, store, closers }: Engines): Promise
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
   if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
   closers.add('hold on the log', lock.release);
-  await requireSameLog(pool, await store.logId());
+  const logId = await store.logId();
+  await requireSameLog(pool, logId);
+  await requireRecordedFrom(createPostgresWebhookDeliveries({ pool }), logId);
 };
 
 /** Roles open in the order of the data's way, so that they close against it: first nothing new comes in. */
@@ -45,7 +49,7 @@ const startRoles = async (config: Config, engines: Engines, events: RoleEvents):
   const { closers } = engines;
   const registry = await startMetrics(config, engines);
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
-  if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines)).stop);
+  if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events)).stop);
   if (!roles.has('api')) return undefined;
   const api = await startApi(config, engines, registry);
   closers.add('API', api.stop);

@@ -14,7 +14,7 @@ import { StartRefused } from '../domain/start-refused.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../workers/create-workers.ts';
 import type { Engines } from './open-engines.ts';
-import type { RunningRole } from './role.ts';
+import type { RoleEvents, RunningRole } from './role.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
@@ -55,7 +55,7 @@ const openMail = async (config: Config, { pool, system, logger, closers }: Engin
 };
 
 /** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */
-export const startWorkers = async (config: Config, engines: Engines): Promise<RunningRole> => {
+export const startWorkers = async (config: Config, engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
   const { context, pool, store, system, logger, closers } = engines;
   const queues = await openQueues(config, engines);
   closers.add('queues', queues.close);
@@ -63,7 +63,7 @@ export const startWorkers = async (config: Config, engines: Engines): Promise<Ru
   closers.add('mail transport', transport.close);
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
-    ...{ queues, system, logger },
+    ...{ queues, system, logger, onFatal },
     transports: { live: transport, test: createSimulatedTransport() },
     dueDeliveries: createReadModels({ pool, store, system }).deliveries.due,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),

@@ -1,4 +1,4 @@
-import type { RecordedEvent, StreamName } from '../domain/event-store.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../domain/event-store.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { type Database, inTransaction, type ReadModelSchema } from './database.ts';
 import { isPoison } from './fault-kind.ts';
@@ -28,8 +28,7 @@ const applyAll = ({ client, projection, schema, logId }: Target, batch: Batch): 
     );
   });
 
-const follows = ({ categories }: Projection, stream: StreamName): boolean =>
-  categories.some((category) => stream.startsWith(`${category}-`));
+const follows = ({ categories }: Projection, stream: StreamName): boolean => categories.includes(categoryOf(stream));
 
 const applyOneByOne = (
   { client, projection, schema, logId }: Target,

@@ -1,5 +1,5 @@
 import type { Aggregate } from '../domain/decider.ts';
-import type { RecordedEvent, StreamName } from '../domain/event-store.ts';
+import { idOf, type RecordedEvent } from '../domain/event-store.ts';
 import type { OutboxEvent } from '../domain/events.ts';
 import type { Database } from './database.ts';
 
@@ -7,9 +7,6 @@ import type { Database } from './database.ts';
 
 /** States by id, as they are after the events so far. */
 export type Folded<State> = Map<string, State>;
-
-/** `<category>-<id>`. */
-const idOf = (stream: StreamName): string => stream.slice(stream.indexOf('-') + 1);
 
 /** The states, as stored, of all streams that these events are of. @param select rows `{id, state}` where id is any of $1. */
 export const storedStates = async <State>(

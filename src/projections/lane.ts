@@ -1,7 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { MalformedEvent, UnknownEvent } from '../domain/codec.ts';
+import { isFatal } from '../domain/is-fatal.ts';
 import type { Logger } from '../domain/logger.ts';
-import { StartRefused } from '../domain/start-refused.ts';
 import type { System } from '../domain/system.ts';
 import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
@@ -32,10 +31,6 @@ class OutdatedProjection extends Error {
   }
 }
 
-/** Whether starting over cannot help, nor other projections go on. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof UnknownEvent || error instanceof MalformedEvent || error instanceof StartRefused;
-
 const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: string): void => {
   if (checkpoint.logId !== logId) throw otherLog(checkpoint.logId, logId);
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
@@ -60,17 +55,22 @@ const follow = async (client: PoolClient, projection: Projection, options: LaneO
   }
 };
 
-/** One turn at running a projection: until the signal aborts, or null where another process has it. */
-const turn = (projection: Projection, options: LaneOptions, onBatch: () => void): Promise<'over' | 'standby'> =>
-  withConnection(options.pool, async (client) => {
-    if (!(await tryLockRunning(client, projection.name))) return 'standby';
-    await client.query('set search_path to read_models');
-    await follow(client, projection, options, onBatch);
-    return 'over';
-  });
-
 const pause = ({ system, signal }: LaneOptions, ms: number): Promise<void> =>
   system.sleep(ms, signal).catch(() => undefined); // an abort ends the pause
+
+/** Asks for the projection's lock until no other process has it. */
+const standBy = async (client: PoolClient, { name }: Projection, options: LaneOptions): Promise<void> => {
+  while (!(options.signal.aborted || (await tryLockRunning(client, name)))) await pause(options, STANDBY_MS);
+};
+
+/** One turn at running a projection, on one connection: stands by while another process has it, until the signal aborts. */
+const turn = (projection: Projection, options: LaneOptions, onBatch: () => void): Promise<void> =>
+  withConnection(options.pool, async (client) => {
+    await standBy(client, projection, options);
+    if (options.signal.aborted) return;
+    await client.query('set search_path to read_models');
+    await follow(client, projection, options, onBatch);
+  });
 
 /** One turn, whatever comes of it. @returns how long to wait before the next; null: no next. @throws what is final. */
 const guardedTurn = async (
@@ -82,9 +82,10 @@ const guardedTurn = async (
     const onBatch = (): void => {
       faults.inARow = 0;
     };
-    return (await turn(projection, options, onBatch)) === 'standby' ? STANDBY_MS : 0;
+    await turn(projection, options, onBatch);
+    return 0;
   } catch (error) {
-    if (isFinal(error)) throw error;
+    if (isFatal(error)) throw error;
     tell(options.logger, projection, error);
     const waitMs = BACK_OFF_MS[Math.min(faults.inARow, BACK_OFF_MS.length - 1)] ?? 0;
     faults.inARow += 1;

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../domain/event-store.ts';
 import type { System } from '../domain/system.ts';
-import { type ListApiKeys, listApiKeys, usableAdminKeys } from './api-keys/queries.ts';
+import { type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
 import { dueDeliveries } from './deliveries/queries.ts';
 import { type ListDomains, listDomains } from './domains/queries.ts';
@@ -10,7 +10,7 @@ import { createLagReader } from './lag.ts';
 import { type ListMessages, listMessages } from './messages/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import { createWaitFor } from './wait-for.ts';
-import { enabledWebhooks, type ListWebhooks, listWebhooks } from './webhooks/queries.ts';
+import { type ListWebhooks, listWebhooks } from './webhooks/queries.ts';
 
 export interface ReadModelsOptions {
   readonly pool: Pool;
@@ -25,14 +25,8 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   stats: { query: (by: QueryStats) => queryStats(pool, by) },
   billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },
   domains: { list: (by: ListDomains) => listDomains(pool, by) },
-  apiKeys: {
-    list: (by: ListApiKeys) => listApiKeys(pool, by),
-    usableAdmins: (by: Parameters<typeof usableAdminKeys>[1]) => usableAdminKeys(pool, by),
-  },
-  webhooks: {
-    list: (by: ListWebhooks) => listWebhooks(pool, by),
-    enabled: (organizationIds: readonly string[]) => enabledWebhooks(pool, organizationIds),
-  },
+  apiKeys: { list: (by: ListApiKeys) => listApiKeys(pool, by) },
+  webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
   deliveries: { due: (by: Parameters<typeof dueDeliveries>[1]) => dueDeliveries(pool, by) },
   waitFor: createWaitFor({ pool, system }),
   lag: createLagReader({ pool, store, system }),

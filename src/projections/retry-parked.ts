@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore, RecordedEvent, StreamName } from '../domain/event-store.ts';
 import { PROJECTIONS } from './all.ts';
+import { withConnection } from './connection.ts';
 import { type Database, inTransaction } from './database.ts';
 import type { ProjectionName } from './names.ts';
 import { applyOrPark } from './parking.ts';
@@ -22,6 +23,8 @@ const EVENTS_PER_TRANSACTION = 500;
 
 const STREAMS = `
   select stream from read_models.parked_events where projection = $1 group by stream order by min(position)`;
+
+const COUNT = 'select count(*)::int as count from read_models.parked_events where projection = $1';
 
 /** The runner moves this row first in every transaction: it waits, and then sees what is parked no more. */
 const LOCK = 'select 1 from checkpoints where name = $1 for update';
@@ -77,16 +80,11 @@ export const retryParked = async (
   const projection = projections.find((candidate) => candidate.name === name);
   if (projection === undefined) throw new TypeError(`there is no projection ${name}`);
   const { rows: streams } = await pool.query<{ stream: StreamName }>(STREAMS, [name]);
-  const db = await pool.connect();
-  try {
-    let applied = 0;
-    for (const { stream } of streams) applied += await retryWholeStream({ db, store, projection, stream });
-    const { rows } = await pool.query<{ count: number }>(
-      'select count(*)::int as count from read_models.parked_events where projection = $1',
-      [name],
-    );
-    return { applied, stillParked: rows[0]?.count ?? 0 };
-  } finally {
-    db.release();
-  }
+  const applied = await withConnection(pool, async (db) => {
+    let total = 0;
+    for (const { stream } of streams) total += await retryWholeStream({ db, store, projection, stream });
+    return total;
+  });
+  const { rows } = await pool.query<{ count: number }>(COUNT, [name]);
+  return { applied, stillParked: rows[0]?.count ?? 0 };
 };

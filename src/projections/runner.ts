@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { UnknownEvent } from '../domain/codec.ts';
 import type { EventStore } from '../domain/event-store.ts';
+import { isFatal } from '../domain/is-fatal.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { System } from '../domain/system.ts';
 import { PROJECTIONS } from './all.ts';
@@ -27,7 +27,7 @@ export interface ProjectionRunner {
    * Keeps the projections running until the signal aborts; batches in hand are finished. Processes that run at the same
    * time share the work: each projection is run by one of them, the others stand by.
    * @throws {StartRefused} the read models were made from another log.
-   * @throws {UnknownEvent} this process is older than the log; all projections have stopped.
+   * @throws {UnknownEvent} this process is older than the log; all projections have stopped. @throws {MalformedEvent}
    */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -63,7 +63,7 @@ export const createProjectionRunner = ({
       logger.info({ projections: old.map(({ name }) => name) }, 'read models of an older version are rebuilt');
       await rebuild({ pool, store, logger, signal }, old);
     } catch (error) {
-      if (error instanceof UnknownEvent) throw error;
+      if (isFatal(error)) throw error;
       logger.warn({ err: error }, 'the rebuild did not come to its end and is tried again');
       await system.sleep(REBUILD_AGAIN_MS, signal).catch(() => undefined);
     }

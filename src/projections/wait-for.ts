@@ -22,46 +22,42 @@ interface Checkpoint {
   readonly position: Position;
 }
 
-/** Checkpoints as last read, and reading them again. */
-interface Checkpoints {
-  passed(names: readonly ProjectionName[], position: Position): boolean;
-  read(): Promise<void>;
-}
+/** Positions by name of the read model. */
+type Passed = ReadonlyMap<string, Position>;
 
-/** All who wait at the same time share one query, and what is known to have passed is not asked again. */
-const sharedCheckpoints = (pool: Database): Checkpoints => {
-  const known = new Map<string, Position>();
-  let reading: Promise<void> | undefined;
+/**
+ * All who wait at the same time share one query; what it said is not kept. Commits of projections do not wait for the
+ * disk (`database.ts`), so that checkpoints go back when the database crashes: one that was remembered would promise
+ * rows that are lost until they are made again.
+ */
+const sharedRead = (pool: Database): (() => Promise<Passed>) => {
+  let reading: Promise<Passed> | undefined;
 
-  const read = async (): Promise<void> => {
+  const read = async (): Promise<Passed> => {
     const { rows } = await pool.query<Checkpoint>({ name: 'read-checkpoints', text: CHECKPOINTS });
-    for (const { name, position } of rows) known.set(name, position);
+    return new Map(rows.map(({ name, position }) => [name, position]));
   };
 
-  return {
-    passed: (names, position) => names.every((name) => (known.get(name) ?? LOG_START) >= position),
-    // One that was begun before this call may say too little; the next poll says the rest.
-    read: () => {
-      reading ??= read().finally(() => {
-        reading = undefined;
-      });
-      return reading;
-    },
+  // One that was begun before this call may say too little; the next poll says the rest.
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
   };
 };
 
 /** Reads the checkpoints, which whatever process runs the projections moves in the transaction of the rows. */
 export const createWaitFor = ({ pool, system }: { readonly pool: Database; readonly system: System }): WaitFor => {
-  const checkpoints = sharedCheckpoints(pool);
+  const read = sharedRead(pool);
   return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
     const deadline = system.monotonicMs() + timeoutMs;
     const isOver = (): boolean => signal?.aborted === true || system.monotonicMs() >= deadline;
-    if (checkpoints.passed(names, position)) return true;
-    await checkpoints.read();
-    while (!(checkpoints.passed(names, position) || isOver())) {
+    const isPassed = (passed: Passed): boolean => names.every((name) => (passed.get(name) ?? LOG_START) >= position);
+    while (!isPassed(await read())) {
+      if (isOver()) return false;
       await system.sleep(POLL_MS);
-      await checkpoints.read();
     }
-    return checkpoints.passed(names, position);
+    return true;
   };
 };

@@ -36,6 +36,8 @@ export interface WorkersDependencies {
   readonly times: AttemptTimes;
   readonly system: System;
   readonly logger: Logger;
+  /** The workers cannot go on (`domain/is-fatal.ts`): the process has to end, and say so. */
+  onFatal(error: unknown): void;
 }
 
 /** Everything that runs by itself. */

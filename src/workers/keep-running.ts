@@ -1,6 +1,5 @@
-import { UnknownEvent } from '../domain/codec.ts';
+import { isFatal } from '../domain/is-fatal.ts';
 import type { Logger } from '../domain/logger.ts';
-import { StartRefused } from '../domain/start-refused.ts';
 import type { System } from '../domain/system.ts';
 
 /** What a loop does until `signal` aborts; it calls `working` whenever it has got something done. */
@@ -14,6 +13,8 @@ export interface Loop {
 export interface LoopTools {
   readonly system: System;
   readonly logger: Logger;
+  /** Work met something fatal and stays down: the process has to end, and say so. */
+  onFatal(error: unknown): void;
 }
 
 /** Waits after faults in a row: shorter hammers what is down, longer starts late when it is back. */
@@ -34,15 +35,13 @@ export const pause = async (system: System, ms: number, signal: AbortSignal): Pr
   }
 };
 
-/** Another try would change nothing: the process is too old, or looks at another log. */
-const isFinal = (error: unknown): error is Error => error instanceof UnknownEvent || error instanceof StartRefused;
-
 /**
  * Runs work for as long as the process lives, whatever it depends on goes away in between. One sentence in the log when
- * it falls over and one when it works again; it stays down only when another try would change nothing.
+ * it falls over and one when it works again. What another try
+ * would not change is fatal to the process.
  */
 export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop => {
-  const { system, logger } = tools;
+  const { system, logger, onFatal } = tools;
   const stopping = new AbortController();
   let faults = 0;
 
@@ -62,8 +61,8 @@ export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop =>
       await work(stopping.signal, working);
     } catch (error) {
       if (stopping.signal.aborted) return false;
-      if (isFinal(error)) {
-        logger.error({ loop: name, err: error }, `${name} has stopped: ${error.message}`);
+      if (isFatal(error)) {
+        onFatal(error);
         return false;
       }
       fell(error);

@@ -5,13 +5,12 @@ import type { OutboxEvent } from '../../src/domain/events.ts';
 import { sendingDomain } from '../../src/domain/sending-domain/sending-domain.ts';
 import { webhook } from '../../src/domain/webhook/webhook.ts';
 import { apiKeysProjection } from '../../src/projections/api-keys/projection.ts';
-import { listApiKeys, usableAdminKeys } from '../../src/projections/api-keys/queries.ts';
+import { listApiKeys } from '../../src/projections/api-keys/queries.ts';
 import { domainsProjection } from '../../src/projections/domains/projection.ts';
 import { listDomains } from '../../src/projections/domains/queries.ts';
 import { webhooksProjection } from '../../src/projections/webhooks/projection.ts';
-import { enabledWebhooks, listWebhooks } from '../../src/projections/webhooks/queries.ts';
+import { listWebhooks } from '../../src/projections/webhooks/queries.ts';
 import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
-import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
 
 const PAGE = { organizationId: 'org_mine', limit: 25, after: null };
@@ -40,22 +39,6 @@ describe('the list of API keys', () => {
     const first = await listApiKeys(pool, { ...all, limit: 1 });
     expect(first).toMatchObject({ hasMore: true, next: { createdAt: LATER, id: 'key_2' } });
     expect((await listApiKeys(pool, { ...all, after: first.next })).items.map(({ keyId }) => keyId)).toEqual(['key_1']);
-  });
-
-  test('knows which admin keys work at a moment', async () => {
-    const { given, pool } = await openApplied(apiKeysProjection);
-    const admin = { permissions: ['admin' as const] };
-    await given('apiKey-key_1', [keyCreated(admin)]);
-    await given('apiKey-key_2', [keyCreated({ keyId: 'key_2', ...admin, expiresAt: LATER })]);
-    await given('apiKey-key_3', [
-      keyCreated({ keyId: 'key_3', ...admin }),
-      { type: 'KeyRevoked', data: { keyId: 'key_3' } },
-    ]);
-    await given('apiKey-key_4', [keyCreated({ keyId: 'key_4' })]);
-    await given('apiKey-key_5', [keyCreated({ keyId: 'key_5', ...admin, environment: 'test' })]);
-    const of = (now: string) => usableAdminKeys(pool, { organizationId: 'org_mine', environment: 'live', now });
-    expect(await of(NOW)).toEqual(['key_1', 'key_2']);
-    expect(await of(LATER)).toEqual(['key_1']);
   });
 });
 
@@ -89,10 +72,8 @@ test('the list of webhooks shows an endpoint as its stream folds, until it is de
     },
   };
   await given('webhook-whk_1', [registered]);
-  expect(await enabledWebhooks(pool, ['org_other', 'org_mine'])).toHaveLength(1);
   expect((await listWebhooks(pool, all)).items).toEqual([fold(webhook, await store.readStream('webhook-whk_1'))]);
   await given('webhook-whk_1', [{ type: 'WebhookDisabled', data: { webhookId: 'whk_1', reason: 'failing' } }]);
-  expect(await enabledWebhooks(pool, ['org_mine'])).toEqual([]);
   expect((await listWebhooks(pool, all)).items).toMatchObject([{ status: 'disabled' }]);
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }]);
   expect((await listWebhooks(pool, all)).items).toEqual([]);

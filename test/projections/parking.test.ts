@@ -8,7 +8,12 @@ import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.
 import { silentLogger } from '../support/logger.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
+import { system } from './support/keys-log.ts';
 import { mended, poisonousKey, tampered } from './support/tampered.ts';
+
+/** Ends every connection to the database but the one that asks, as a restart of the server would. */
+const KILL_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
 
 const open = async () => {
   const applied = await openApplied(apiKeysProjection);
@@ -63,6 +68,22 @@ describe('an event that cannot be applied', () => {
     expect(await parked()).toEqual([]);
     await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
     expect(await keys()).toHaveLength(2);
+  });
+
+  test('is not retried on a connection that breaks meanwhile, which is told and does no harm', async () => {
+    const { given, parked, pool, store } = await open();
+    await given('apiKey-key_2', [poisonousKey('key_2')]);
+    const broken = new Promise<void>((resolve) => pool.once('remove', () => resolve()));
+    const breaking: Pick<typeof store, 'readStream'> = {
+      readStream: async (...asked) => {
+        await pool.query(KILL_OTHERS);
+        await system.sleep(100); // nobody asks the connection anything when it goes
+        return store.readStream(...asked);
+      },
+    };
+    await expect(retryParked({ pool, store: breaking, projections: [mended] }, 'api-keys')).rejects.toThrow();
+    await broken;
+    expect(await parked()).toHaveLength(1);
   });
 
   test('is parked by a rebuild too, which replaces what was parked before', async () => {

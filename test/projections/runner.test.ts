@@ -72,6 +72,26 @@ describe('running projections', () => {
     expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
   });
 
+  test('stands by on the connections it has, and opens no others meanwhile', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    const first = startRunner(pool, store);
+    await appendKey(store, 'key_1');
+    expect(await caughtUp(pool, store)).toBe(true);
+    startRunner(pool, store);
+    const { max } = pool.options;
+    let opened = 0;
+    pool.on('connect', () => {
+      opened += 1;
+    });
+    await system.sleep(1300);
+    expect(opened).toBeLessThanOrEqual(PROJECTIONS.length + 1);
+    expect(pool.totalCount).toBeLessThan(max);
+    await first.stop();
+    await appendKey(store, 'key_2');
+    expect(await caughtUp(pool, store)).toBe(true);
+  });
+
   test('says so when somebody else has moved its checkpoint, and goes on from there', async () => {
     const pool = await openPool();
     const store = newStore();

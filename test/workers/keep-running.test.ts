@@ -1,8 +1,13 @@
 import { expect, test, vi } from 'vitest';
-import { UnknownEvent } from '../../src/domain/codec.ts';
+import { MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
 import { keepRunning, repeat } from '../../src/workers/keep-running.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { createRecordingLogger } from './recording-logger.ts';
+
+const notFatal = (error: unknown): never => {
+  throw error;
+};
 
 test('work that falls over is begun again, later each time, and says so once each way', async () => {
   const system = createSteppableSystem();
@@ -10,7 +15,7 @@ test('work that falls over is begun again, later each time, and says so once eac
   let faults = 5;
   let steps = 0;
   const loop = keepRunning(
-    { system, logger },
+    { system, logger, onFatal: notFatal },
     'the test',
     repeat(system, async () => {
       steps += 1;
@@ -27,23 +32,27 @@ test('work that falls over is begun again, later each time, and says so once eac
   await loop.stop();
 });
 
-test('work that meets an event it does not know stays stopped, and says why', async () => {
+test.each([
+  ['an event that it does not know', new UnknownEvent('MessageTeleported', 1)],
+  ['an event that is none of its type', new MalformedEvent('MessageAccepted: no data')],
+  ['another log than its own', new StartRefused('another log')],
+])('work that meets %s stays stopped, and is fatal to the process', async (_, fault) => {
   const system = createSteppableSystem();
-  const logger = createRecordingLogger();
+  const onFatal = vi.fn();
   const work = vi.fn(async () => {
-    throw new UnknownEvent('MessageTeleported', 1);
+    throw fault;
   });
-  const loop = keepRunning({ system, logger }, 'the test', work);
+  const loop = keepRunning({ system, logger: createRecordingLogger(), onFatal }, 'the test', work);
   await system.advance(60_000);
   expect(work).toHaveBeenCalledOnce();
-  expect(logger.said('error').join()).toContain('this process is older than the log');
+  expect(onFatal.mock.calls).toEqual([[fault]]);
   await loop.stop();
 });
 
 test('work in hand is finished before a stop resolves', async () => {
   const system = createSteppableSystem();
   let finished = false;
-  const loop = keepRunning({ system, logger: createRecordingLogger() }, 'the test', async () => {
+  const loop = keepRunning({ system, logger: createRecordingLogger(), onFatal: notFatal }, 'the test', async () => {
     await system.sleep(500);
     finished = true;
   });

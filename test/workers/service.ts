@@ -39,11 +39,13 @@ export interface Service {
   readonly dependencies: WorkersDependencies;
   readonly system: ShiftableSystem;
   readonly logger: RecordingLogger;
+  /** What was fatal to a process of workers, in order. */
+  readonly fatal: readonly unknown[];
   readonly organizationId: string;
   /** Workers of one more process on the same parts. */
   workers(parts?: Partial<WorkersDependencies>): Workers;
   /** @returns the message's id. */
-  send(to: readonly string[] | string, environment?: Environment): Promise<string>;
+  send(to: readonly string[] | string, environment?: Environment, text?: string): Promise<string>;
   message(id: string): Promise<ExistingMessage>;
   history(id: string): Promise<readonly string[]>;
   webhook(url: string, events: readonly string[], environment?: Environment): Promise<WebhookWithSecret>;
@@ -99,19 +101,21 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     domain: { id: 'dom_1', name: 'example.test', verified: true },
   });
 
+  const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {
     ...{ store, contents, secrets, transports, webhookTarget, system, logger },
     queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
     dueDeliveries: parts.dueDeliveries ?? timetableOf({ store }),
     webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
     times: parts.times ?? LOCAL_ATTEMPT_TIMES,
+    onFatal: (error) => fatal.push(error),
   };
   const started: Workers[] = [];
 
   const history = (id: string): Promise<readonly RecordedEvent[]> => store.readStream(messageStream(id));
 
   return {
-    ...{ context, dependencies, system, logger, organizationId },
+    ...{ context, dependencies, system, logger, fatal, organizationId },
 
     workers: (more = {}) => {
       const workers = createWorkers({
@@ -123,12 +127,12 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
       return workers;
     },
 
-    send: async (to, environment = 'live') => {
+    send: async (to, environment = 'live', text = 'Hello there') => {
       const recipients = [to].flat().map((address) => ({ address, kind: 'to' as const }));
       const { message: sent } = await sendMessage(context, origin(environment), caller(environment), {
         idempotency: null,
         draft: {
-          ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text: 'Hello there' },
+          ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text },
           ...{ headers: {}, attachments: [], tags: [], metadata: {} },
           ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT },
         },

@@ -27,6 +27,7 @@ const shown = ({ id, webhookId, event, state, dueAt, createdAt, tries }: Row): W
 /** Webhook deliveries in a map: for simulations and tests of everything above. */
 export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   const rows = new Map<string, Row>();
+  const failures = new Map<string, Date>();
   let recorded: RecordingCheckpoint | null = null;
 
   const add = (owed: OwedDelivery, now: Date): void => {
@@ -63,6 +64,14 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
     row.dueAt = dueAt;
   };
 
+  const note = (webhookId: string, tries: readonly FinishedTry[]): void => {
+    const [first] = tries.map(({ at }) => at).sort((left, right) => left.getTime() - right.getTime());
+    if (tries.some(({ state }) => state === 'delivered')) failures.delete(webhookId);
+    else if (first !== undefined && !failures.has(webhookId)) failures.set(webhookId, first);
+  };
+
+  const endpointOf = ({ deliveryId }: FinishedTry): string | undefined => rows.get(deliveryId)?.webhookId;
+
   return {
     checkpoint: async () => recorded,
 
@@ -90,7 +99,12 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
 
     finish: async (tries) => {
       for (const each of tries) finishOne(each);
+      for (const [webhookId, theirs] of Map.groupBy(tries, endpointOf)) {
+        if (webhookId !== undefined) note(webhookId, theirs);
+      }
     },
+
+    failingSince: async (webhookId) => failures.get(webhookId) ?? null,
 
     list: async ({ webhookId, limit, after }) => {
       const before = after === undefined ? Number.POSITIVE_INFINITY : Number(after);

@@ -8,7 +8,7 @@ import type {
   WebhookDeliveryState,
 } from '../../domain/webhook-deliveries.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { CHECKPOINT, CLAIM, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
+import { CHECKPOINT, CLAIM, FAILING_SINCE, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
 
 interface ClaimedRow {
   readonly id: string;
@@ -97,6 +97,11 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
         tries.map(({ state }) => state),
         tries.map(({ dueAt }) => dueAt),
       ]);
+    },
+
+    failingSince: async (webhookId) => {
+      const { rows } = await query<{ since: Date }>(FAILING_SINCE, [webhookId]);
+      return rows[0]?.since ?? null;
     },
 
     list: async ({ webhookId, limit, after }) => {

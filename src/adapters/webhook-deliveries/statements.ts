@@ -74,11 +74,26 @@ export const FINISH: Statement = {
       insert into vault.webhook_tries (delivery_id, attempt, at, status, duration_ms, answer)
       select delivery_id, attempt, at, status, duration_ms, answer from finished
       on conflict do nothing
+    ), endpoint as (
+      select webhook_id, bool_or(finished.state = 'delivered') as took, min(finished.at) as at
+      from finished join vault.webhook_deliveries as delivery on delivery.id = finished.delivery_id
+      group by webhook_id
+    ), well as (
+      delete from vault.webhook_failures where webhook_id in (select webhook_id from endpoint where took)
+    ), failing as (
+      insert into vault.webhook_failures (webhook_id, since)
+      select webhook_id, at from endpoint where not took order by webhook_id
+      on conflict do nothing
     )
     update vault.webhook_deliveries as delivery
     set state = finished.state, attempts = greatest(delivery.attempts, finished.attempt), due_at = finished.due_at
     from finished
     where delivery.id = finished.delivery_id and delivery.state = 'pending'`,
+};
+
+export const FAILING_SINCE: Statement = {
+  name: 'webhook_failing_since',
+  text: 'select since from vault.webhook_failures where webhook_id = $1',
 };
 
 export const LIST: Statement = {

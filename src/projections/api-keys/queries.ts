@@ -31,19 +31,3 @@ export const listApiKeys = async (
     ({ createdAt, keyId }) => ({ createdAt, id: keyId }),
   );
 };
-
-const USABLE_ADMIN_KEYS = `
-  select key_id from read_models.api_keys
-  where organization_id = $1 and environment = $2 and status = 'active'
-    and permissions @> '{admin}' and (expires_at is null or expires_at > $3)
-  order by key_id`;
-
-/** Ids of the admin keys of one environment that work at this moment. */
-export const usableAdminKeys = async (
-  db: Database,
-  by: { readonly organizationId: string; readonly environment: Environment; readonly now: string },
-): Promise<readonly string[]> => {
-  const values = [by.organizationId, by.environment, by.now];
-  const { rows } = await db.query<{ key_id: string }>({ name: 'usable-admin-keys', text: USABLE_ADMIN_KEYS, values });
-  return rows.map(({ key_id }) => key_id);
-};

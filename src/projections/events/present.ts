@@ -4,10 +4,10 @@ import { contentIdsOf, type LoadedContents, type ShownEvent, showEvent } from '.
 
 /** Events as the feed and webhooks show them: with what is personal, from the vault; what is erased is null or empty. */
 export const presentEvents = async (
-  contents: Pick<Contents, 'get'>,
+  contents: Pick<Contents, 'heads'>,
   events: readonly CustomerEvent[],
 ): Promise<readonly ShownEvent[]> => {
   const ids = contentIdsOf(events);
-  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.get(ids);
+  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads(ids);
   return events.map((event) => showEvent(event, loaded));
 };

@@ -30,20 +30,3 @@ export const listWebhooks = async (
     ({ createdAt, webhookId }) => ({ createdAt, id: webhookId }),
   );
 };
-
-const ENABLED = `
-  select state from read_models.webhooks
-  where organization_id = any($1) and status = 'enabled'
-  order by organization_id, webhook_id`;
-
-/** Every endpoint that is posted to, of these organizations; `wants` tells which events each asked for. */
-export const enabledWebhooks = async (
-  db: Database,
-  organizationIds: readonly string[],
-): Promise<readonly ExistingWebhook[]> => {
-  const { rows } = await db.query<{ state: ExistingWebhook }>({
-    ...{ name: 'enabled-webhooks', text: ENABLED },
-    values: [organizationIds],
-  });
-  return rows.map(({ state }) => state);
-};

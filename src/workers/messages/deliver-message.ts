@@ -8,6 +8,7 @@ import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts
 import { Refusal } from '../../domain/refusal.ts';
 import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
+import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 
@@ -19,13 +20,18 @@ export interface AttemptTimes {
   readonly leaseMs: number;
 }
 
-export interface DeliverMessage {
+export interface DeliverMessageParts {
   readonly store: EventStore;
   readonly contents: Contents;
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   readonly times: AttemptTimes;
   readonly system: System;
   readonly logger: Logger;
+}
+
+export interface DeliverMessage extends DeliverMessageParts {
+  /** How much of messages may be in memory, by `sizeBytes`. */
+  readonly bytesInHand: Gate;
 }
 
 /** An attempt that was claimed and made; it is not over before it is recorded. */
@@ -93,7 +99,9 @@ export const attemptMessage = async (
   const claim = await claimAttempt(deps, messageId);
   if (claim === null) return null;
   try {
-    return { claim, reported: await send(deps, claim, { deadlineMs, signal }) };
+    const { sizeBytes } = claim.message.state.accepted;
+    const reported = await deps.bytesInHand.run(sizeBytes, () => send(deps, claim, { deadlineMs, signal }));
+    return { claim, reported };
   } catch (error) {
     deps.logger.error({ messageId, err: error }, 'a message could not be sent: it is tried again later');
     return { claim, reported: postponed(claim.recipientIds, 'a fault of the sending service') };

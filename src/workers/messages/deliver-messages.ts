@@ -1,8 +1,8 @@
 import type { JobHandler } from '../../domain/queue.ts';
 import type { System } from '../../domain/system.ts';
+import { createGate } from '../gate.ts';
 import { pause } from '../keep-running.ts';
-import { createSlots } from '../slots.ts';
-import { attemptMessage, type DeliverMessage, recordOutcome } from './deliver-message.ts';
+import { attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob } from './delivery-job.ts';
 
 /**
@@ -10,6 +10,11 @@ import type { DeliveryJob } from './delivery-job.ts';
  * sessions: more wait longer, fewer leave sessions idle while others are claimed.
  */
 const IN_HAND_MAX = 64;
+/**
+ * Bodies and attachments of the messages being sent; encoded for the wire they take two to three times as much memory.
+ * More could exhaust it when many large messages come together, less sends large ones one by one.
+ */
+const IN_HAND_BYTES_MAX = 64_000_000;
 /** When stopping: what is being sent may go on for so long before it is cut off. The queue gives up after 8 s. */
 const STOP_GRACE_MS = 5000;
 
@@ -41,15 +46,16 @@ class NotBegun extends Error {
  * Works the messages of a batch at the same time, so that their reads, claims and outcomes share round trips and
  * commits. A message that fails fails alone: the timetable still has it.
  */
-export const createDeliverMessages = (deps: DeliverMessage): JobHandler<DeliveryJob> => {
-  const { system, logger } = deps;
-  const slots = createSlots(IN_HAND_MAX);
+export const createDeliverMessages = (parts: DeliverMessageParts): JobHandler<DeliveryJob> => {
+  const { system, logger } = parts;
+  const slots = createGate(IN_HAND_MAX);
+  const deps = { ...parts, bytesInHand: createGate(IN_HAND_BYTES_MAX) };
 
   return async ({ messageIds }, signal) => {
     const { cutOff, end } = graceAfter(system, signal);
 
     const deliver = async (messageId: string): Promise<void> => {
-      const attempted = await slots.run(async () => {
+      const attempted = await slots.run(1, async () => {
         if (signal.aborted) throw new NotBegun('the queue is closing');
         return attemptMessage(deps, messageId, cutOff);
       });

@@ -1,5 +1,5 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
-import type { RecordedEvent } from '../../domain/event-store.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { WebhookEvent } from '../../domain/events.ts';
 import { type ExistingWebhook, type Webhook, wants, webhook } from '../../domain/webhook/webhook.ts';
 import { deliveryId, type OwedDelivery } from '../../domain/webhook-deliveries.ts';
@@ -15,7 +15,7 @@ export interface Endpoints {
 }
 
 const isWebhookEvent = (event: RecordedEvent): event is RecordedEvent<WebhookEvent> =>
-  event.stream.startsWith(`${webhook.category}-`);
+  categoryOf(event.stream) === webhook.category;
 
 /** An event of no environment (a key, a domain) goes to the endpoints of both. */
 const isFor = (event: CustomerEvent, endpoint: ExistingWebhook): boolean =>

@@ -1,23 +1,22 @@
-import { disableWebhook } from '../../commands/webhook/disable-webhook.ts';
 import type { Contents } from '../../domain/contents.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { Secrets } from '../../domain/secrets.ts';
 import type { System } from '../../domain/system.ts';
-import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
 import { presentEvents } from '../../projections/events/present.ts';
 import { createGather } from '../gather.ts';
 import { pause, type Work } from '../keep-running.ts';
 import { persistently } from '../persistently.ts';
 import type { Endpoints } from './endpoints.ts';
+import { giveUpEndpoint } from './give-up-endpoint.ts';
 import type { Hungry } from './hungry.ts';
 import { createLanes, type Lanes, type Ran } from './lanes.ts';
 import { POST_TIMEOUT_MS, type PostWebhook, type PreparedPost, postWebhook } from './post-webhook.ts';
 
 export interface PostWebhooks extends PostWebhook {
   readonly store: EventStore;
-  readonly contents: Pick<Contents, 'get'>;
+  readonly contents: Pick<Contents, 'heads'>;
   readonly secrets: Pick<Secrets, 'get'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly endpoints: Endpoints;
@@ -32,34 +31,11 @@ const POLL_MS = 500;
 const LEASE_MS = 60_000;
 /** A post begins early enough for its answer and its record to be in time. */
 const START_WITHIN_MS = LEASE_MS - POST_TIMEOUT_MS - 10_000;
-/** One round's claims; the contents of their messages are in memory at the same time. */
+/** One round's claims; the heads of their messages are in memory at the same time. */
 const CLAIMS_MAX = 512;
 const RESULTS_MAX = 500;
 /** Stopping: a receiver that takes longer is told again after the lease. */
 const STOP_GRACE_MS = 6000;
-const GONE = 410;
-
-/** Signing secrets never change under their id. About 200 bytes each. */
-const SECRETS_MAX = 10_000;
-
-const createSecretCache = (secrets: Pick<Secrets, 'get'>): ((secretId: string) => Promise<string | undefined>) => {
-  const known = new Map<string, string>();
-  return async (secretId) => {
-    const secret = known.get(secretId) ?? (await secrets.get(secretId));
-    if (known.size >= SECRETS_MAX) known.clear();
-    if (secret !== undefined) known.set(secretId, secret);
-    return secret;
-  };
-};
-
-const gone = async (deps: PostWebhooks, endpoint: ExistingWebhook, eventId: string): Promise<void> => {
-  const { webhookId, organizationId, environment } = endpoint;
-  const origin = {
-    ...{ actor: 'worker:post-webhooks', organizationId, environment, requestId: null },
-    ...{ correlationId: webhookId, causationId: eventId },
-  };
-  await persistently(deps.system, () => disableWebhook(deps, origin, { webhookId, reason: 'gone' }));
-};
 
 /** One try, and then its record; what cannot be recorded is told again after its lease (at least once). */
 const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) => {
@@ -74,7 +50,7 @@ const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) =
     try {
       await persistently(system, () => finish(tried));
       const endpoint = endpoints.get(webhookId);
-      if (tried.status === GONE && endpoint !== undefined) await gone(deps, endpoint, event.id);
+      if (endpoint !== undefined) await giveUpEndpoint(deps, endpoint, { tried, eventId: event.id });
     } catch (error) {
       failed(post, error);
     }
@@ -94,13 +70,12 @@ const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) =
 const createPrepare = (
   deps: PostWebhooks,
 ): ((claimed: readonly ClaimedDelivery[]) => Promise<readonly PreparedPost[]>) => {
-  const { contents, endpoints, logger } = deps;
-  const secretOf = createSecretCache(deps.secrets);
+  const { contents, endpoints, logger, secrets } = deps;
 
   const prepareOne = async (delivery: ClaimedDelivery, presented: unknown): Promise<readonly PreparedPost[]> => {
     const endpoint = endpoints.get(delivery.webhookId);
     if (endpoint === undefined) return []; // disabled or deleted a moment ago
-    const secret = await secretOf(endpoint.secretId);
+    const secret = await secrets.get(endpoint.secretId);
     if (secret !== undefined) return [{ delivery, url: endpoint.url, secret, body: JSON.stringify(presented) }];
     logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret of this webhook');
     return [];

@@ -36,26 +36,27 @@ const endpointsAt = async (store: RecordWebhookDeliveries['store'], position: Po
   return endpoints;
 };
 
-const requireSameLog = (checkpointLogId: string, logId: string): void => {
-  if (checkpointLogId === logId) return;
+/** How far this log has been recorded. @throws {StartRefused} webhook deliveries were recorded from another log. */
+export const requireRecordedFrom = async (
+  webhookDeliveries: Pick<WebhookDeliveries, 'checkpoint'>,
+  logId: string,
+): Promise<RecordingCheckpoint | null> => {
+  const checkpoint = await webhookDeliveries.checkpoint();
+  if (checkpoint === null || checkpoint.logId === logId) return checkpoint;
   throw new StartRefused(
-    `webhook deliveries were recorded from log ${checkpointLogId}, and this is log ${logId}: point the service at its own log`,
+    `webhook deliveries were recorded from log ${checkpoint.logId}, and this is log ${logId}: connect the log they belong to`,
   );
 };
 
-/** The checkpoint, once nobody moves it any more. */
-const standBy = async (
-  { webhookDeliveries, system }: RecordWebhookDeliveries,
-  signal: AbortSignal,
-): Promise<RecordingCheckpoint | null> => {
+/** Until nobody moves the checkpoint any more. */
+const standBy = async ({ webhookDeliveries, system }: RecordWebhookDeliveries, signal: AbortSignal): Promise<void> => {
   let known = await webhookDeliveries.checkpoint();
   while (!signal.aborted) {
     await pause(system, STANDBY_LOOK_MS, signal);
     const now = await webhookDeliveries.checkpoint();
-    if (now?.position === known?.position) break;
+    if (now?.position === known?.position) return;
     known = now;
   }
-  return known;
 };
 
 /** Follows the log from the checkpoint until somebody else moves it. */
@@ -95,13 +96,12 @@ export const recordWebhookDeliveries =
   (deps: RecordWebhookDeliveries): Work =>
   async (signal, working) => {
     const logId = await deps.store.logId();
-    let checkpoint = await deps.webhookDeliveries.checkpoint();
     while (!signal.aborted) {
-      if (checkpoint !== null) requireSameLog(checkpoint.logId, logId);
+      const checkpoint = await requireRecordedFrom(deps.webhookDeliveries, logId);
       deps.duty.take();
       await follow(deps, { logId, checkpoint: checkpoint?.position ?? null }, signal, working);
       deps.logger.debug({}, 'another process is on duty; this one stands by');
       deps.duty.standBy();
-      checkpoint = await standBy(deps, signal);
+      await standBy(deps, signal);
     }
   };

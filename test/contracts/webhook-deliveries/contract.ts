@@ -146,6 +146,30 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(listed).toMatchObject([{ state: 'delivered', tries: [{ status: 200 }] }]);
     });
 
+    test('tell since when an endpoint has failed without taking anything, each for itself', async () => {
+      const rows = ['evt_1', 'evt_2', 'evt_3'].map((id) => owed('whk_1', id));
+      const other = owed('whk_2', 'evt_1');
+      const [first, second, third] = rows as [OwedDelivery, OwedDelivery, OwedDelivery];
+      await record([...rows, other]);
+      const failed = { status: 500, state: 'pending', dueAt: after(999) } as const;
+      expect(await deliveries.failingSince('whk_1')).toBeNull();
+      await deliveries.finish([
+        finished(first, { ...failed, at: after(2) }),
+        finished(second, { ...failed, at: after(1) }),
+        finished(other),
+      ]);
+      await deliveries.finish([finished(first, { ...failed, attempt: 2, at: after(60) })]);
+      expect(await deliveries.failingSince('whk_1')).toEqual(after(1));
+      expect(await deliveries.failingSince('whk_2')).toBeNull();
+      await deliveries.finish([
+        finished(third, { at: after(61) }),
+        finished(second, { ...failed, attempt: 2, at: after(61) }),
+      ]);
+      expect(await deliveries.failingSince('whk_1')).toBeNull();
+      await deliveries.finish([finished(second, { ...failed, state: 'failed', attempt: 3, at: after(90) })]);
+      expect(await deliveries.failingSince('whk_1')).toEqual(after(90));
+    });
+
     test('are listed newest first, in pages', async () => {
       const ids = ['evt_1', 'evt_2', 'evt_3', 'evt_4', 'evt_5'];
       for (const [index, id] of ids.entries()) {

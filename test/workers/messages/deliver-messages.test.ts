@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import type { MailTransport } from '../../../src/domain/mail-transport.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/messages/delivery-job.ts';
@@ -105,6 +106,38 @@ describe('delivering a message', () => {
     await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
     expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
     expect(service.sink.mails).toHaveLength(0);
+  });
+});
+
+describe('large messages', () => {
+  const MB = 1_000_000;
+
+  test('are sent a few at a time, however many are due, so that they fit into memory', async () => {
+    const service = await open();
+    const { test: simulated } = service.dependencies.transports;
+    let bytes = 0;
+    let most = 0;
+    const weighed: MailTransport = {
+      ...simulated,
+      send: async (mail, options) => {
+        const size = mail.body.text?.length ?? 0;
+        bytes += size;
+        most = Math.max(most, bytes);
+        await sleep(20);
+        bytes -= size;
+        return simulated.send(mail, options);
+      },
+    };
+    const texts = ['x'.repeat(25 * MB), 'x'.repeat(80 * MB), 'x'.repeat(10)];
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => service.send(`u${index}@example.org`, 'test', texts[index % 3])),
+    );
+    service.workers({ transports: { ...service.dependencies.transports, test: weighed } }).start();
+    await until(async () => {
+      const all = await Promise.all(ids.map((id) => statuses(service, id)));
+      expect(all.flat().every((status) => status === 'delivered')).toBe(true);
+    });
+    expect(most).toBe(80 * MB); // alone
   });
 });
 

@@ -3,8 +3,10 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
 import { load } from '../../../src/commands/execute.ts';
+import { StartRefused } from '../../../src/domain/start-refused.ts';
 import { webhook, webhookStream } from '../../../src/domain/webhook/webhook.ts';
 import type { WebhookDelivery } from '../../../src/domain/webhook-deliveries.ts';
+import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { openService, type Service } from '../service.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 
@@ -30,6 +32,14 @@ const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(c
 
 const deliveriesOf = async ({ dependencies }: Service, webhookId: string): Promise<readonly WebhookDelivery[]> =>
   (await dependencies.webhookDeliveries.list({ webhookId, limit: 100 })).deliveries;
+
+/** Milliseconds until the newest delivery is due; 0: it has ended. */
+const untilNextTry = async (outbox: Service, webhookId: string): Promise<number> => {
+  const [newest] = await deliveriesOf(outbox, webhookId);
+  return Math.max(0, Number(newest?.dueAt ?? 0) - outbox.system.now().getTime());
+};
+
+const DAY_MS = 24 * 3_600_000;
 
 const DELIVERED = ['message.accepted', 'message.sending', 'message.delivered'];
 
@@ -104,7 +114,7 @@ describe('a webhook', () => {
     await outbox.send('ann@example.org', 'test');
     for (let tries = 1; tries <= 11; tries += 1) {
       await until(async () => expect((await deliveriesOf(outbox, registered.webhookId))[0]?.tries).toHaveLength(tries));
-      outbox.system.shift(27 * 3_600_000);
+      outbox.system.shift(await untilNextTry(outbox, registered.webhookId));
     }
     expect((await deliveriesOf(outbox, registered.webhookId))[0]).toMatchObject({ state: 'failed', dueAt: null });
     await sleep(700);
@@ -125,6 +135,41 @@ describe('a webhook', () => {
     await outbox.send('bob@example.org', 'test');
     await sleep(800);
     expect(endpoint.posts).toHaveLength(1);
+  });
+
+  test('that has failed for five days without a success is disabled, and not before', async () => {
+    const outbox = await service();
+    const answers = [500, 500, 204];
+    const endpoint = await receiver(() => ({ status: answers.shift() ?? 500 }));
+    outbox.workers().start();
+    const { webhook: registered } = await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    const { webhookId } = registered;
+    const status = async () => (await load(outbox.context.store, webhook, webhookStream(webhookId))).state.status;
+    const posts = async (count: number): Promise<void> => {
+      await until(() => expect(endpoint.posts).toHaveLength(count));
+      await until(async () =>
+        expect((await deliveriesOf(outbox, webhookId)).flatMap(({ tries }) => tries)).toHaveLength(count),
+      );
+    };
+    await outbox.send('ann@example.org', 'test');
+    await posts(1);
+    outbox.system.shift(DAY_MS);
+    await posts(2);
+    outbox.system.shift(5 * DAY_MS);
+    await posts(3); // a success: what was before it does not count
+    await outbox.send('bob@example.org', 'test');
+    await posts(4);
+    outbox.system.shift(5 * DAY_MS - 60_000);
+    await posts(5);
+    await sleep(300);
+    expect(await status()).toBe('enabled');
+    outbox.system.shift(DAY_MS);
+    await until(async () => expect(await status()).toBe('disabled'));
+    const history = await outbox.context.store.readStream(webhookStream(webhookId));
+    expect(history.at(-1)).toMatchObject({ type: 'WebhookDisabled', data: { reason: 'failing' } });
+    outbox.system.shift(DAY_MS);
+    await sleep(700);
+    expect(endpoint.posts).toHaveLength(6);
   });
 
   test('is not followed to where it redirects', async () => {
@@ -180,8 +225,16 @@ describe('recording what is owed', () => {
     const webhookDeliveries = createInMemoryWebhookDeliveries();
     await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });
     outbox.workers({ webhookDeliveries }).start();
-    await until(() =>
-      expect(outbox.logger.said('error').join()).toContain('webhook deliveries were recorded from log another'),
-    );
+    await until(() => expect(outbox.fatal).toHaveLength(1));
+    expect(outbox.fatal[0]).toBeInstanceOf(StartRefused);
+    expect(String(outbox.fatal[0])).toContain('webhook deliveries were recorded from log another');
+  });
+
+  test('can be asked before anything starts whether it is of this log', async () => {
+    const webhookDeliveries = createInMemoryWebhookDeliveries();
+    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toBeNull();
+    await webhookDeliveries.record({ logId: 'ours', from: null, to: '1', owed: [], now: new Date() });
+    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toEqual({ logId: 'ours', position: '1' });
+    await expect(requireRecordedFrom(webhookDeliveries, 'another')).rejects.toBeInstanceOf(StartRefused);
   });
 });

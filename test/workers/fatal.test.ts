@@ -1,0 +1,29 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { type EventCodec, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { openService, type Service } from './service.ts';
+
+const opened: Service[] = [];
+
+afterEach(async () => {
+  for (const service of opened.splice(0)) await service.close();
+});
+
+test.each([
+  ['a type that they do not know', new UnknownEvent('MessageAccepted', 7)],
+  ['data that its type does not allow', new MalformedEvent('MessageAccepted: no data')],
+])('workers that meet an event of %s tell the process to end', async (_, fault) => {
+  const decode: EventCodec['decode'] = (stored) => {
+    if (stored.type === 'MessageAccepted') throw fault;
+    return eventCodec.decode(stored);
+  };
+  const contents = createInMemoryContents();
+  const store = createInMemoryEventStore({ codec: { ...eventCodec, decode }, system: createSystem(), contents });
+  const service = await openService({ store, contents });
+  opened.push(service);
+  service.workers().start();
+  await service.send('ann@example.org', 'test');
+  await vi.waitFor(() => expect(service.fatal).toContain(fault), { timeout: 5000, interval: 20 });
+});
