@@ -121,6 +121,9 @@ const list = (value: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
+/** No URL as the platform understands it: a cluster's names several hosts. */
+const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
+
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
 const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
 const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
@@ -151,10 +154,10 @@ const roles = z
 const schema = z
   .object({
     DATABASE_URL: url('set `postgres://user:password@host:5432/database`', 'postgres:', 'postgresql:'),
-    EVENTSTORE_URL: url(
-      'set `esdb://host:2113?tls=false` or the like',
-      ...['esdb:', 'esdb+discover:', 'kurrentdb:', 'kurrentdb+discover:'],
-    ),
+    EVENTSTORE_URL: text(
+      (value) => EVENT_STORE.test(value),
+      'set `esdb://host:2113?tls=false` or the like; of a cluster, `esdb://host:2113,host:2113`',
+    ).optional(),
     REDIS_URL: url('set `redis://:password@host:6379` or `rediss://…`', 'redis:', 'rediss:'),
     MAIL_URL: mail,
     ROLES: roles,

@@ -77,6 +77,14 @@ describe('the configuration', () => {
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);
   });
 
+  test.each([
+    'esdb://n1:2113,n2:2113,n3:2113?nodePreference=leader',
+    'esdb+discover://name:password@cluster.example.com:2113',
+    'kurrentdb://es:2113?tls=false',
+  ])('takes an event store of one host, of several, and by its newer name: %s', (eventStoreUrl) => {
+    expect(readConfig({ EVENTSTORE_URL: eventStoreUrl }).eventStoreUrl).toBe(eventStoreUrl);
+  });
+
   test('insists on a secret key beside DATABASE_URL, since every process needs the same', () => {
     const database = { DATABASE_URL: 'postgres://db/outbox' };
     expect(problems(database)).toEqual([expect.stringMatching(/^SECRET_KEY: is needed with DATABASE_URL: set /)]);

@@ -6,7 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    maxWorkers: 2,
+    // Most of what tests do is wait for engines: one more than the cores of a small machine.
+    maxWorkers: 3,
     restoreMocks: true,
   },
 });

@@ -51,12 +51,14 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** One sentence that names the server and says the remedy where there is one. Never the URL: it may hold a password. */
+const REMEDY = 'start it, or correct EVENTSTORE_URL';
+
+/** One sentence that names the server and says the remedy. Never the URL: it may hold a password. */
 export const sentenceOf = (error: unknown, hosts: string): string => {
   const text = textOf(error);
-  if (error instanceof NoAnswer) return `${text} (${hosts})`;
+  if (error instanceof NoAnswer) return `${text} (${hosts}): ${REMEDY}`;
   const remedy = REMEDIES.find(([pattern]) => pattern.test(text))?.[1];
-  return `cannot use the event store at ${hosts}: ${remedy ?? (text === '' ? String(error) : text)}`;
+  return `cannot use the event store at ${hosts}: ${remedy ?? `${text === '' ? String(error) : text}: ${REMEDY}`}`;
 };
 
 /** The fault that a read, or a subscription, shows for an error of the client. */

@@ -65,7 +65,7 @@ const pageOf = (codec: EventCodec, filter: Filter, events: readonly RawEvent[], 
 const lastOf = (positions: readonly Position[]): Position => positions.toSorted().at(-1) ?? LOG_START;
 
 /** A server that does not say what it is is not trusted. */
-const isCheckpointTrusted = async ({ client, timeOut }: Connection): Promise<boolean> => {
+export const isCheckpointTrusted = async ({ client, timeOut }: Connection): Promise<boolean> => {
   try {
     const features = await withTimeOut(timeOut, internalsOf(client).capabilities);
     return trustsCheckpoints(features.serverVersion);

@@ -54,9 +54,21 @@ const collect = ({ slots, timeOut }: Connection, open: () => Reading): Promise<r
     return events;
   });
 
+export interface ForwardsBounds {
+  readonly limit: number;
+  readonly lookMax: number;
+}
+
+export interface ForwardsPage extends Page {
+  /** Nothing was left unread for `lookMax` alone. */
+  readonly isComplete: boolean;
+}
+
 export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
   /** Up to `count` events strictly after the position, ours or not. @throws {PositionBeyondEnd} */
   after(position: Position, count: number): Promise<readonly RawEvent[]>;
+  /** As `readAll` forwards, but looks at no more than `lookMax` events. */
+  forwards(from: Position, filter: Filter | undefined, bounds: ForwardsBounds): Promise<ForwardsPage>;
   /** Events of any stream, not decoded. */
   rawStream(stream: string): Promise<readonly RawEvent[]>;
 }
@@ -67,7 +79,9 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   const call = async (open: () => Reading): Promise<readonly RawEvent[]> => {
     connection.assertOpen();
     try {
-      return await collect(connection, open);
+      const events = await collect(connection, open);
+      connection.assertOpen(); // closing ends calls under way as if they had given everything
+      return events;
     } catch (error) {
       if (error instanceof StreamNotFoundError) return [];
       throw readFault(error, hosts);
@@ -109,31 +123,35 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   };
 
   /** Collects up to `limit` events; the position is that of the last event of ours that was looked at. */
-  const gather = (filter: Filter | undefined, limit: number, start: Position) => {
+  const gather = (filter: Filter | undefined, { limit, lookMax }: ForwardsBounds, start: Position) => {
     const events: RecordedEvent[] = [];
     let position = start;
+    let looked = 0;
     const visit = (event: RawEvent): boolean => {
+      looked += 1;
       if (isOurs(event)) position = event.position;
       if (matches(filter, event)) events.push(recordedEvent(codec, event));
-      return events.length >= limit;
+      return events.length >= limit || looked >= lookMax;
     };
-    return { visit, page: (): Page => ({ events, position }), isFull: () => events.length >= limit };
+    const isFull = (): boolean => events.length >= limit;
+    return { visit, page: (): Page => ({ events, position }), isFull, isComplete: () => isFull() || looked < lookMax };
   };
 
-  const forwards = async (from: Position, filter: Filter | undefined, limit: number): Promise<Page> => {
-    const found = gather(filter, limit, from);
-    await scan((position = LOG_START, count) => after(position, count), from, limit, found.visit);
-    return found.page();
+  const forwards: Reader['forwards'] = async (from, filter, bounds) => {
+    const found = gather(filter, bounds, from);
+    await scan((position = LOG_START, count) => after(position, count), from, bounds.limit, found.visit);
+    return { ...found.page(), isComplete: found.isComplete() };
   };
 
   const backwards = async (from: Position | undefined, filter: Filter | undefined, limit: number): Promise<Page> => {
-    const found = gather(filter, limit, from ?? LOG_START);
+    const found = gather(filter, { limit, lookMax: Number.POSITIVE_INFINITY }, from ?? LOG_START);
     await scan(before, from, limit, found.visit);
     return found.isFull() ? found.page() : { ...found.page(), position: LOG_START };
   };
 
   return {
     after,
+    forwards,
 
     rawStream: (stream) => call(() => client.readStream(stream, { requiresLeader: true })),
 
@@ -146,7 +164,10 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
 
     readAll: async ({ from, direction = 'forwards', filter, limit }) => {
       if (limit <= 0) return { events: [], position: from ?? LOG_START };
-      return direction === 'forwards' ? forwards(from ?? LOG_START, filter, limit) : backwards(from, filter, limit);
+      if (direction === 'backwards') return backwards(from, filter, limit);
+      const bounds = { limit, lookMax: Number.POSITIVE_INFINITY };
+      const { events, position } = await forwards(from ?? LOG_START, filter, bounds);
+      return { events, position };
     },
 
     head: async () => {

@@ -1,6 +1,9 @@
 import { EventStoreDBClient } from '@eventstore/db-client';
+import { StartRefused } from '../../domain/start-refused.ts';
 
-const SHAPE = /^esdb(\+discover)?:\/\/(?:[^@]*@)?([^/?]+)\/?(?:\?(.*))?$/;
+const SHAPE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/(?:[^@]*@)?([^/?]+)\/?(?:\?(.*))?$/;
+/** The server's newer name, which this client does not know: it stands for the same. */
+const NEWER_SCHEME = /^kurrentdb(?=[+:])/;
 const EXAMPLE = 'esdb://user:password@host:2113, or esdb://host:2113?tls=false';
 
 /** The client prints the whole URL, password included, when it meets an option that is not one of these. */
@@ -20,7 +23,7 @@ const OPTIONS = [
 ].map((name) => name.toLowerCase());
 
 const refuse = (why: string): never => {
-  throw new RangeError(`EVENTSTORE_URL ${why}; it looks like ${EXAMPLE}`);
+  throw new StartRefused(`EVENTSTORE_URL ${why}; it looks like ${EXAMPLE}`);
 };
 
 const assertOptions = (query: string): void => {
@@ -32,20 +35,20 @@ const assertOptions = (query: string): void => {
   }
 };
 
-/** Hosts of the URL, for messages. @throws {RangeError} that says what is wrong and how it should look. */
+/** Hosts of the URL, separated by commas, for messages. @throws {StartRefused} that says what is wrong and how it should look. */
 export const hostsOf = (url: string): string => {
-  const [, , hosts, query = ''] = SHAPE.exec(url.trim()) ?? refuse('is not an EventStoreDB connection string');
+  const [, hosts, query = ''] = SHAPE.exec(url.trim()) ?? refuse('is not an EventStoreDB connection string');
   assertOptions(query);
   return hosts as string; // the group is not optional
 };
 
-/** @throws {RangeError} as `hostsOf`; the client's own words may hold the password and are not repeated. */
+/** @throws {StartRefused} as `hostsOf`; the client's own words may hold the password and are not repeated. */
 export const clientFor = (url: string): EventStoreDBClient => {
   hostsOf(url);
   try {
-    return EventStoreDBClient.connectionString(url);
+    return EventStoreDBClient.connectionString(url.trim().replace(NEWER_SCHEME, 'esdb'));
   } catch (error) {
-    if (error instanceof Error && /certificate|userCertFile|userKeyFile/.test(error.message)) throw error;
-    return refuse('cannot be parsed');
+    const isHarmless = error instanceof Error && /certificate|userCertFile|userKeyFile/.test(error.message);
+    return refuse(isHarmless ? `cannot be used: ${error.message}` : 'cannot be parsed');
   }
 };

@@ -7,6 +7,7 @@ import { createAppend } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-connection.ts';
 import { createLogId } from './eventstoredb-log-id.ts';
 import { createReader, type Reader } from './eventstoredb-read.ts';
+import { createReadAll } from './eventstoredb-read-filtered.ts';
 import { createSubscribe } from './eventstoredb-subscribe.ts';
 
 /**
@@ -45,21 +46,21 @@ const createRecentHead = (reader: Reader, system: Pick<System, 'monotonicMs'>): 
 /**
  * The log in EventStoreDB or KurrentDB. Repeated appends are told by event ids alone: the same ids with other data are
  * answered as a success, and the data first written stays.
- * @throws {RangeError} where the connection string cannot be used.
+ * @throws {StartRefused} where the connection string cannot be used.
  */
 export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOptions): EventStore => {
   const { connectionString, codec, contents, system, logger, callTimeOutMs = CALL_TIME_OUT_MS } = options;
   const connection = connect(connectionString, system, callTimeOutMs);
   const reader = createReader(connection, codec);
   const { append, settled } = createAppend(connection, codec, contents);
-  const recentHead = createRecentHead(reader, system);
+  const followed = { connection, reader, codec, recentHead: createRecentHead(reader, system) };
   return {
     logId: createLogId(connection, reader),
     append,
     readStream: reader.readStream,
-    readAll: reader.readAll,
+    readAll: createReadAll(followed),
     head: reader.head,
-    subscribe: createSubscribe({ connection, reader, codec, recentHead }, logger),
+    subscribe: createSubscribe(followed, logger),
     close: () => connection.close(settled),
   };
 };

@@ -2,8 +2,9 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
 import { type Append, type Appended, AppendOutcomeUnknown, WrongExpectedRevision } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
+import { type EncodedContents, encodeContents } from '../contents/encode-contents.ts';
+import { createGather } from '../gather.ts';
 import { appendFailure, isDataFault, readFailure } from './postgres-faults.ts';
-import { createGather } from './postgres-gather.ts';
 import { integerArray, type TextRow, textArray, toPosition } from './postgres-rows.ts';
 
 /**
@@ -19,10 +20,12 @@ const GROUP_BYTES_MAX = 8_000_000;
 const WAITING_APPENDS_MAX = 10_000;
 const WAITING_BYTES_MAX = 128_000_000;
 
-/** One commit for all: see `event_log.append` in `postgres.sql`. */
+/** One commit for all: see `event_log.append_with_heads` in `postgres.sql`. */
 const APPEND = {
-  name: 'event-log-append',
-  text: 'select * from event_log.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)',
+  name: 'event-log-append-with-heads',
+  text: `
+    select * from event_log.append_with_heads(
+      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 } as const;
 
 const NO_STREAM = -1;
@@ -34,17 +37,10 @@ interface EncodedEvent {
   readonly data: string;
 }
 
-interface EncodedContent {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly kind: string;
-  readonly body: string;
-}
-
 interface EncodedAppend extends Pick<Append, 'stream' | 'expected'> {
   readonly context: string;
   readonly events: readonly EncodedEvent[];
-  readonly contents: readonly EncodedContent[];
+  readonly contents: readonly EncodedContents[];
   readonly bytes: number;
 }
 
@@ -53,13 +49,11 @@ const encode = (codec: EventCodec, { stream, expected, events, context, contents
     const { type, schemaVersion, data } = codec.encode(event);
     return { id: event.id, type, version: schemaVersion, data: JSON.stringify(data) };
   });
-  const bodies = contents.map(({ id, organizationId, body }): EncodedContent => {
-    return { id, organizationId, kind: body.kind, body: JSON.stringify(body) };
-  });
+  const rows = contents.map(encodeContents);
   const metadata = JSON.stringify(context);
   const eventBytes = encoded.reduce((sum, { data }) => sum + data.length + metadata.length, 0);
-  const bytes = bodies.reduce((sum, { body }) => sum + body.length, eventBytes);
-  return { stream, expected, context: metadata, events: encoded, contents: bodies, bytes };
+  const bytes = rows.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
+  return { stream, expected, context: metadata, events: encoded, contents: rows, bytes };
 };
 
 /**
@@ -83,7 +77,7 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
 
 const revisionBefore = ({ expected }: EncodedAppend): number => (expected === 'no-stream' ? NO_STREAM : expected);
 
-/** The fifteen parameters, in order; members and numbers count from one, as SQL does. */
+/** The sixteen parameters, in order; members and numbers count from one, as SQL does. */
 const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
   const events = group.flatMap((append, index) =>
     append.events.map((event, number) => ({ ...event, member: index + 1, number: number + 1 })),
@@ -104,6 +98,7 @@ const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
     textArray(contents.map(({ id }) => id)),
     textArray(contents.map(({ organizationId }) => organizationId)),
     textArray(contents.map(({ kind }) => kind)),
+    textArray(contents.map(({ head }) => head)),
     textArray(contents.map(({ body }) => body)),
   ];
 };
@@ -162,14 +157,14 @@ export const createAppending = (
   };
 
   const gather = createGather<EncodedAppend, Appended>({
+    name: 'the log',
     inFlightMax: APPENDS_IN_FLIGHT_MAX,
     waitingMax: WAITING_APPENDS_MAX,
     waitingBytesMax: WAITING_BYTES_MAX,
-    patienceMs,
+    patience: { ms: patienceMs, system },
     bytesOf: ({ bytes }) => bytes,
     admission,
     run: commit,
-    system,
   });
 
   return { append: async (append) => gather.add(encode(codec, append)), close: gather.close };

@@ -7,8 +7,8 @@ import {
   type StreamName,
 } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
+import { createGather, type Gather } from '../gather.ts';
 import { readFailure } from './postgres-faults.ts';
-import { createGather, type Gather } from './postgres-gather.ts';
 import { EVENT_COLUMNS, integerArray, type TextRow, textArray, toEvent } from './postgres-rows.ts';
 
 /** One runs while the answer of the other is decoded; more would only be smaller. */
@@ -100,14 +100,14 @@ export const createStreamReading = (
 
   const gatherOf = (statement: typeof FORWARDS | typeof BACKWARDS): Gather<StreamRead, StreamRows> =>
     createGather({
+      name: 'the log',
       inFlightMax: READS_IN_FLIGHT_MAX,
       waitingMax: WAITING_READS_MAX,
       waitingBytesMax: Number.POSITIVE_INFINITY,
-      patienceMs,
+      patience: { ms: patienceMs, system },
       bytesOf: () => 0,
       admission,
       run: (reads) => query(statement, reads),
-      system,
     });
 
   const [forwards, backwards] = [gatherOf(FORWARDS), gatherOf(BACKWARDS)];

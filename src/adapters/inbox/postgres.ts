@@ -8,12 +8,16 @@ import {
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/inbox.ts';
+import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { capturedMail, type StoredMail } from './captured-mail.ts';
 
 /** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */
 const INSERT_MAILS_MAX = 500;
 const INSERT_BYTES_MAX = 8_000_000;
+/** What waits is memory; refused senders are told to come again. */
+const WAITING_MAILS_MAX = 10_000;
+const WAITING_BYTES_MAX = 128_000_000;
 /** Between two trims: rarer leaves more than was promised for a while, more often costs a scan of the table each. */
 const TRIM_AFTER_MAILS = 1000;
 const TRIM_AFTER_BYTES = 25_000_000;
@@ -72,20 +76,15 @@ interface Row {
   readonly candidates: string;
 }
 
-interface Waiting {
-  readonly mail: ReceivedMail;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** The first always; then as many as fit. */
-const takeGroup = (waiting: Waiting[]): readonly Waiting[] => {
+/** The first always; then as many as fit, in order. */
+const admission = (): ((mail: ReceivedMail) => boolean) => {
+  let mails = 0;
   let bytes = 0;
-  const end = waiting.findIndex(({ mail }, index) => {
-    bytes += mail.raw.length;
-    return index > 0 && (index >= INSERT_MAILS_MAX || bytes > INSERT_BYTES_MAX);
-  });
-  return waiting.splice(0, end < 0 ? waiting.length : end);
+  return ({ raw }) => {
+    mails += 1;
+    bytes += raw.length;
+    return mails === 1 || (mails <= INSERT_MAILS_MAX && bytes <= INSERT_BYTES_MAX);
+  };
 };
 
 const insertValues = (mails: readonly ReceivedMail[]): readonly unknown[] => {
@@ -115,13 +114,12 @@ const storedMail = ({ id, received_at, envelope_from, envelope_to, raw }: Row): 
 
 /** An inbox in PostgreSQL. While one insert runs, the next gathers. */
 export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox => {
-  const waiting: Waiting[] = [];
   let untrimmedMails = 0;
   let untrimmedBytes = 0;
-  let running: Promise<void> | null = null;
+  /** Resolves when all that was given so far is stored or refused. */
+  let storing = Promise.resolve();
 
-  const insert = async (group: readonly Waiting[]): Promise<void> => {
-    const mails = group.map(({ mail }) => mail);
+  const insert = async (mails: readonly ReceivedMail[]): Promise<void> => {
     await orUnavailable(pool.query({ ...INSERT, values: [...insertValues(mails)] }));
     untrimmedMails += mails.length;
     untrimmedBytes += mails.reduce((sum, { raw }) => sum + raw.length, 0);
@@ -136,22 +134,20 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
 
   const isTrimDue = (): boolean => untrimmedMails >= TRIM_AFTER_MAILS || untrimmedBytes >= TRIM_AFTER_BYTES;
 
-  const storeGroup = async (group: readonly Waiting[]): Promise<void> => {
-    await insert(group);
-    for (const { resolve } of group) resolve();
-    if (isTrimDue()) await trim();
-  };
-
-  const drain = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const group = takeGroup(waiting);
-      // A trim that fails rejects nobody: they are resolved by then, and the next one does its work.
-      await storeGroup(group).catch((error: unknown) => {
-        for (const { reject } of group) reject(error);
-      });
-    }
-    running = null;
-  };
+  const gather = createGather<ReceivedMail, void>({
+    name: 'the inbox',
+    inFlightMax: 1,
+    waitingMax: WAITING_MAILS_MAX,
+    waitingBytesMax: WAITING_BYTES_MAX,
+    bytesOf: ({ raw }) => raw.length,
+    admission,
+    run: async (mails) => {
+      // A trim that fails rejects nobody: the next one does its work.
+      if (isTrimDue()) await trim().catch(() => {});
+      await insert(mails);
+      return mails.map(() => ({ status: 'fulfilled', value: undefined }));
+    },
+  });
 
   const page = async (limit: number, before: string): Promise<InboxPage> => {
     if (untrimmedMails > 0) await trim();
@@ -164,17 +160,18 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
   };
 
   return {
-    store: (mail) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ mail, resolve, reject });
-        running ??= drain();
-      }),
+    store: (mail) => {
+      const [stored, before] = [gather.add(mail), storing];
+      storing = stored.catch(() => {}).then(() => before);
+      return stored;
+    },
     list: async ({ limit, after }) => {
       if (after === undefined) return await page(limit, NEWEST);
       return ID.test(after) ? await page(limit, after) : { mails: [], next: null };
     },
     close: async () => {
-      await running;
+      await storing;
+      await gather.close();
     },
   };
 };

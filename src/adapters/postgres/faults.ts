@@ -1,7 +1,11 @@
 import { StoreUnavailable } from '../../domain/event-store.ts';
 
-/** Classes and codes by which the server says that it is not there for anybody just now (appendix A of its manual). */
-const UNAVAILABLE_STATES = /^(?:08...|57P0[1-5]|53300)$/;
+/**
+ * SQLSTATE classes in which the server says that it cannot serve just now (appendix A of its manual): connection,
+ * transaction rolled back, resources, object in use, operator intervention (shutting down, starting up, cancelled, as
+ * after too long), system error. And a standby, or a primary that has become one, whose class holds faults of ours too.
+ */
+const UNAVAILABLE_STATES = /^(?:08...|40...|53...|55...|57...|58...|25006)$/;
 
 const SOCKET_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
@@ -12,15 +16,16 @@ const SOCKET_CODES: ReadonlySet<string> = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'ENOENT', // a socket of the file system
 ]);
 
 /** What the client says without a code. */
 const CLIENT_MESSAGES =
-  /^(?:Connection terminated|timeout e|Query read timeout|Client has encountered a connection error)/i;
+  /^(?:Connection terminated|timeout e|Query read timeout|Client has encountered|Cannot use a pool after calling end)/i;
 
 /** Whether the database was away, so that the same call may work later; else the fault is in the call or the data. */
 export const isUnreachable = (error: unknown): boolean => {
-  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   if (typeof code === 'string') return SOCKET_CODES.has(code) || UNAVAILABLE_STATES.test(code);
   return typeof message === 'string' && CLIENT_MESSAGES.test(message);
 };

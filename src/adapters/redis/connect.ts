@@ -31,17 +31,17 @@ export const connectRedis = (url: string, commandMs: number): Redis =>
 /** Says once when the connection is lost, and once when it is back. */
 export const logOutages = (redis: Redis, logger: Logger, use: string): void => {
   let away = false;
-  let err: Error | undefined;
+  let reason: string | undefined;
   redis.on('error', (error) => {
-    err = error;
+    reason = error.message;
   });
   redis.on('reconnecting', () => {
-    if (!away) logger.warn({ err, use }, 'Redis cannot be reached');
+    if (!away) logger.warn({ reason, use }, 'Redis cannot be reached');
     away = true;
   });
   redis.on('ready', () => {
     if (away) logger.info({ use }, 'Redis is back');
     away = false;
-    err = undefined;
+    reason = undefined;
   });
 };

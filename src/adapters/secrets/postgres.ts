@@ -11,8 +11,11 @@ export interface PostgresSecretsOptions {
   readonly secretKey: string;
 }
 
-/** Secrets never change, so they are kept once read: an organization's is needed for every send. Some 2 kB each. */
-const KEPT_MAX = 2_000;
+/**
+ * Secrets never change, so they are kept once read: an organization's is needed for every send, an endpoint's for every
+ * post. At most 2 kB each; with fewer, every use of the others is a query.
+ */
+const KEPT_MAX = 10_000;
 
 const PUT = {
   name: 'secrets-put',

@@ -70,6 +70,20 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
     await contents.put([]);
   });
 
+  test('are shown without their large parts', async () => {
+    const contents = create();
+    const put = [large('abc'), reply()] as const;
+    await contents.put(put);
+    const heads = await contents.heads([...put.map(({ id }) => id), randomUUID()]);
+    expect(heads).toEqual(
+      new Map([
+        [put[0].id, headOfLarge(put[0])],
+        [put[1].id, put[1].body],
+      ]),
+    );
+    expect((await contents.heads([])).size).toBe(0);
+  });
+
   test('are told to many callers at once, to each its own', async () => {
     const contents = create();
     const put = Array.from({ length: 250 }, reply);
@@ -83,7 +97,67 @@ describe.each(ADAPTERS)('contents %s', (_name, create) => {
   });
 });
 
+const LARGE = 'a'.repeat(12_000_000);
+
+/** A message of some megabytes: `bytes` of an attachment, and as much html and text as there is. */
+const large = (content = LARGE): MessageContents => {
+  const { id, organizationId, body } = message('large');
+  const attachments = [{ filename: 'a.bin', contentType: 'application/octet-stream', contentId: 'a', content }];
+  return { id, organizationId, body: { ...(body as MessageBody), text: 'text', attachments } };
+};
+
+const headOfLarge = ({ body }: MessageContents): unknown => {
+  const { html, text, ...head } = body as MessageBody;
+  return { ...head, attachments: [{ filename: 'a.bin', contentType: 'application/octet-stream', contentId: 'a' }] };
+};
+
+/** A pool that remembers how much each of its queries answered, as JSON. */
+const measured = () => {
+  const answers: number[] = [];
+  const query = async (text: string): Promise<unknown> => {
+    const result = await pool.query(text);
+    answers.push(JSON.stringify(result.rows).length);
+    return result;
+  };
+  return { contents: createPostgresContents({ pool: { query } as unknown as Pool }), answers };
+};
+
 describe('contents in PostgreSQL', () => {
+  test('are shown without reading what is large', async () => {
+    const put = Array.from({ length: 100 }, () => large('a'.repeat(100_000)));
+    await createPostgresContents({ pool }).put(put);
+    const { contents, answers } = measured();
+    const heads = await contents.heads(put.map(({ id }) => id));
+    expect([...heads.keys()].sort()).toEqual(put.map(({ id }) => id).sort());
+    expect(answers).toHaveLength(1);
+    expect(answers[0]).toBeLessThan(100 * 2000);
+  });
+
+  test('are read some at a time where they are large, and one that is larger alone', async () => {
+    const put = [...Array.from({ length: 5 }, () => large()), large('b'.repeat(33_000_000)), reply()];
+    for (const one of put) await createPostgresContents({ pool }).put([one]);
+    const { contents, answers } = measured();
+    const got = await Promise.all([contents.get(put.map(({ id }) => id)), contents.get(put.map(({ id }) => id))]);
+    for (const bodies of got) expect(bodies).toEqual(new Map(put.map(({ id, body }) => [id, body])));
+    expect(Math.max(...answers)).toBeLessThan(34_000_000);
+    expect(answers.length).toBeLessThan(10);
+  });
+
+  test('of processes that store no heads and sizes are shown and read all the same', async () => {
+    const put = [large(), large(), large(), reply()];
+    const { contents, answers } = measured();
+    for (const { id, organizationId, body } of put) {
+      await pool.query('insert into vault.contents (id, organization_id, kind, body) values ($1, $2, $3, $4)', [
+        ...[id, organizationId, body.kind, JSON.stringify(body)],
+      ]);
+    }
+    const ids = put.map(({ id }) => id);
+    const heads = await contents.heads(ids);
+    expect(heads).toEqual(new Map(put.map((one) => [one.id, one.body.kind === 'reply' ? one.body : headOfLarge(one)])));
+    expect(Math.max(...answers)).toBeLessThan(32_000_000);
+    expect([...(await contents.get(ids)).keys()]).toEqual(ids);
+  });
+
   test('share a query among callers of the same moment', async () => {
     const put = Array.from({ length: 60 }, reply);
     await createPostgresContents({ pool }).put(put);
@@ -92,6 +166,16 @@ describe('contents in PostgreSQL', () => {
     const contents = createPostgresContents({ pool: counting });
     await Promise.all(put.map(({ id }) => contents.get([id])));
     expect(queries).toHaveLength(1);
+  });
+
+  test('refuse callers when too many wait, and answer the others', async () => {
+    const there = reply();
+    const contents = createPostgresContents({ pool });
+    await contents.put([there]);
+    const outcomes = await Promise.allSettled(Array.from({ length: 10_001 }, () => contents.get([there.id])));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toMatchObject([{ reason: { name: 'StoreUnavailable' } }]);
+    expect((await contents.heads([there.id])).size).toBe(1);
   });
 
   test('say that the database is away, to every caller', async () => {

@@ -176,6 +176,15 @@ describe('the inbox in PostgreSQL', () => {
     await stored;
   });
 
+  it('refuses mail when too much waits to be stored, and stores the rest', async () => {
+    const inbox = await openPostgres();
+    const outcomes = await Promise.allSettled(Array.from({ length: 10_001 }, () => inbox.store(mailOf('x'))));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toMatchObject([{ reason: { name: 'StoreUnavailable' } }]);
+    await inbox.store(mailOf('y'));
+    expect((await subjects(inbox, 1)).subjects).toEqual(['y']);
+  });
+
   it('says so when a message cannot be stored, and stores the next', async () => {
     const inbox = await openPostgres();
     await expect(inbox.store(mailOf('x', { from: 'nul\0' }))).rejects.toThrow();

@@ -65,6 +65,14 @@ describe('secrets in PostgreSQL', () => {
     expect(other.rows[0]?.ciphertext).not.toEqual(rows[0]?.ciphertext);
   });
 
+  test('are read from the database once', async () => {
+    const secrets = inPostgres();
+    await secrets.put('kept', 'org_a', 'plain');
+    await secrets.get('kept');
+    await pool.query(`delete from vault.secrets where id = 'kept'`);
+    expect(await secrets.get('kept')).toBe('plain');
+  });
+
   test('do not open with another key, under another id, or changed', async () => {
     await inPostgres().put('mine', 'org_a', 'plain');
     await expect(inPostgres('another key of thirty-two characters').get('mine')).rejects.toBeInstanceOf(WrongSecretKey);

@@ -7,7 +7,7 @@ import type { Logger } from '../../../src/domain/logger.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { PATIENCE_MS } from './harness.ts';
 
-const noContents: Contents = { put: async () => {}, get: async () => new Map() };
+const noContents: Contents = { put: async () => {}, get: async () => new Map(), heads: async () => new Map() };
 
 /** A store on the server of `connectionString` that gives up soon. */
 export const openEventStoreDb = (

@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkEventStoreDb } from '../../../src/adapters/event-store/check-eventstoredb.ts';
+import { hostsOf } from '../../../src/adapters/event-store/eventstoredb-url.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { StartRefused } from '../../../src/domain/start-refused.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
+import { silentLogger } from '../../support/logger.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
 
 const PASSWORD = 'hunter2';
@@ -44,6 +49,7 @@ describe('EVENTSTORE_URL that is wrong', () => {
     expect(opening).toThrow(`EVENTSTORE_URL ${why}`);
     expect(opening).toThrow('esdb://host:2113?tls=false');
     expect(opening).not.toThrow(PASSWORD);
+    expect(opening).toThrow(StartRefused);
   });
 
   it('says that nothing listens there', async () => {
@@ -63,5 +69,57 @@ describe('EVENTSTORE_URL that is wrong', () => {
 
   it('says that no node of the cluster answers', async () => {
     expect(await sentenceFor('esdb://127.0.0.1:1,127.0.0.1:2?tls=false')).toContain('no node of the cluster answered');
+  });
+});
+
+describe('EVENTSTORE_URL that is right', () => {
+  let double: EventStoreDbDouble;
+  beforeAll(async () => {
+    double = await startEventStoreDbDouble();
+  });
+  afterAll(() => double.close());
+
+  it('may use the newer name of the server', async () => {
+    const stores = [openEventStoreDb(double.url), openEventStoreDb(double.url.replace('esdb:', 'kurrentdb:'))];
+    const [known, newer] = await Promise.all(stores.map((store) => store.logId()));
+    expect(newer).toBe(known);
+    for (const store of stores) await store.close();
+  });
+
+  it('is named by its hosts, without the password', () => {
+    expect(hostsOf(`kurrentdb://admin:${PASSWORD}@n1:2113,n2:2113,n3:2113?tls=true`)).toBe('n1:2113,n2:2113,n3:2113');
+    expect(hostsOf('esdb+discover://cluster.example.com/')).toBe('cluster.example.com');
+  });
+});
+
+describe('the event store at the start', () => {
+  const system = createSystem();
+  const check = async (url: string, patienceMs: number): Promise<unknown> => {
+    const store = openEventStoreDb(url);
+    const checking = checkEventStoreDb({ store, system, logger: silentLogger, patienceMs });
+    const outcome = await checking.catch((reason: unknown) => reason);
+    await store.close();
+    return outcome;
+  };
+
+  it('is waited for', async () => {
+    const double = await startEventStoreDbDouble();
+    await double.stop();
+    const checking = check(double.url, 10_000);
+    await system.sleep(200);
+    await double.start();
+    expect(await checking).toBeUndefined();
+    await double.close();
+  });
+
+  it('refuses the start, with one sentence that names the variable, when it does not come', async () => {
+    const frozen = await startEventStoreDbDouble();
+    frozen.freeze();
+    for (const url of ['esdb://127.0.0.1:1?tls=false', 'esdb://127.0.0.1:1,127.0.0.1:2?tls=false', frozen.url]) {
+      const refusal = await check(url, 0);
+      expect(refusal).toBeInstanceOf(StartRefused);
+      expect((refusal as Error).message).toMatch(/^[^\n]*127\.0\.0\.1:[^\n]*EVENTSTORE_URL[^\n]*$/);
+    }
+    await frozen.close();
   });
 });

@@ -102,6 +102,7 @@ describe('appending to EventStoreDB', () => {
         if (one?.id === 'bad') throw new Error('the vault is away');
       },
       get: async () => new Map(),
+      heads: async () => new Map(),
     };
     const storing = openEventStoreDb(double.url, { contents });
     const body: MessageContents['body'] = { kind: 'reply', messageId: 'msg_1', text: '250 ok' };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { MessageContents } from '../../../src/domain/contents.ts';
+import { headOf, type MessageContents } from '../../../src/domain/contents.ts';
 import { type EventStore, LOG_START, WrongExpectedRevision } from '../../../src/domain/event-store.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { follow } from './following.ts';
@@ -77,6 +77,21 @@ describe('the log in PostgreSQL', () => {
         .map(({ id, organizationId, body }) => ({ id, organization_id: organizationId, kind: 'reply', body }))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     );
+  });
+
+  it('stores heads and sizes of contents beside their bodies', async () => {
+    const body: MessageContents['body'] = {
+      ...{ kind: 'message', messageId: 'msg_1', from: { address: 'a@example.test' }, recipients: [], replyTo: [] },
+      ...{ subject: 'a "b" \u0000', html: '<p>ü</p>', text: 'ü', headers: {}, tags: [], metadata: {} },
+      attachments: [{ filename: 'a.txt', contentType: 'text/plain', content: 'YQ==' }],
+    };
+    const contents = [{ id: randomUUID(), organizationId: 'org_1', body }, reply('ü')];
+    await store.append({ ...first(newStream('message'), events(2)), contents });
+    const { rows } = await sql.query('select kind, head, size_bytes from vault.contents order by kind');
+    expect(rows).toEqual([
+      { kind: 'message', head: headOf(body), size_bytes: Buffer.byteLength(JSON.stringify(body)) },
+      { kind: 'reply', head: null, size_bytes: Buffer.byteLength(JSON.stringify(contents[1]?.body)) },
+    ]);
   });
 
   it('stores no contents of an append in conflict, and the first of the same id for ever', async () => {

@@ -67,6 +67,20 @@ describe('starting an attempt', () => {
       attemptStarted(2, ['rcp_1'], { sequence: 4, leaseUntil: LEASE_UNTIL }),
     );
   });
+  test('notes a lost attempt no later than the time to live ends', () => {
+    const expiresAt = '2026-11-21T12:05:02.000Z';
+    given([messageAccepted({ expiresAt }), attemptStarted(1, ['rcp_1'])])
+      .when(start('2026-11-21T12:05:01.000Z'))
+      .thenState({ recipients: [{ status: 'deferred', nextAttemptAt: expiresAt }] });
+  });
+  test('lets a deferred recipient expire at the end of the time to live, however long its wait would be', () => {
+    const expiresAt = '2026-11-21T12:00:20.000Z';
+    const history = [messageAccepted({ expiresAt }), attemptStarted(1, ['rcp_1'])];
+    const { state } = given(history);
+    const { when } = given([...history, ...record(1, deferred('rcp_1'))(state)]);
+    when(start('2026-11-21T12:00:19.999Z')).thenNothing();
+    when(start(expiresAt)).thenState({ recipients: [{ status: 'expired', nextAttemptAt: null }] });
+  });
   test('lets recipients expire when the time to live has ended', () => {
     given([messageAccepted({ expiresAt: NOW })])
       .when(start())
@@ -109,6 +123,13 @@ describe('recording an attempt', () => {
     given(inHand)
       .when(record(1, { ...deferred('rcp_1'), outcome: 'deferred', retryAfterSeconds: 30 } as AttemptOutcome))
       .thenState({ recipients: [{ nextAttemptAt: '2026-11-21T12:00:30.000Z' }, {}] });
+  });
+  test('schedules nothing past the end of the time to live, be the outcome known or not', () => {
+    const expiresAt = '2026-11-21T12:00:30.000Z';
+    const short = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')], expiresAt });
+    given([short, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
+      .when(record(1, deferred('rcp_1'), { recipientId: 'rcp_2', outcome: 'unknown' }))
+      .thenState({ recipients: [{ nextAttemptAt: expiresAt }, { nextAttemptAt: expiresAt }] });
   });
   test('adds a complaint after a delivery that asked for one', () => {
     given(inHand)

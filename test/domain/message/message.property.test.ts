@@ -12,6 +12,7 @@ import { messageAccepted, recipient, smtpReply } from '../../support/controls/me
 import { contextAt } from '../../support/specification.ts';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 12, minute)).toISOString();
+const EXPIRES_AT = at(4320);
 const RECIPIENTS = ['rcp_1', 'rcp_2', 'rcp_3'];
 
 const outcome = fc.record({
@@ -30,7 +31,7 @@ const step = fc.record({
 
 /** A history that the decisions themselves made, whatever the world did to the attempts. */
 const history = fc.array(step, { maxLength: 25 }).map((steps) => {
-  const accepted = messageAccepted({ recipients: RECIPIENTS.map(recipient), expiresAt: at(4320) });
+  const accepted = messageAccepted({ recipients: RECIPIENTS.map(recipient), expiresAt: EXPIRES_AT });
   const recorded: RecordedEvent<MessageEvent>[] = [];
   let state: Message = message.initial;
   let minute = 0;
@@ -75,6 +76,16 @@ describe('any history of a message', () => {
         const shown = recorded.flatMap(customerEvents);
         expect(shown.map(({ sequence }) => sequence)).toEqual(shown.map((_, index) => index + 1));
         expect(new Set(shown.map(({ id }) => id)).size).toBe(shown.length);
+      }),
+    );
+  });
+
+  test('lets nobody wait past the end of the time to live', () => {
+    fc.assert(
+      fc.property(history, ({ state }) => {
+        if (state.status === 'absent') throw new Error('the message was accepted');
+        const waiting = state.recipients.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []);
+        expect(waiting.filter((due) => due > EXPIRES_AT)).toEqual([]);
       }),
     );
   });

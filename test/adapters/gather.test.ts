@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGather, type Gather, type GatherOptions } from '../../../src/adapters/event-store/postgres-gather.ts';
+import { createGather, type Gather, type GatherOptions } from '../../src/adapters/gather.ts';
 
 interface Call {
   readonly items: readonly string[];
@@ -12,10 +12,11 @@ const gatherByHand = (options: Partial<GatherOptions<string, string>> = {}) => {
   const calls: Call[] = [];
   const time = { now: 0 };
   const gather: Gather<string, string> = createGather({
+    name: 'the log',
     inFlightMax: 1,
     waitingMax: 10,
     waitingBytesMax: 1000,
-    patienceMs: 100,
+    patience: { ms: 100, system: { monotonicMs: () => time.now } },
     bytesOf: (item) => item.length,
     admission: () => () => true,
     run: (items) =>
@@ -26,7 +27,6 @@ const gatherByHand = (options: Partial<GatherOptions<string, string>> = {}) => {
             : { status: 'fulfilled', value: item.toUpperCase() };
         calls.push({ items, answer: () => resolve(items.map(settled)), fail: reject });
       }),
-    system: { monotonicMs: () => time.now },
     ...options,
   });
   return { gather, calls, time };

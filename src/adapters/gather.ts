@@ -1,23 +1,24 @@
-import { StoreUnavailable } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import { StoreUnavailable } from '../domain/event-store.ts';
+import type { System } from '../domain/system.ts';
 
 export interface GatherOptions<Item, Answer> {
+  /** What its callers wait for, as a refusal says it: 'the log'. */
+  readonly name: string;
   /** Calls under way at once. */
   readonly inFlightMax: number;
   readonly waitingMax: number;
   readonly waitingBytesMax: number;
-  /** What waited longer is refused: its caller has given up. */
-  readonly patienceMs: number;
+  /** What waited longer is refused: its caller has given up. Absent: callers wait for as long as it takes. */
+  readonly patience?: { readonly ms: number; readonly system: Pick<System, 'monotonicMs'> };
   readonly bytesOf: (item: Item) => number;
   /** Made anew for each group: whether the next item, in order, goes with it or waits on. The first one must go. */
   readonly admission: () => (item: Item) => boolean;
   /** One settlement for each item, in order; where it rejects, all of them are rejected. */
   readonly run: (items: readonly Item[]) => Promise<readonly PromiseSettledResult<Answer>[]>;
-  readonly system: Pick<System, 'monotonicMs'>;
 }
 
 export interface Gather<Item, Answer> {
-  /** @throws {StoreUnavailable} too much waits already, it waited too long, or the store was closed: it was not sent. */
+  /** @throws {StoreUnavailable} too much waits already, it waited too long, or it was closed: it was not sent. */
   add(item: Item): Promise<Answer>;
   /** Refuses what waits and what comes; resolves when no call is under way. */
   close(): Promise<void>;
@@ -32,7 +33,8 @@ interface Waiting<Item, Answer> {
 
 /** While a call is under way the next one gathers: callers share round trips and commits, and none waits for company. */
 export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>): Gather<Item, Answer> => {
-  const { bytesOf, system } = options;
+  const { name, bytesOf, patience } = options;
+  const now = (): number => patience?.system.monotonicMs() ?? 0;
   const underWay = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
   let waitingBytes = 0;
@@ -48,11 +50,12 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
   };
 
   const refuseStale = (): void => {
-    const oldest = system.monotonicMs() - options.patienceMs;
+    if (patience === undefined) return;
+    const oldest = now() - patience.ms;
     const stale = waiting.filter(({ since }) => since < oldest);
     if (stale.length === 0) return;
     waiting = waiting.filter(({ since }) => since >= oldest);
-    refuse(stale, 'the log did not get to it in time');
+    refuse(stale, `${name} did not get to it in time`);
   };
 
   const takeGroup = (): readonly Waiting<Item, Answer>[] => {
@@ -97,11 +100,11 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
     add: (item) =>
       new Promise((resolve, reject) => {
         const bytes = bytesOf(item);
-        if (closed) return reject(new StoreUnavailable('the event store is closed'));
+        if (closed) return reject(new StoreUnavailable(`${name} is closed`));
         const full = waiting.length >= options.waitingMax || waitingBytes + bytes > options.waitingBytesMax;
-        if (full && waiting.length > 0) return reject(new StoreUnavailable('too many callers wait for the log'));
+        if (full && waiting.length > 0) return reject(new StoreUnavailable(`too many callers wait for ${name}`));
         waitingBytes += bytes;
-        waiting.push({ item, since: system.monotonicMs(), resolve, reject });
+        waiting.push({ item, since: now(), resolve, reject });
         schedule();
       }),
 
@@ -109,7 +112,7 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
       closed = true;
       const refused = waiting;
       waiting = [];
-      refuse(refused, 'the event store is closed');
+      refuse(refused, `${name} is closed`);
       await Promise.all(underWay);
     },
   };

@@ -1,0 +1,65 @@
+import {
+  type EventStore,
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../domain/event-store.ts';
+import { readFault } from './eventstoredb-faults.ts';
+import { type Followed, follow, isCheckpointTrusted } from './eventstoredb-follow.ts';
+
+/** The category that nearly every event has: whoever asks for it is quicker served by reading everything. */
+const BULK_CATEGORY = 'message';
+/**
+ * Events that are read and looked at here before the server is asked to search. Fewer opens a subscription for a few
+ * hundred events each time that somebody reads on; more sends what nobody asked for.
+ */
+const NEAR_EVENTS_MAX = 2000;
+
+const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions): boolean =>
+  direction === 'forwards' && limit > 0 && filter?.categories?.includes(BULK_CATEGORY) === false;
+
+/**
+ * Reads of the whole log. The client's read takes no filter, so that whoever wants a few events would be sent all; what
+ * lies further on is therefore searched by the server, in a subscription that ends at the head. Where the server's
+ * checkpoints cannot be trusted nobody knows how far it has searched, and everything is read.
+ */
+export const createReadAll = (followed: Followed): EventStore['readAll'] => {
+  const { connection, reader } = followed;
+
+  /** At least `limit` events from beyond `from`, or all up to the head. */
+  const find = async (from: Position, head: Position, filter: Filter, limit: number) => {
+    const found: RecordedEvent[] = [];
+    for await (const { events, position } of follow(followed, from, filter, connection.closing)) {
+      found.push(...events.filter((event) => event.position <= head));
+      if (found.length >= limit || position >= head) break;
+    }
+    connection.assertOpen(); // else it may have ended early
+    return found;
+  };
+
+  /** Up to `limit` events from beyond `from` up to the head as it is now. */
+  const search = async (from: Position, filter: Filter, limit: number): Promise<Page> => {
+    const head = await reader.head();
+    if (head <= from) return { events: [], position: from };
+    const events = (await find(from, head, filter, limit)).slice(0, limit);
+    const last = events[limit - 1];
+    return { events, position: last?.position ?? head };
+  };
+
+  const readSelected = async ({ from = LOG_START, filter = {}, limit }: ReadAllOptions): Promise<Page> => {
+    const { isComplete, ...near } = await reader.forwards(from, filter, { limit, lookMax: NEAR_EVENTS_MAX });
+    if (isComplete) return near;
+    try {
+      const far = await search(near.position, filter, limit - near.events.length);
+      return { events: [...near.events, ...far.events], position: far.position };
+    } catch (error) {
+      throw readFault(error, connection.hosts);
+    }
+  };
+
+  return async (options) =>
+    isSelective(options) && (await isCheckpointTrusted(connection)) ? readSelected(options) : reader.readAll(options);
+};
