@@ -19,6 +19,8 @@ interface Described {
   readonly usage: string;
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
+  /** Whether a name follows the command's words. */
+  readonly takesName?: true;
 }
 
 /** Needs the service's engines: opened before, closed after. */

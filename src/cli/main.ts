@@ -15,17 +15,21 @@ const help = (): string =>
 
 const find = (words: readonly string[]): { command: Command; rest: readonly string[] } => {
   const command = COMMANDS.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
-  if (command === undefined) throw new UsageError(`unknown command; these are known:\n\n${help()}`);
+  if (command === undefined) {
+    throw new UsageError(`there is no command '${words.join(' ')}': \`npm run outbox -- help\` lists them`);
+  }
   return { command, rest: words.slice(command.name.split(' ').length) };
 };
 
 const parse = (command: Command, rest: readonly string[]): Invocation & { json: boolean } => {
   try {
     const options = { ...command.options, json: { type: 'boolean' } } as const;
-    const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals: true });
+    const allowPositionals = command.takesName === true;
+    const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals });
     return { values: values as Invocation['values'], positionals, json: values.json === true };
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\nusage: ${command.name} ${command.usage}`);
+    const [reason] = (error as Error).message.split('. ');
+    throw new UsageError(`${reason}. Usage: ${command.name} ${command.usage}`.trim());
   }
 };
 
@@ -60,7 +64,8 @@ const isTold = (error: unknown): error is Error =>
 
 try {
   const words = process.argv.slice(2);
-  if (words.length === 0 || words[0] === 'help' || words.includes('--help')) console.log(help());
+  if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h'))
+    console.log(help());
   else {
     const { command, rest } = find(words);
     const { json, ...invocation } = parse(command, rest);

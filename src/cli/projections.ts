@@ -34,6 +34,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
   usage: `NAME|${ALL}`,
   summary: 'makes a read model anew from the log beside the live one, and switches',
   options: {},
+  takesName: true,
   needs: 'engines',
   run: async ({ databaseUrl, store, logger }, invocation) => {
     const projections = chosen(invocation);
@@ -59,6 +60,7 @@ export const retryParkedCommand: OperatorCommand = {
   usage: `NAME|${ALL}`,
   summary: 'tries again, in order, the events that could not be applied',
   options: {},
+  takesName: true,
   needs: 'engines',
   run: async ({ pool, store }, invocation) => {
     const results = [];

@@ -53,8 +53,13 @@ export interface Inbox {
   /**
    * Newest first, at most `limit`, and fewer where the page would be larger than `INBOX_PAGE_BYTES_MAX`.
    * @param after `next` of the page before; one that this inbox never gave yields an empty page.
+   * @param fromDomains only mail whose envelope's sender is on one of these (A-labels); absent: all.
    */
-  list(options: { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
+  list(options: {
+    readonly limit: number;
+    readonly after?: string;
+    readonly fromDomains?: readonly string[];
+  }): Promise<InboxPage>;
   /** Ends when everything given to `store` is stored. */
   close(): Promise<void>;
 }

@@ -16,12 +16,16 @@ const BATCH_EVENTS_MAX = 1000;
 /** Pages kept for projections that are behind: more cost memory, fewer make them read and decode by themselves. */
 const PAGES_MAX = 16;
 /**
- * While pages are small they are fetched at most this often, so that many events travel together under load. It is the
- * most that is added to the age of a read model; less costs a transaction per projection each time.
+ * Pages are fetched at most this often, so that events travel together. It is the most that is added to the age of a
+ * read model; less costs a transaction per projection each time.
  */
 const PACE_MS = 20;
+/** The same under load: a message's events then often meet in one batch, which writes its row once in place of thrice. */
+const BUSY_PACE_MS = 100;
+/** A page this large after the short pace means load: about a thousand events a second. */
+const BUSY_PAGE_EVENTS = 20;
 /** A page this large means that there is more to come: no waiting. */
-const FULL_PAGE_EVENTS = 200;
+const FULL_PAGE_EVENTS = 500;
 
 interface LogWindowOptions {
   readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
@@ -76,8 +80,10 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   const pace = async (): Promise<void> => {
-    const waitMs = lastPull.atMs + PACE_MS - system.monotonicMs();
-    if (lastPull.events < FULL_PAGE_EVENTS && waitMs > 0) await system.sleep(waitMs);
+    if (lastPull.events >= FULL_PAGE_EVENTS) return;
+    const paceMs = lastPull.events < BUSY_PAGE_EVENTS ? PACE_MS : BUSY_PACE_MS;
+    const waitMs = lastPull.atMs + paceMs - system.monotonicMs();
+    if (waitMs > 0) await system.sleep(waitMs);
   };
 
   const keep = (page: Page): void => {

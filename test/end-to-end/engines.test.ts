@@ -39,6 +39,27 @@ describe('the service on other engines', () => {
     await start({ dataDir, env: { ...env, ROLES: 'projections' } });
     await start({ dataDir, env: { ...env, ROLES: 'workers' } });
     await expectFirstJourney(apiClient(api.baseUrl, api.keys.live));
+
+    const { organization_id: other } = await operator({ dataDir, env }, 'organizations', 'create', '--name', 'Other');
+    const domain = await operator(
+      { dataDir, env },
+      'domains',
+      'create',
+      '--organization',
+      other,
+      '--name',
+      'other.test',
+    );
+    const bound = ['--organization', other, '--domain', domain.domain_id, '--permissions', 'admin'];
+    const { key } = await operator({ dataDir, env }, 'keys', 'create', ...bound);
+    const inbox = await eventually(
+      () => apiClient(api.baseUrl, key).get('/v1/inbox'),
+      ({ status }) => status === 200,
+    );
+    expect(inbox.body.data).toEqual([]);
+    await expect(operator({ dataDir, env }, 'keys', 'create', 'surplus', ...bound)).rejects.toThrow(
+      /Usage: keys create/,
+    );
   });
 
   test('gives several processes that start at once on an empty log one organization', async () => {

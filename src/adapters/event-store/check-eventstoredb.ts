@@ -13,6 +13,8 @@ export interface CheckEventStoreDbOptions {
 
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
+/** Tries that are told as one line. */
+const TELL_EVERY = 10;
 
 const sentenceOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -23,15 +25,18 @@ const sentenceOf = (error: unknown): string => (error instanceof Error ? error.m
 export const checkEventStoreDb = async (options: CheckEventStoreDbOptions): Promise<void> => {
   const { store, system, logger, patienceMs = PATIENCE_MS } = options;
   const deadline = system.monotonicMs() + patienceMs;
-  for (;;) {
+  const isThere = async (): Promise<boolean> => {
     try {
       await store.logId();
-      return;
+      return true;
     } catch (error) {
       const isPatient = error instanceof StoreUnavailable && system.monotonicMs() < deadline;
       if (!isPatient) throw new StartRefused(sentenceOf(error), { cause: error });
+      return false;
     }
-    logger.info({}, 'waiting for the event store');
+  };
+  for (let tries = 0; !(await isThere()); tries += 1) {
+    if (tries % TELL_EVERY === 0) logger.info({}, 'waiting for the event store of EVENTSTORE_URL');
     await system.sleep(RETRY_MS);
   }
 };

@@ -1,3 +1,4 @@
+import { domainOf } from '../../domain/email-address.ts';
 import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, INBOX_PAGE_BYTES_MAX, type Inbox } from '../../domain/inbox.ts';
 import { capturedMail, type StoredMail } from './captured-mail.ts';
 
@@ -30,8 +31,10 @@ export const createInMemoryInbox = (): Inbox => {
       bytes += mail.raw.length;
       trim();
     },
-    list: async ({ limit, after }) => {
-      const older = after === undefined ? mails : mails.filter(({ id }) => Number(id) < Number(after));
+    list: async ({ limit, after, fromDomains }) => {
+      const older = mails
+        .filter(({ id }) => after === undefined || Number(id) < Number(after))
+        .filter(({ from }) => fromDomains?.includes(domainOf(from).toLowerCase()) ?? true);
       const newestFirst = older.toReversed();
       const page = pageOf(newestFirst, limit);
       const next = page.length < newestFirst.length ? (page.at(-1)?.id ?? null) : null;

@@ -57,7 +57,9 @@ const LIST = {
                    row_number() over newest as place,
                    sum(size_bytes) over newest - size_bytes as bytes_before,
                    count(*) over () as candidates
-              from (select * from inbox.captured_mail where id < $1 order by id desc limit $2 + 1) page
+              from (select * from inbox.captured_mail
+                     where id < $1 and ($4::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($4))
+                     order by id desc limit $2 + 1) page
             window newest as (order by id desc)) counted
      where place <= $2 and bytes_before < $3
      order by id desc`,
@@ -112,6 +114,10 @@ const storedMail = ({ id, received_at, envelope_from, envelope_to, raw }: Row): 
   raw,
 });
 
+/** The last row's place, where the page left candidates out. */
+const nextOf = (rows: readonly Row[]): string | null =>
+  rows.length === Number(rows[0]?.candidates ?? 0) ? null : (rows.at(-1)?.id ?? null);
+
 /** An inbox in PostgreSQL. While one insert runs, the next gathers. */
 export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox => {
   let untrimmedMails = 0;
@@ -149,14 +155,14 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     },
   });
 
-  const page = async (limit: number, before: string): Promise<InboxPage> => {
+  const page = async (limit: number, before: string, fromDomains?: readonly string[]): Promise<InboxPage> => {
     if (untrimmedMails > 0) await trim();
-    const { rows } = await orUnavailable(pool.query<Row>({ ...LIST, values: [before, limit, INBOX_PAGE_BYTES_MAX] }));
+    const { rows } = await orUnavailable(
+      pool.query<Row>({ ...LIST, values: [before, limit, INBOX_PAGE_BYTES_MAX, fromDomains ?? null] }),
+    );
     const mails: CapturedMail[] = [];
     for (const row of rows) mails.push(await capturedMail(storedMail(row)));
-    const [first] = rows;
-    const isLast = first === undefined || rows.length === Number(first.candidates);
-    return { mails, next: isLast ? null : (rows.at(-1)?.id ?? null) };
+    return { mails, next: nextOf(rows) };
   };
 
   return {
@@ -165,9 +171,9 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
       storing = stored.catch(() => {}).then(() => before);
       return stored;
     },
-    list: async ({ limit, after }) => {
-      if (after === undefined) return await page(limit, NEWEST);
-      return ID.test(after) ? await page(limit, after) : { mails: [], next: null };
+    list: async ({ limit, after, fromDomains }) => {
+      if (after === undefined) return await page(limit, NEWEST, fromDomains);
+      return ID.test(after) ? await page(limit, after, fromDomains) : { mails: [], next: null };
     },
     close: async () => {
       await storing;

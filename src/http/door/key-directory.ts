@@ -26,6 +26,7 @@ export interface KeyDirectory {
   find(secretHash: string): ShownSecret | undefined;
   callerOf(key: ExistingApiKey): Caller;
   domainOf(domainId: string): Caller['domain'];
+  domainNamesOf(organizationId: string): readonly string[];
   ceilingsOf(organizationId: string): RateLimits | null;
   otherAdminKeys(keyId: string): readonly string[];
   /** How far the log has been seen. */
@@ -147,6 +148,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     find: register.find,
     callerOf: register.callerOf,
     domainOf: register.domainOf,
+    domainNamesOf: register.domainNamesOf,
     ceilingsOf: register.ceilingsOf,
     otherAdminKeys: (keyId) => register.otherAdminKeys(keyId, system.now().toISOString()),
     position: follower.position,

@@ -25,6 +25,7 @@ export interface KeyRegister {
   find(secretHash: string): ShownSecret | undefined;
   callerOf(key: ExistingApiKey): Caller;
   domainOf(domainId: string): Caller['domain'];
+  domainNamesOf(organizationId: string): readonly string[];
   /** Highest rate limits keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
   /** Ids of the other keys that could administer what this key does. */
@@ -97,6 +98,10 @@ export const createKeyRegister = ({ capturing }: { readonly capturing: boolean }
       domain: domainOf(domainId),
     }),
     domainOf,
+    domainNamesOf: (organizationId) =>
+      [...domains.values()].flatMap((domain) =>
+        domain.status !== 'absent' && domain.organizationId === organizationId ? [domain.name] : [],
+      ),
     ceilingsOf: (organizationId) => {
       const found = organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;

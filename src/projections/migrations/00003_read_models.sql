@@ -75,7 +75,6 @@ create table read_models.messages (
 );
 create index messages_newest on read_models.messages (organization_id, environment, created_at, message_id);
 create index messages_by_domain on read_models.messages (organization_id, environment, domain_id, created_at, message_id);
-create index messages_by_status on read_models.messages (organization_id, environment, status, created_at, message_id);
 
 -- Keyed digests that messages are looked up by: 'to:…', 'from:…', 'tag:…'. Insert-only, in the order of the list.
 create table read_models.message_labels (

@@ -108,6 +108,14 @@ describe.each([
     expect((await subjects(inbox, 6)).next).toBeNull();
   });
 
+  it('shows only what was sent from the domains that are asked for', async () => {
+    const inbox = await open();
+    for (const from of ['x@a.test', 'y@B.test', 'z@sub.a.test', '']) await inbox.store(mailOf(from, { from }));
+    const { mails } = await inbox.list({ limit: 10, fromDomains: ['a.test', 'b.test'] });
+    expect(mails.map(({ envelope }) => envelope.from)).toEqual(['y@B.test', 'x@a.test']);
+    expect((await inbox.list({ limit: 10, fromDomains: [] })).mails).toEqual([]);
+  });
+
   it('is empty at first, and after a place that never was', async () => {
     const inbox = await open();
     expect(await inbox.list({ limit: 10 })).toEqual({ mails: [], next: null });

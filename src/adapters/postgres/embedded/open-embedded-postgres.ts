@@ -105,7 +105,9 @@ const prepare = async (options: EmbeddedPostgresOptions): Promise<{ server: Serv
 export const openEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const { server, relocated } = await prepare(options);
   const running = await ensureRunning(server);
-  options.logger.info({ ...running, location: server.folder }, 'the built-in PostgreSQL is running');
+  const { pid: postgresPid, port, adopted } = running;
+  const { folder: location } = server;
+  options.logger.info({ postgresPid, port, adopted, location }, 'the built-in PostgreSQL is running');
   const url = await openDatabase(server, running);
   const supervision = options.supervised === true ? supervise(server, running) : undefined;
   return {

@@ -9,8 +9,8 @@ const LIST = 'inbox';
 const query = z.strictObject(pageParameters);
 
 /**
- * Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. What is captured is the
- * live mail of everybody on this machine.
+ * Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. An organization
+ * sees the live mail that was sent from its domains.
  */
 export const listInboxRoute = (house: House): void => {
   const { inbox } = house.deps;
@@ -18,9 +18,10 @@ export const listInboxRoute = (house: House): void => {
   defineEndpoint(
     house,
     'GET /v1/inbox',
-    { summary: 'Mail captured on this machine, newest first', query, answer: listShape(capturedMailShape) },
-    async ({ query: { limit, after } }) => {
-      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after) });
+    { summary: 'Captured mail of the organization, newest first', query, answer: listShape(capturedMailShape) },
+    async ({ caller, query: { limit, after } }) => {
+      const fromDomains = house.door.directory.domainNamesOf(caller.organizationId);
+      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), fromDomains });
       return listOf(mails.map(showCapturedMail), next !== null, encodePlace(LIST, next));
     },
   );
