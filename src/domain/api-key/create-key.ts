@@ -1,23 +1,11 @@
-import type { Environment } from '../environment.ts';
 import type { ApiKeyEvent } from '../events.ts';
-import type { RateLimits } from '../rate-limits.ts';
 import { Refusal } from '../refusal.ts';
-import type { ApiKey } from './api-key.ts';
+import type { ApiKey, ExistingApiKey } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
-import type { Permission } from './permissions.ts';
-import type { SecretFacts } from './secret.ts';
 
-export interface CreateKey {
+/** The key as it will be; whose it is and since when is in the event's metadata. */
+export interface CreateKey extends Omit<ExistingApiKey, 'status' | 'organizationId' | 'createdAt' | 'earlierSecrets'> {
   readonly by: KeyAuthority;
-  readonly keyId: string;
-  readonly domainId: string;
-  readonly name: string;
-  readonly permissions: readonly Permission[];
-  readonly environment: Environment;
-  readonly rateLimits: RateLimits;
-  readonly allowedCidrs: readonly string[];
-  readonly expiresAt: string | null;
-  readonly secret: SecretFacts;
 }
 
 /** @throws {Refusal} `permission_missing`, `environment_not_allowed`. */
