@@ -15,14 +15,25 @@ export const OPTIONAL_END = names(
 /** §13.1.2.4: in these a paragraph needs its end tag. */
 export const PARAGRAPH_END_REQUIRED_IN = names('a audio del ins map noscript video');
 
-/** §13.2.4.2: an end tag `</p>` does not look beyond these ("button scope"). */
-export const PARAGRAPH_SCOPE = names('applet caption html table td th marquee object template button');
-
-/** The parser does not nest these: it ends or drops the inner one (§13.2.6.4.7). */
-export const NEVER_NESTED = names('a button form');
+/** §13.2.4.2: what is open outside of these is not looked for from inside ("button scope"). */
+export const SCOPE_BOUNDARIES = names('applet caption html table td th marquee object template button');
 
 /** Written at most once; the parser drops the tag of a second one. */
 export const ONCE = names('html head body');
+
+/** §13.2.6.4.7: the end tag of any of them ends the one that is open. */
+export const HEADINGS = names('h1 h2 h3 h4 h5 h6');
+
+/** §13.2.6.5: inside of SVG or MathML what follows one of these is HTML again (integration points). */
+const INTEGRATION_POINTS = 'foreignobject desc title mi mo mn ms mtext';
+
+/** §13.2.6.5: the parser ends SVG or MathML where one of these starts. */
+const BREAKOUT =
+  'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta ' +
+  'nobr ol p pre ruby s small span strong strike sub sup table tt u ul var';
+export const FOREIGN_BREAKOUT = names(BREAKOUT);
+export const HTML_IN_FOREIGN = names(`${INTEGRATION_POINTS} ${BREAKOUT}`);
+export const FOREIGN_ROOTS = names('svg math');
 
 /** §13.2.6.4.7: their start tags end an open paragraph. */
 const PARAGRAPH_ENDERS =

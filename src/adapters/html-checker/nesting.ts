@@ -1,26 +1,20 @@
+import { conflictOf } from './conflicts.ts';
 import {
   ENDED_BY_START,
-  NEVER_NESTED,
+  FOREIGN_ROOTS,
+  HEADINGS,
   ONCE,
   OPTIONAL_END,
   PARAGRAPH_END_REQUIRED_IN,
   VOID_ELEMENTS,
 } from './elements.ts';
-import { createOpenElements, type OpenElement, type Place } from './open-elements.ts';
-
-export interface Tag extends Place {
-  readonly name: string;
-  readonly selfClosing: boolean;
-}
-
-type Report = (place: Place, message: string) => void;
-
-const isForeignRoot = (name: string): boolean => name === 'svg' || name === 'math';
+import { createOpenElements, type OpenElement } from './open-elements.ts';
+import { type Report, shown } from './problem-list.ts';
 
 /**
  * Follows start and end tags as an author means them: like the standard's parser where it lets end tags be left out,
  * but without its repairs, which are what is to be reported. A repair is reported once, not again for every tag that
- * it upsets.
+ * it upsets. Offsets are those of the tags' `<`.
  */
 export const createNesting = (report: Report) => {
   const open = createOpenElements();
@@ -37,89 +31,121 @@ export const createNesting = (report: Report) => {
     return left > 0;
   };
 
-  const needsEndTag = ({ name }: OpenElement): boolean =>
-    !OPTIONAL_END.has(name) || (name === 'p' && PARAGRAPH_END_REQUIRED_IN.has(open.top()?.name ?? ''));
+  const needsEndTag = ({ name, excused }: OpenElement): boolean =>
+    !(excused || OPTIONAL_END.has(name)) || (name === 'p' && PARAGRAPH_END_REQUIRED_IN.has(open.top().name));
 
-  const reportUnclosed = (element: OpenElement): void =>
+  const reportUnclosed = ({ name, offset, selfClosing }: OpenElement): void =>
+    report(offset, `element <${shown(name)}> is not closed${selfClosing ? ' (its "/" does not close it)' : ''}`);
+
+  const reportBlocked = (tag: string, offset: number, blocker: OpenElement): void =>
     report(
-      element,
-      `element <${element.name}> is not closed${element.selfClosing ? ' (its "/" does not close it)' : ''}`,
+      offset,
+      (placeOf) => `unexpected ${tag}: <${shown(blocker.name)}> of ${placeOf(blocker.offset)} is still open`,
     );
+
+  const isInForeign = (): boolean => open.top().isForeign;
+
+  const requireOnce = (name: string, offset: number): void => {
+    if (seen.has(name)) report(offset, `unexpected start tag <${name}>: there is one already`);
+    seen.add(name);
+  };
+
+  /** What should not be around it is reported, and stays: its end tag may still come. */
+  const requireFit = (name: string, offset: number): void => {
+    const conflict = conflictOf(open, name);
+    if (conflict === undefined) return;
+    reportBlocked(`start tag <${name}>`, offset, conflict);
+    conflict.excused = true;
+  };
 
   const endImplied = (name: string): void => {
     const endable = ENDED_BY_START.get(name);
-    while (endable?.has(open.top()?.name ?? '')) open.pop();
+    if (endable === undefined) return;
+    while (endable.has(open.top().name)) open.pop();
   };
 
-  const isInForeign = (): boolean => open.isOpen('svg') || open.isOpen('math');
+  const isComplete = (name: string, selfClosing: boolean): boolean =>
+    VOID_ELEMENTS.has(name) || (selfClosing && (name.includes(':') || FOREIGN_ROOTS.has(name) || isInForeign()));
 
-  const isComplete = ({ name, selfClosing }: Tag): boolean =>
-    VOID_ELEMENTS.has(name) || (selfClosing && (name.includes(':') || isForeignRoot(name) || isInForeign()));
+  const startTag = (name: string, offset: number, selfClosing: boolean): void => {
+    if (ONCE.has(name)) requireOnce(name, offset);
+    endImplied(name);
+    requireFit(name, offset);
+    if (!isComplete(name, selfClosing)) open.push(name, offset, selfClosing);
+  };
 
-  const isDropped = (name: string): boolean =>
-    (NEVER_NESTED.has(name) && open.isOpen(name)) || (ONCE.has(name) && seen.has(name));
-
-  const startTag = (tag: Tag): void => {
-    if (isDropped(tag.name)) {
-      report(tag, `unexpected start tag <${tag.name}>`);
-      forgive(tag.name);
-      return;
-    }
-    seen.add(tag.name);
-    endImplied(tag.name);
-    if (!isComplete(tag)) open.push(tag);
+  /** From within a cell it may as well be a stray one: then the right one is still to come. */
+  const forgiveUpset = (upset: readonly OpenElement[], name: string): void => {
+    for (const element of upset) forgive(element.name);
+    if (upset.some((element) => element.name === 'td' || element.name === 'th')) forgive(name);
   };
 
   /** Ends everything down to the innermost open element of that name. */
-  const closeDownTo = (tag: Tag): void => {
+  const closeDownTo = (name: string, offset: number): void => {
+    const others: OpenElement[] = [];
     let blocker: OpenElement | undefined;
-    for (let element = open.pop(); element !== undefined && element.name !== tag.name; element = open.pop()) {
-      if (!needsEndTag(element)) continue;
-      blocker ??= element;
-      forgive(element.name);
+    for (let element = open.pop(); element !== undefined && element.name !== name; element = open.pop()) {
+      others.push(element);
+      if (needsEndTag(element)) blocker ??= element;
     }
     if (blocker === undefined) return;
-    const where = `line ${blocker.line}, column ${blocker.column}`;
-    report(tag, `unexpected end tag </${tag.name}>: <${blocker.name}> of ${where} is still open`);
+    reportBlocked(`end tag </${shown(name)}>`, offset, blocker);
+    forgiveUpset(others, name);
   };
 
-  /** In the order of the text, which is not that of the stack. */
   const closeAllDownTo = (name: string): void => {
-    const unclosed: OpenElement[] = [];
     for (let element = open.pop(); element !== undefined && element.name !== name; element = open.pop()) {
-      if (needsEndTag(element)) unclosed.push(element);
+      if (!needsEndTag(element)) continue;
+      reportUnclosed(element);
+      forgive(element.name);
     }
-    for (const element of unclosed.reverse()) reportUnclosed(element);
   };
 
-  const reportUnmatched = ({ name, ...place }: Tag): void => {
-    if (!wasForgiven(name)) report(place, `unexpected end tag </${name}>`);
+  const reportUnmatched = (name: string, offset: number): void => {
+    if (!wasForgiven(name)) report(offset, `unexpected end tag </${shown(name)}>`);
+  };
+
+  /** `<h1>…</h2>`: the end tag of any heading ends the one that is open. */
+  const endOtherHeading = (name: string, offset: number): void => {
+    reportBlocked(`end tag </${name}>`, offset, open.top());
+    open.pop();
   };
 
   /** Its start tag may have been left out, but not after another was written. */
-  const endHead = (tag: Tag): void => {
-    if (open.isOpen('head')) closeDownTo(tag);
-    else if (seen.has('head') || seen.has('body')) reportUnmatched(tag);
+  const endHead = (offset: number): void => {
+    if (open.innermost('head') !== undefined) closeDownTo('head', offset);
+    else if (seen.has('head') || seen.has('body')) reportUnmatched('head', offset);
   };
 
   /** The start tags of these three may be left out, so the first end tag always has something to end. */
-  const endOnce = (tag: Tag): void => {
-    if (ended.has(tag.name)) reportUnmatched(tag);
-    else if (tag.name === 'head') endHead(tag);
-    else closeAllDownTo(tag.name);
-    ended.add(tag.name);
+  const endOnce = (name: string, offset: number): void => {
+    if (ended.has(name) && open.innermost(name) === undefined) reportUnmatched(name, offset);
+    else if (name === 'head') endHead(offset);
+    else closeAllDownTo(name);
+    ended.add(name);
   };
 
   /** The parser ignores these, or makes an empty paragraph or line break of them. */
-  const isAcceptedStray = ({ name }: Tag): boolean =>
-    VOID_ELEMENTS.has(name) || (name === 'p' && !open.hasParagraphInScope());
+  const isAcceptedStray = (name: string): boolean =>
+    VOID_ELEMENTS.has(name) || (name === 'p' && open.inScope('p') === undefined);
 
-  const endTag = (tag: Tag): void => {
-    if (isAcceptedStray(tag)) return;
-    if (ONCE.has(tag.name)) endOnce(tag);
-    else if (open.isOpen(tag.name)) closeDownTo(tag);
-    else reportUnmatched(tag);
+  const endUnmatched = (name: string, offset: number): void => {
+    if (HEADINGS.has(name) && HEADINGS.has(open.top().name)) endOtherHeading(name, offset);
+    else reportUnmatched(name, offset);
   };
 
-  return { startTag, endTag, endOfInput: (): void => closeAllDownTo(''), isInForeign };
+  const endTag = (name: string, offset: number): void => {
+    if (isAcceptedStray(name)) return;
+    if (ONCE.has(name)) endOnce(name, offset);
+    else if (open.innermost(name) === undefined) endUnmatched(name, offset);
+    else closeDownTo(name, offset);
+  };
+
+  /** `isInText`: text that swallowed the rest of the input swallowed the end tags of what is around it, too. */
+  const endOfInput = (isInText: boolean): void => {
+    if (isInText) reportUnclosed(open.top());
+    else closeAllDownTo('');
+  };
+
+  return { startTag, endTag, endOfInput, isInForeign, forgive };
 };

@@ -1,15 +1,32 @@
-import { PARAGRAPH_SCOPE } from './elements.ts';
+import { FOREIGN_ROOTS, HTML_IN_FOREIGN, SCOPE_BOUNDARIES } from './elements.ts';
 
-export interface Place {
-  readonly line: number;
-  readonly column: number;
-}
-
-export interface OpenElement extends Place {
+export interface OpenElement {
   readonly name: string;
+  /** Of its start tag's `<`, from the beginning of the text. */
+  readonly offset: number;
   /** Written `<div/>`, which does not close it. */
   readonly selfClosing: boolean;
+  readonly depth: number;
+  /** Name and depth of the nearest scope boundary (§13.2.4.2): this element or one around it. */
+  readonly scopeName: string;
+  readonly scopeDepth: number;
+  /** Its children are SVG or MathML, not HTML. */
+  readonly isForeign: boolean;
+  /** A problem reported already explains why its end tag is missing. */
+  excused: boolean;
 }
+
+/** Around everything, and never closed. */
+const DOCUMENT: OpenElement = {
+  name: '',
+  offset: 0,
+  selfClosing: false,
+  depth: 0,
+  scopeName: '',
+  scopeDepth: 0,
+  isForeign: false,
+  excused: true,
+};
 
 /**
  * The stack of open elements. Every question costs the same however deep it is: a megabyte of start tags followed by
@@ -17,31 +34,58 @@ export interface OpenElement extends Place {
  */
 export const createOpenElements = () => {
   const stack: OpenElement[] = [];
-  /** Beside the stack: whether a paragraph is open in scope as seen from each depth. */
-  const paragraphInScope: boolean[] = [];
-  const counts = new Map<string, number>();
+  const byName = new Map<string, OpenElement[]>();
+  let top = DOCUMENT;
 
-  const inScopeAfter = (name: string): boolean => {
-    if (name === 'p') return true;
-    return PARAGRAPH_SCOPE.has(name) ? false : (paragraphInScope.at(-1) ?? false);
+  const innermost = (name: string): OpenElement | undefined => byName.get(name)?.at(-1);
+
+  const namesakesOf = (name: string): OpenElement[] => {
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    const namesakes: OpenElement[] = [];
+    byName.set(name, namesakes);
+    return namesakes;
+  };
+
+  const push = (name: string, offset: number, selfClosing: boolean): void => {
+    const depth = top.depth + 1;
+    const isBoundary = SCOPE_BOUNDARIES.has(name);
+    top = {
+      name,
+      offset,
+      selfClosing,
+      depth,
+      scopeName: isBoundary ? name : top.scopeName,
+      scopeDepth: isBoundary ? depth : top.scopeDepth,
+      isForeign: FOREIGN_ROOTS.has(name) || (top.isForeign && !HTML_IN_FOREIGN.has(name)),
+      excused: false,
+    };
+    stack.push(top);
+    namesakesOf(name).push(top);
+  };
+
+  const pop = (): OpenElement | undefined => {
+    const element = stack.pop();
+    if (element === undefined) return undefined;
+    byName.get(element.name)?.pop();
+    top = stack.at(-1) ?? DOCUMENT;
+    return element;
+  };
+
+  /** The innermost one of that name, unless a scope boundary is between. */
+  const inScope = (name: string): OpenElement | undefined => {
+    const element = innermost(name);
+    return element !== undefined && element.depth >= top.scopeDepth ? element : undefined;
   };
 
   return {
-    push: (element: OpenElement): void => {
-      paragraphInScope.push(inScopeAfter(element.name));
-      stack.push(element);
-      counts.set(element.name, (counts.get(element.name) ?? 0) + 1);
-    },
-    pop: (): OpenElement | undefined => {
-      const element = stack.pop();
-      if (element !== undefined) {
-        paragraphInScope.pop();
-        counts.set(element.name, (counts.get(element.name) ?? 1) - 1);
-      }
-      return element;
-    },
-    top: (): OpenElement | undefined => stack.at(-1),
-    isOpen: (name: string): boolean => (counts.get(name) ?? 0) > 0,
-    hasParagraphInScope: (): boolean => paragraphInScope.at(-1) ?? false,
+    push,
+    pop,
+    /** The innermost of all; around everything is one without a name. */
+    top: (): OpenElement => top,
+    innermost,
+    inScope,
   };
 };
+
+export type OpenElements = ReturnType<typeof createOpenElements>;

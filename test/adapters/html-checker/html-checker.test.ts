@@ -42,11 +42,11 @@ describe('a large body', () => {
   });
 
   it('is not taken when too many wait', async () => {
-    const checker = open();
+    const checker = open({ timeLimitMs: 60_000 });
     const html = '<p>x</p>'.repeat(3000);
-    const checks = Array.from({ length: 80 }, () => checker.check(html));
+    const checks = Array.from({ length: 1_100 }, () => checker.check(html));
     const results = await Promise.allSettled(checks);
-    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(64);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1_000);
     expect(results.at(-1)).toMatchObject({ reason: expect.any(HtmlCheckUnavailable) });
   });
 
@@ -56,5 +56,82 @@ describe('a large body', () => {
     await checker.close();
     await pending;
     await expect(checker.check(LARGE)).rejects.toThrow(HtmlCheckUnavailable);
+  });
+});
+
+/** Of this thread, so that a busy machine does not count. */
+const cpuMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+
+/** The longest turn of the event loop from the start of the work until it is done. */
+const longestTurnMs = async (work: () => Promise<unknown>): Promise<number> => {
+  let longest = 0;
+  let isDone = false;
+  let before = cpuMs();
+  const turn = (): void => {
+    longest = Math.max(longest, cpuMs() - before);
+    before = cpuMs();
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await work();
+  isDone = true;
+  return Math.max(longest, cpuMs() - before);
+};
+
+describe('hundreds of small bodies at once', () => {
+  const BROKEN = `${'<td width="5" class="x">y &amp; z</td>\n'.repeat(510)}</div>`;
+  const VALID = `<table><tr>${'<td width="5" class="x">y &amp; z</td>\n'.repeat(510)}</table>`;
+
+  it.each([
+    ['valid', VALID, 0],
+    ['broken', BROKEN, 1],
+  ])('all get their answer, and none waits for all: %s', async (_, html, count) => {
+    expect(html.length).toBeGreaterThan(19_000);
+    expect(html.length).toBeLessThanOrEqual(20_000);
+    const checker = open();
+    await checker.check(html);
+    const counts: number[] = [];
+    const check = async (): Promise<number> => counts.push((await checker.check(html)).length);
+    const longest = await longestTurnMs(() => Promise.all(Array.from({ length: 500 }, check)));
+    expect(longest).toBeLessThan(50);
+    expect(counts).toEqual(Array.from({ length: 500 }, () => count));
+  });
+
+  it('are answered in the order they came', async () => {
+    const checker = open();
+    const answered: number[] = [];
+    const check = async (index: number): Promise<void> => {
+      await checker.check(VALID);
+      answered.push(index);
+    };
+    await Promise.all(Array.from({ length: 100 }, (_, index) => check(index)));
+    expect(answered).toEqual(Array.from({ length: 100 }, (_, index) => index));
+  });
+
+  it('do not hold up one that comes later', async () => {
+    const checker = open();
+    let left = 500;
+    const check = async (): Promise<void> => {
+      await checker.check(BROKEN);
+      left -= 1;
+    };
+    const batch = Promise.all(Array.from({ length: left }, check));
+    await new Promise((resolve) => setImmediate(resolve));
+    await checker.check('<p>x</p>');
+    expect(left).toBeGreaterThan(400);
+    await batch;
+  });
+
+  it('one alone is checked without waiting for another turn', async () => {
+    const checker = open();
+    let isNextTurn = false;
+    setImmediate(() => {
+      isNextTurn = true;
+    });
+    await checker.check(VALID);
+    expect(isNextTurn).toBe(false);
   });
 });
