@@ -16,6 +16,7 @@ import { profiled } from './harness/profile.ts';
 import { tableOf } from './harness/table.ts';
 import { accept } from './measures/accept.ts';
 import { append } from './measures/append.ts';
+import { batch } from './measures/batch.ts';
 import { endToEnd } from './measures/end-to-end.ts';
 import { keyCheck } from './measures/key-check.ts';
 import { latency } from './measures/latency.ts';
@@ -24,7 +25,7 @@ import { readLog } from './measures/read-log.ts';
 import { rebuildAll } from './measures/rebuild.ts';
 
 /** In the order they run. */
-const MEASURES: readonly Measure[] = [accept, append, readLog, rebuildAll, endToEnd, latency, queue, keyCheck];
+const MEASURES: readonly Measure[] = [accept, batch, append, readLog, rebuildAll, endToEnd, latency, queue, keyCheck];
 
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 /** Of a line: fewer are quicker and wander more. */

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
+import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
 /** What one process may do; scaled out by starting processes with fewer. */
@@ -60,7 +61,7 @@ export const CONFIGURATION: readonly Variable[] = [
   {
     name: 'REDIS_URL',
     default: '',
-    meaning: '`redis://…`; queue in PostgreSQL, rate limits in each process when absent',
+    meaning: '`redis://…`; queue and shared rate limits in PostgreSQL when absent',
   },
   {
     name: 'MAIL_URL',
@@ -164,11 +165,10 @@ const schema = z
     HOST: text(isHost, 'set an address or a host name, such as 127.0.0.1').default('127.0.0.1'),
     PORT: port(3000).default(3000),
     DATA_DIR: z.string().default('./data'),
-    PUBLIC_URL: url(
+    PUBLIC_URL: text(
+      isPublicUrl,
       'set the address of the API as its clients see it, such as `https://mail.example.com`',
-      'http:',
-      'https:',
-    ),
+    ).optional(),
     TRUSTED_PROXIES: z
       .string()
       .default('')
@@ -226,7 +226,7 @@ export const readConfig = (environment: Environment): Config => {
     host: read.HOST,
     port: read.PORT,
     dataDir: resolve(read.DATA_DIR),
-    publicUrl: read.PUBLIC_URL?.replace(/\/+$/, ''),
+    publicUrl: read.PUBLIC_URL === undefined ? undefined : plainPublicUrl(read.PUBLIC_URL),
     trustedProxies: read.TRUSTED_PROXIES,
     secretKey: read.SECRET_KEY,
     ehloName: read.EHLO_NAME,

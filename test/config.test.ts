@@ -85,6 +85,26 @@ describe('the configuration', () => {
     expect(readConfig({ EVENTSTORE_URL: eventStoreUrl }).eventStoreUrl).toBe(eventStoreUrl);
   });
 
+  test.each([
+    ['https://mail.example.com/', 'https://mail.example.com'],
+    ['HTTPS://Mail.Example.com:443/outbox//', 'https://mail.example.com/outbox'],
+    ['https://post.müller.example', 'https://post.xn--mller-kva.example'],
+    ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+  ])('takes %s as an address that paths can be added to, in ASCII', (given, publicUrl) => {
+    expect(readConfig({ PUBLIC_URL: given }).publicUrl).toBe(publicUrl);
+  });
+
+  test.each([
+    'mail.example.com',
+    'ftp://mail.example.com',
+    'https://user:password@mail.example.com',
+    'https://mail.example.com/?tenant=1',
+    'https://mail.example.com/#there',
+    `https://mail.example.com/${'x'.repeat(500)}`,
+  ])('does not take %s for one', (given) => {
+    expect(problems({ PUBLIC_URL: given })).toEqual([expect.stringMatching(/^PUBLIC_URL: set the address of the API/)]);
+  });
+
   test('insists on a secret key beside DATABASE_URL, since every process needs the same', () => {
     const database = { DATABASE_URL: 'postgres://db/outbox' };
     expect(problems(database)).toEqual([expect.stringMatching(/^SECRET_KEY: is needed with DATABASE_URL: set /)]);

@@ -1,7 +1,7 @@
 import type { Append, EventContext, EventStore, NewEvent } from '../../src/domain/event-store.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
-import { acceptMessage } from '../../src/domain/message/accept-message.ts';
+import { type AcceptMessage, acceptMessage } from '../../src/domain/message/accept-message.ts';
 import { type Message, message, messageStream } from '../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/domain/message/record-attempt.ts';
 import { startAttempt } from '../../src/domain/message/start-attempt.ts';
@@ -48,7 +48,7 @@ const paddedId = (prefix: 'org' | 'key' | 'dom', number: number): string =>
 const acceptedBy = (system: System, number: number, recipients: number): readonly MessageEvent[] => {
   const messageId = formatId('msg', system.randomBytes(ID_BYTES));
   const acceptedAtMs = START_MS + number * MESSAGE_EVERY_MS;
-  return acceptMessage(message.initial, {
+  const accepted: AcceptMessage['accepted'] = {
     ...{ messageId, contentId: system.uuid(), stream: 'transactional', sizeBytes: 1300 },
     ...{ domainId: paddedId('dom', number % ORGANIZATIONS), keyId: paddedId('key', number % KEYS) },
     internetMessageId: `<${messageId}@example.test>`,
@@ -63,6 +63,10 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
     })),
     tagDigests: [hex(system, 32)],
     expiresAt: new Date(acceptedAtMs + 3 * DAY_MS).toISOString(),
+  };
+  return acceptMessage(message.initial, {
+    ...{ accepted, now: new Date(acceptedAtMs).toISOString(), scheduledAt: null },
+    ...{ sendable: true, blocking: null },
   });
 };
 

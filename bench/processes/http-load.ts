@@ -5,6 +5,8 @@ export interface HttpLoad {
   /** Of the API. */
   readonly baseUrl: string;
   readonly key: string;
+  /** Where to. Default: single sends. */
+  readonly path?: string;
   /** Sent in turns. */
   readonly bodies: readonly string[];
   readonly connections: number;
@@ -22,6 +24,7 @@ export interface HttpLoadResult {
   readonly p99Ms: number;
 }
 
+const SEND = '/v1/messages/send';
 const ACCEPTED = 202;
 const SECOND_MS = 1000;
 
@@ -29,14 +32,14 @@ const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 
 /** autocannon's own histogram knows whole milliseconds only, so times are taken from its events. */
-const run = async ({ baseUrl, key, bodies, connections, extent }: HttpLoad): Promise<HttpLoadResult> => {
+const run = async ({ baseUrl, key, path = SEND, bodies, connections, extent }: HttpLoad): Promise<HttpLoadResult> => {
   const times: number[] = [];
   let refused = 0;
   const beganMs = performance.now();
   let endedMs = beganMs;
   const { promise: ended, resolve, reject } = Promise.withResolvers<autocannon.Result>();
   const options: autocannon.Options = {
-    url: `${baseUrl}/v1/messages/send`,
+    url: `${baseUrl}${path}`,
     connections,
     ...('seconds' in extent ? { duration: extent.seconds } : { amount: extent.amount }),
     method: 'POST',

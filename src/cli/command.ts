@@ -2,7 +2,7 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
 
-export type Values = Readonly<Record<string, string | boolean | undefined>>;
+export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Invocation {
   readonly values: Values;
@@ -52,6 +52,12 @@ export const required = ({ values }: Invocation, option: string): string => {
 export const optional = ({ values }: Invocation, option: string): string | undefined => {
   const value = values[option];
   return typeof value === 'string' ? value : undefined;
+};
+
+/** Every value of an option that may be given several times; undefined: it was not given. */
+export const repeated = ({ values }: Invocation, option: string): readonly string[] | undefined => {
+  const value = values[option];
+  return typeof value === 'object' ? value : undefined;
 };
 
 /** A whole number at least 1. @throws {UsageError} */

@@ -51,9 +51,10 @@ export const listDomainsCommand: OperatorCommand = {
   needs: 'engines',
   run: async ({ context }, invocation) => {
     const of = optional(invocation, 'organization');
+    if (of !== undefined) await operatorOrigin(context, of);
     const { domains } = await readDirectory(context.store);
     return [...domains.values()]
-      .flatMap((each) => (each.status === 'absent' ? [] : [each]))
+      .flatMap(({ domain }) => (domain.status === 'registered' ? [domain] : []))
       .filter(({ organizationId }) => of === undefined || organizationId === of)
       .map((each) => shown(each, context.capturing));
   },

@@ -1,23 +1,9 @@
 import { createOrganization } from '../commands/organization/create-organization.ts';
+import { setCeilings } from '../commands/organization/set-ceilings.ts';
 import { readDirectory } from '../composition/directory.ts';
-import type { RateLimits } from '../domain/rate-limits.ts';
-import { type Invocation, type OperatorCommand, optionalCount, required } from './command.ts';
-
-export const limitOptions = {
-  send: { type: 'string' },
-  read: { type: 'string' },
-  manage: { type: 'string' },
-} as const;
-
-/** Limits a minute, of those that were given. */
-export const limitsOf = (invocation: Invocation): RateLimits => {
-  const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
-  return {
-    ...(send === undefined ? {} : { send }),
-    ...(read === undefined ? {} : { read }),
-    ...(manage === undefined ? {} : { manage }),
-  };
-};
+import { type OperatorCommand, required } from './command.ts';
+import { ceilingsOf, limitOptions } from './key-options.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
@@ -27,9 +13,21 @@ export const createOrganizationCommand: OperatorCommand = {
   needs: 'engines',
   run: async ({ context }, invocation) => {
     const name = required(invocation, 'name');
-    const limits = limitsOf(invocation);
-    const ceilings = Object.keys(limits).length === 0 ? null : limits;
-    return { organization_id: await createOrganization(context, { name, ceilings }), name };
+    return { organization_id: await createOrganization(context, { name, ceilings: ceilingsOf(invocation) }), name };
+  },
+};
+
+export const setCeilingsCommand: OperatorCommand = {
+  name: 'organizations set-ceilings',
+  usage: '--organization ORG_ID [--send N] [--read N] [--manage N]',
+  summary: 'sets the highest limits a minute its keys may have; a kind that is left out has none',
+  options: { organization: { type: 'string' }, ...limitOptions },
+  needs: 'engines',
+  run: async ({ context }, invocation) => {
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const ceilings = ceilingsOf(invocation);
+    await setCeilings(context, origin, ceilings);
+    return { organization_id: origin.organizationId, ceilings };
   },
 };
 

@@ -20,7 +20,7 @@ export interface CommandContext {
 
 /** Where a command comes from: becomes the events' metadata. */
 export interface Origin {
-  /** `key:<id>`, `worker:<job>`, `operator` or `service`. */
+  /** `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
   readonly environment: Environment | null;

@@ -3,9 +3,9 @@ import { rotateKey } from '../commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../commands/context.ts';
 import { createOrganization } from '../commands/organization/create-organization.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
+import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
-import type { SendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { type Directory, firstAdminKey, readDirectory } from './directory.ts';
@@ -33,11 +33,7 @@ const findOrganization = ({ organizations }: Directory): string | undefined =>
     ([, { status, ...rest }]) => status === 'active' && 'name' in rest && rest.name === DEFAULT_ORGANIZATION,
   )?.[0];
 
-const ensureDomain = async (
-  context: CommandContext,
-  organizationId: string,
-  domains: ReadonlyMap<string, SendingDomain>,
-) => {
+const ensureDomain = async (context: CommandContext, organizationId: string, domains: Directory['domains']) => {
   const domainId = sendingDomainId(organizationId, DEFAULT_DOMAIN);
   if (!domains.has(domainId))
     await registerDomain(context, serviceOrigin(context, organizationId), { name: DEFAULT_DOMAIN });
@@ -69,15 +65,17 @@ const makeKeys = async (
  * away by the API meanwhile does not come back.
  */
 const followAdminKey = async (context: CommandContext, directory: Directory, value: string): Promise<void> => {
-  const key = firstAdminKey(directory);
-  if (key === undefined || directory.serviceSecrets.get(key.keyId) === secretFacts(value).hash) return;
-  if (key.status === 'revoked') {
+  const first = firstAdminKey(directory);
+  if (first === undefined || directory.serviceSecrets.get(first.key.keyId) === secretFacts(value).hash) return;
+  const { key, endedWithDomain } = first;
+  if (!works(key, { now: context.system.now().toISOString(), endedWithDomain })) {
     throw new StartRefused(
-      'OUTBOX_ADMIN_KEY: the first admin key is revoked; unset it and use `npm run outbox -- keys create`',
+      'OUTBOX_ADMIN_KEY: the first admin key works no more; unset it and use `npm run outbox -- keys create`',
     );
   }
   await rotateKey(context, serviceOrigin(context, key.organizationId), {
     ...{ by: 'operator', keyId: key.keyId, gracePeriodMinutes: 0, revokePrevious: true, value },
+    register: async () => directory,
   });
 };
 

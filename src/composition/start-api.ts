@@ -1,8 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { createAnalyzer } from '../adapters/analyzer/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html-checker/html-checker.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
+import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
+import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
@@ -12,6 +15,7 @@ import type { RateLimiter } from '../domain/rate-limits.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { buildServer } from '../http/build-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
+import { baseUrlOf } from './base-url.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import type { RunningRole } from './role.ts';
 
@@ -19,10 +23,20 @@ export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
 }
 
-const openRateLimiter = ({ redisUrl }: Config, { system, logger }: Engines): Promise<RateLimiter> =>
-  redisUrl === undefined
-    ? Promise.resolve(createInMemoryRateLimiter({ system }))
-    : createRedisRateLimiter({ url: redisUrl, system, logger });
+/** A pause of the database longer than this is taken for an outage by whoever waits for a share of a limit. */
+const EXCHANGE_TIMEOUT_MS = 1_000;
+
+/** In Redis if there is one; else in the database that other processes may use too, which the built-in one cannot be. */
+const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter> => {
+  const { redisUrl, databaseUrl } = config;
+  const { system, logger, closers } = engines;
+  if (redisUrl !== undefined) return createRedisRateLimiter({ url: redisUrl, system, logger });
+  if (databaseUrl === undefined) return Promise.resolve(createInMemoryRateLimiter({ system }));
+  const options = { name: 'rate limits', max: 1, statementTimeoutMs: EXCHANGE_TIMEOUT_MS };
+  const pool = createPool({ url: databaseUrl, logger, ...options });
+  closers.add('rate limits pool', () => pool.end());
+  return createPostgresRateLimiter({ pool, system, logger });
+};
 
 /** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
 const openKeyStore = async (
@@ -45,8 +59,6 @@ const listenRefused = (error: unknown, { host, port }: Config): unknown => {
   return error;
 };
 
-const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
-
 /** Builds and opens the API. @throws {StartRefused} the address cannot be listened on. */
 export const startApi = async (config: Config, engines: Engines, registry?: Registry): Promise<RunningApi> => {
   const { context, pool, store, system, logger, closers } = engines;
@@ -56,15 +68,17 @@ export const startApi = async (config: Config, engines: Engines, registry?: Regi
   closers.add('usage marks', usageMarks.close);
   const htmlChecker = createHtmlChecker();
   closers.add('HTML checker', htmlChecker.close);
+  const analyzer = createAnalyzer();
+  closers.add('analyzer', analyzer.close);
   const server = await buildServer({
-    ...{ context, rateLimiter, htmlChecker, usageMarks, logger },
+    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, logger },
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     readModels: createReadModels({ pool, store, system }),
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     trustedProxies: config.trustedProxies,
-    publicUrl: config.publicUrl ?? `http://${hostInUrl(config.host)}:${config.port}`,
+    publicUrl: baseUrlOf(config, config.port),
     probes: { database: () => pool.query('select 1'), log: () => store.head() },
   });
   try {
@@ -75,7 +89,7 @@ export const startApi = async (config: Config, engines: Engines, registry?: Regi
   }
   const { port } = server.server.address() as AddressInfo;
   return {
-    baseUrl: config.publicUrl ?? `http://${hostInUrl(config.host)}:${port}`,
+    baseUrl: baseUrlOf(config, port),
     stop: async () => {
       await server.close();
     },

@@ -6,6 +6,7 @@ import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
+import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart } from './first-start.ts';
 import { type Engines, openEngines } from './open-engines.ts';
@@ -49,9 +50,13 @@ const startRoles = async (config: Config, engines: Engines, events: RoleEvents):
   const { closers } = engines;
   const registry = await startMetrics(config, engines);
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
-  if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events)).stop);
+  // Mail that leaves before the API has picked a port is rare, and such a port is gone at the next start anyway.
+  let baseUrl = baseUrlOf(config, config.port);
+  const links = { publicUrl: () => baseUrl };
+  if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events, links)).stop);
   if (!roles.has('api')) return undefined;
   const api = await startApi(config, engines, registry);
+  baseUrl = api.baseUrl;
   closers.add('API', api.stop);
   return api;
 };

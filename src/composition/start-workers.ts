@@ -12,7 +12,12 @@ import type { MailTransport } from '../domain/mail-transport.ts';
 import { type Queues, QueueUnavailable } from '../domain/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createReadModels } from '../projections/read-models.ts';
-import { createWorkers, LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../workers/create-workers.ts';
+import {
+  createWorkers,
+  LOCAL_ATTEMPT_TIMES,
+  REMOTE_ATTEMPT_TIMES,
+  type WorkersDependencies,
+} from '../workers/create-workers.ts';
 import type { Engines } from './open-engines.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
 
@@ -55,17 +60,24 @@ const openMail = async (config: Config, { pool, system, logger, closers }: Engin
 };
 
 /** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */
-export const startWorkers = async (config: Config, engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
+export const startWorkers = async (
+  config: Config,
+  engines: Engines,
+  { onFatal }: RoleEvents,
+  { publicUrl }: Pick<WorkersDependencies, 'publicUrl'>,
+): Promise<RunningRole> => {
   const { context, pool, store, system, logger, closers } = engines;
   const queues = await openQueues(config, engines);
   closers.add('queues', queues.close);
   const { transport, local } = await openMail(config, engines);
   closers.add('mail transport', transport.close);
+  const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
-    ...{ queues, system, logger, onFatal },
+    ...{ queues, system, logger, onFatal, publicUrl },
     transports: { live: transport, test: createSimulatedTransport() },
-    dueDeliveries: createReadModels({ pool, store, system }).deliveries.due,
+    dueDeliveries: readModels.deliveries.due,
+    expiredKeys: readModels.apiKeys.expired,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
   });

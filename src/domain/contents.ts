@@ -1,3 +1,5 @@
+import type { Analysis } from './analysis/analysis.ts';
+
 /**
  * PORT: the vault's contents. Personal data named by events: insert-only under a random id, deleted by erasure and
  * retention alone. Adapters: `adapters/contents/{in-memory,postgres}`.
@@ -16,6 +18,16 @@ export interface Mailbox {
   readonly name?: string;
 }
 
+/** What `List-Unsubscribe` offers (RFC 2369 §3.2), one of the two at least. */
+export interface UnsubscribeWays {
+  readonly url?: string;
+  /** An address, as parsed. */
+  readonly mailto?: string;
+}
+
+/** What the answer to a send tells of its analysis. */
+export type ToldAnalysis = Pick<Analysis, 'score' | 'verdict' | 'findings'>;
+
 /** What a client asked to send, as parsed; addresses of recipients stand beside the ids that events use for them. */
 export interface MessageBody {
   readonly kind: 'message';
@@ -30,10 +42,14 @@ export interface MessageBody {
   readonly attachments: readonly StoredAttachment[];
   readonly tags: readonly { readonly name: string; readonly value: string }[];
   readonly metadata: Readonly<Record<string, string>>;
+  /** `managed`: a link of ours for each recipient. */
+  readonly unsubscribe?: UnsubscribeWays | 'managed';
+  /** What the sender was answered, where he asked for it: a replay answers the same. */
+  readonly analysis?: ToldAnalysis;
 }
 
 /** What lists, events and webhooks show of a message: the body without its parts that can be large. */
-export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments'> {
+export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments' | 'analysis'> {
   readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
 }
 
@@ -54,7 +70,7 @@ export interface MessageContents {
 /** A reply is its own head. */
 export const headOf = (body: MessageBody | ReplyText): MessageHead | ReplyText => {
   if (body.kind === 'reply') return body;
-  const { html, text, attachments, ...head } = body;
+  const { html, text, attachments, analysis, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
 

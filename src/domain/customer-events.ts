@@ -8,19 +8,27 @@ import type { SmtpFacts } from './message/events.ts';
 /** Every type a customer can meet in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [
   'message.accepted',
+  'message.scheduled',
+  'message.rescheduled',
   'message.sending',
   'message.delivered',
   'message.deferred',
   'message.bounced',
   'message.failed',
   'message.suppressed',
+  'message.cancelled',
   'message.expired',
   'message.complained',
+  'message.unsubscribed',
   'domain.registered',
   'domain.verified',
+  'domain.deleted',
   'api_key.created',
+  'api_key.updated',
   'api_key.rotated',
   'api_key.revoked',
+  'api_key.expired',
+  'api_key.deleted',
   'webhook.created',
   'webhook.disabled',
   'webhook.deleted',
@@ -33,6 +41,9 @@ export interface CustomerEventFacts {
   readonly attempt?: number;
   readonly nextAttemptAt?: string;
   readonly reason?: string;
+  readonly scheduledAt?: string;
+  /** How somebody unsubscribed. */
+  readonly method?: string;
 }
 
 /** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
@@ -54,7 +65,7 @@ export interface CustomerEvent {
 }
 
 type Kind = Pick<CustomerEvent, 'type' | 'recipientId' | 'facts'>;
-type RecipientChange = Exclude<MessageEvent, { type: 'MessageAccepted' | 'AttemptStarted' | 'AttemptOutcomeUnknown' }>;
+type RecipientChange = Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>;
 
 const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
   RecipientDelivered: 'message.delivered',
@@ -63,7 +74,9 @@ const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType
   RecipientExpired: 'message.expired',
   RecipientFailed: 'message.failed',
   RecipientSuppressed: 'message.suppressed',
+  RecipientCancelled: 'message.cancelled',
   RecipientComplained: 'message.complained',
+  RecipientUnsubscribed: 'message.unsubscribed',
 };
 
 const changeOf = ({ type, data }: RecipientChange): Kind => {
@@ -71,11 +84,20 @@ const changeOf = ({ type, data }: RecipientChange): Kind => {
   return { type: TYPE_OF_CHANGE[type], recipientId, facts };
 };
 
+const scheduledKinds = (
+  type: CustomerEventType,
+  { recipientIds, scheduledAt }: { readonly recipientIds: readonly string[]; readonly scheduledAt: string },
+): readonly Kind[] => recipientIds.map((recipientId) => ({ type, recipientId, facts: { scheduledAt } }));
+
 const messageKinds = (event: MessageEvent): readonly Kind[] => {
   const { type, data } = event;
   switch (type) {
     case 'MessageAccepted':
       return data.recipients.map(({ id }) => ({ type: 'message.accepted', recipientId: id, facts: {} }));
+    case 'MessageScheduled':
+      return scheduledKinds('message.scheduled', data);
+    case 'MessageRescheduled':
+      return scheduledKinds('message.rescheduled', data);
     case 'AttemptStarted':
       return data.recipientIds.map((recipientId) => ({
         type: 'message.sending',
@@ -101,18 +123,30 @@ const kindsOf = (
   const sequence = event.revision + 1;
   switch (event.type) {
     case 'OrganizationCreated':
+    case 'OrganizationCeilingsSet':
+    case 'AdminKeysReleased':
+    case 'KeyChangeRefused':
+    case 'DomainRecordsChecked':
     case 'DomainNameTaken':
       return null;
     case 'KeyCreated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
+    case 'KeyUpdated':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.updated') };
     case 'KeyRotated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.rotated') };
     case 'KeyRevoked':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.revoked') };
+    case 'KeyExpired':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.expired') };
+    case 'KeyDeleted':
+      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.deleted') };
     case 'DomainRegistered':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.registered') };
     case 'DomainVerified':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.verified') };
+    case 'DomainDeleted':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
     case 'WebhookRegistered':
       return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.created') };
     case 'WebhookDisabled':
@@ -124,6 +158,10 @@ const kindsOf = (
   }
 };
 
+/** @param eventId of the log's own event. @param index which of the customer events that it makes. */
+export const customerEventId = (eventId: string, index: number): string =>
+  formatId('evt', sha256(`${eventId}\0${index}`));
+
 /** The customer events that one event of the log makes, in order. */
 export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] => {
   const found = kindsOf(event);
@@ -131,7 +169,7 @@ export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] =
   const { organizationId, environment, occurredAt } = event.metadata;
   const contentId = 'contentId' in event.data ? event.data.contentId : null;
   return found.kinds.map((kind, index) => ({
-    id: formatId('evt', sha256(`${event.id}\0${index}`)),
+    id: customerEventId(event.id, index),
     timestamp: occurredAt,
     organizationId,
     environment,

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { apiKeyEvents } from './api-key/events.ts';
+import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
-import { domainNameEvents, sendingDomainEvents } from './sending-domain/events.ts';
+import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -11,7 +11,9 @@ type EventsOf<Schemas extends Record<string, z.ZodType>> = {
 
 export type OrganizationEvent = EventsOf<typeof organizationEvents>;
 export type ApiKeyEvent = EventsOf<typeof apiKeyEvents>;
+export type ApiKeyRefusalEvent = EventsOf<typeof apiKeyRefusalEvents>;
 export type SendingDomainEvent = EventsOf<typeof sendingDomainEvents>;
+export type DomainRecordsEvent = EventsOf<typeof domainRecordsEvents>;
 export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
 export type MessageEvent = EventsOf<typeof messageEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
@@ -20,7 +22,9 @@ export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type OutboxEvent =
   | OrganizationEvent
   | ApiKeyEvent
+  | ApiKeyRefusalEvent
   | SendingDomainEvent
+  | DomainRecordsEvent
   | DomainNameEvent
   | MessageEvent
   | WebhookEvent;
@@ -31,7 +35,9 @@ export type EventType = OutboxEvent['type'];
 export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...organizationEvents,
   ...apiKeyEvents,
+  ...apiKeyRefusalEvents,
   ...sendingDomainEvents,
+  ...domainRecordsEvents,
   ...domainNameEvents,
   ...messageEvents,
   ...webhookEvents,

@@ -24,5 +24,22 @@ export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => {
   return text.slice(0, prefix.length + 1 + CHARACTERS);
 };
 
+/** The bytes that `formatId` made this id of. */
+export const bytesOfId = (id: string): Buffer => {
+  const bytes = Buffer.alloc(ID_BYTES);
+  let buffer = 0;
+  let bits = 0;
+  let length = 0;
+  for (const character of id.slice(-CHARACTERS)) {
+    buffer = ((buffer << 5) | ALPHABET.indexOf(character)) & 0xfff;
+    bits += 5;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[length] = (buffer >>> bits) & 0xff;
+    length += 1;
+  }
+  return bytes;
+};
+
 /** Whether such an id could ever have been made; one that could not is answered like one that does not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean => SHAPE.exec(text)?.[1] === prefix;

@@ -1,4 +1,4 @@
-import type { MessageBody } from './contents.ts';
+import type { MessageBody, UnsubscribeWays } from './contents.ts';
 
 /**
  * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to
@@ -16,6 +16,8 @@ export interface OutgoingMail {
   /** RFC 5322 Message-ID with its angle brackets, the same on every attempt. */
   readonly messageId: string;
   readonly body: MessageBody;
+  /** What this copy's `List-Unsubscribe` says; absent: there is none. */
+  readonly unsubscribe?: UnsubscribeWays;
   /** The `Date` header: when the message was accepted. */
   readonly date: Date;
   /** 1 for the first. */

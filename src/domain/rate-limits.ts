@@ -28,7 +28,7 @@ export interface RateLimitResult {
 }
 
 /**
- * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,redis}`. Never hangs: a store that does not answer
+ * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: a store that does not answer
  * within 50 ms is replaced by a local count until it does.
  */
 export interface RateLimiter {

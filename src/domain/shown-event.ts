@@ -38,6 +38,8 @@ interface ShownEventData {
   readonly attempt?: number;
   readonly next_attempt_at?: string;
   readonly reason?: string;
+  readonly scheduled_at?: string;
+  readonly method?: string;
 }
 
 /** Contents to be loaded before these events can be shown. */
@@ -88,7 +90,7 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): ShownEvent
 
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
 export const showEvent = (event: CustomerEvent, contents: LoadedContents): ShownEvent => {
-  const { smtp, attempt, nextAttemptAt, reason } = event.facts;
+  const { smtp, attempt, nextAttemptAt, reason, scheduledAt, method } = event.facts;
   return {
     id: event.id,
     object: 'event',
@@ -102,6 +104,8 @@ export const showEvent = (event: CustomerEvent, contents: LoadedContents): Shown
       ...(attempt === undefined ? {} : { attempt }),
       ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
       ...(reason === undefined ? {} : { reason }),
+      ...(scheduledAt === undefined ? {} : { scheduled_at: scheduledAt }),
+      ...(method === undefined ? {} : { method }),
     },
   };
 };

@@ -1,6 +1,4 @@
-import swagger from '@fastify/swagger';
 import Fastify, { type FastifyInstance } from 'fastify';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { BODIES_IN_FLIGHT_BYTES_MAX, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -8,8 +6,11 @@ import type { DoorTools } from './door/door.ts';
 import { createFailureCount } from './door/failure-count.ts';
 import { createKeyDirectory } from './door/key-directory.ts';
 import { answerErrors, answerUnparsable, sendError } from './errors/answer-errors.ts';
+import { refuseInWords } from './errors/refuse-in-words.ts';
+import { collectOperations } from './openapi/collect-operations.ts';
+import { sendErrorPage } from './pages/error-page.ts';
 import { measureRequests } from './request-metrics.ts';
-import { isRouteName } from './route-table.ts';
+import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 
 /** A request that takes longer to arrive comes from nobody who means it: 25 MB at 4 Mbit/s fit. */
@@ -17,19 +18,8 @@ const REQUEST_MS_MAX = 60_000;
 const HEADERS_MS_MAX = 15_000;
 /** Longer than most balancers keep theirs, so that it is not we who close a connection they use. */
 const KEEP_ALIVE_MS = 72_000;
-const PARAM_CHARACTERS_MAX = 100;
-
-const DOCUMENT = {
-  openapi: '3.1.0',
-  info: {
-    title: 'Outbox',
-    version: '1',
-    description: 'Sends mail. Every error is `{error: {message, code, details?, retry_after?}}`.',
-  },
-  components: {
-    securitySchemes: { apiKey: { type: 'http', scheme: 'bearer', description: '`ob_live_…` or `ob_test_…`' } },
-  },
-} as const;
+/** More than the request line that Node takes: an id that is too long is refused behind the door, as any that cannot be. */
+const PARAM_CHARACTERS_MAX = 20_000;
 
 /** A route that nobody has written into the table would be open to everybody: it does not start. */
 const requireTable = (server: FastifyInstance): void => {
@@ -48,14 +38,17 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     requestTimeout: REQUEST_MS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: HEADERS_MS_MAX },
+    http: { headersTimeout: HEADERS_MS_MAX, requireHostHeader: false },
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
     // While it closes, what still arrives on open connections is served: each answer says `Connection: close`.
     return503OnClosing: false,
     clientErrorHandler: answerUnparsable(nextId),
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id);
-      sendError(logger)(error, request, reply);
+      // A token that was added to: its page is asked for as if it were short enough.
+      const isLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
+      const send = isLong && isPage(request.url) ? sendErrorPage : sendError;
+      send(logger)(error, request, reply);
     },
   });
 };
@@ -63,6 +56,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
 /** Every response names its request; whoever debugs sees one line each. */
 const identify = (server: FastifyInstance, { logger }: HttpDependencies): void => {
   server.decorateRequest('caller', null);
+  server.decorateRequest('admitted', null);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();
@@ -86,20 +80,15 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const door: DoorTools = { directory, failures: createFailureCount(system), usageMarks, system, rateLimiter };
   const closing = new AbortController();
 
-  // Schemas say what is read and answered; `endpoint.ts` validates, so that all problems are told at once.
-  server.setValidatorCompiler(() => () => true);
-  server.setSerializerCompiler(() => JSON.stringify);
   requireTable(server);
   identify(server, deps);
+  refuseInWords(server);
   if (deps.registry !== undefined) measureRequests(server, deps.registry);
   readJsonBodies(server, createBodyBudget(BODIES_IN_FLIGHT_BYTES_MAX));
   answerErrors(server, logger, door);
-  await server.register(swagger, {
-    openapi: { ...DOCUMENT, servers: [{ url: deps.publicUrl }] },
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
-  });
-  for (const register of REGISTRATIONS) register({ server, deps, door, closing: closing.signal });
+  const house = { server, deps, door, closing: closing.signal, operations: collectOperations(server) };
+  // `sendMessageRoute` registers what clients call `sendMessage`.
+  for (const register of REGISTRATIONS) register({ ...house, operationId: register.name.replace(/Route$/, '') });
 
   server.addHook('onReady', () => directory.start());
   server.addHook('preClose', async () => closing.abort());

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
+import type { Analyzer } from '../domain/analysis/analyzer.ts';
 import type { EventStore } from '../domain/event-store.ts';
 import type { HtmlChecker } from '../domain/html-checker.ts';
 import type { Inbox } from '../domain/inbox.ts';
@@ -15,6 +16,7 @@ export interface HttpDependencies {
   readonly readModels: ReadModels;
   readonly rateLimiter: RateLimiter;
   readonly htmlChecker: HtmlChecker;
+  readonly analyzer: Analyzer;
   /** Captured mail; null: mail leaves this machine. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;

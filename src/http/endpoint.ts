@@ -6,9 +6,11 @@ import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type DoorTools, passDoor } from './door/door.ts';
+import type { Described, Operation } from './openapi/operation.ts';
 import { routeSchema } from './route-schema.ts';
 import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
 import { detailsOf } from './validation/details.ts';
+import { nulProblems } from './validation/query.ts';
 import { type Problem, problemsIn } from './validation/wording.ts';
 import { within } from './within.ts';
 
@@ -19,20 +21,21 @@ export interface House {
   readonly door: DoorTools;
   /** Aborts when the server begins to close: whoever waits for something to happen stops waiting. */
   readonly closing: AbortSignal;
+  /** What the route now being registered is called by clients: the stem of its file. */
+  readonly operationId: string;
+  /** All that were registered, for the OpenAPI document. */
+  readonly operations: readonly Operation[];
 }
 
-export interface Definition<Body extends z.ZodType, Query extends z.ZodType> {
-  /** One line for the OpenAPI document. */
-  readonly summary: string;
+export interface Definition<Body extends z.ZodType, Query extends z.ZodType> extends Described {
   readonly body?: Body;
   readonly query?: Query;
-  /** What a success answers; for the OpenAPI document and the tests. */
-  readonly answer?: z.ZodType;
+  readonly examples?: Readonly<Record<string, z.input<Body>>>;
   readonly bodyBytesMax?: number;
   /** Longer than any answer takes; after it, 503. */
   readonly deadlineMs?: number;
   /** Problems that the schema cannot see, found in the body as it was sent, so that all are told at once. */
-  problems?(body: unknown): readonly Problem[] | Promise<readonly Problem[]>;
+  problems?(body: unknown, caller: Caller): readonly Problem[] | Promise<readonly Problem[]>;
   /** Code of the refusal for these problems. Default: `invalid_request`. */
   codeOf?(problems: readonly Problem[]): ErrorCode;
 }
@@ -77,13 +80,14 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   request: FastifyRequest,
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
-  const sent = request.body ?? {};
+  const sent = request.body === undefined ? {} : request.body;
   const body = schemas.body.safeParse(sent);
   const query = schemas.query.safeParse(request.query);
-  const further = (await schemas.problems?.(sent)) ?? [];
+  const further = (await schemas.problems?.(sent, callerOf(request))) ?? [];
   const problems = [
     ...(body.success ? [] : problemsIn(body.error.issues, sent, 'body')),
     ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),
+    ...nulProblems(request.query),
     ...further,
   ];
   if (problems.length === 0 && body.success && query.success) return { body: body.data, query: query.data };
@@ -96,7 +100,7 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
  * body of the answer.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, door }: House,
+  { server, door, operationId }: House,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -121,7 +125,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   server.route({
     method: method as HTTPMethods, // the table's own
     url,
-    schema: routeSchema(name, definition),
+    schema: routeSchema(operationId, name, definition),
     bodyLimit: definition.bodyBytesMax ?? BODY_BYTES_MAX,
     onRequest: (request, reply) => passDoor(door, rule, request, reply),
     handler: async (request, reply) => {

@@ -24,6 +24,8 @@ interface PublicRoute {
   readonly permission: null;
   readonly status: 200;
   readonly errors: readonly ErrorCode[];
+  /** Made for people: what it is refused with is a page too. */
+  readonly page?: true;
 }
 
 export type RouteRule = GuardedRoute | PublicRoute;
@@ -46,6 +48,10 @@ const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as con
 const ONE = ['not_found', 'other_organization'] as const;
 const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
 const LIST = ['invalid_cursor'] as const;
+const SENDING = [
+  ...(['invalid_html', 'from_domain_mismatch', 'domain_not_verified', 'schedule_not_possible'] as const),
+  ...(['analysis_failed', 'idempotency_key_reused'] as const),
+] as const;
 
 const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
 const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
@@ -55,17 +61,35 @@ const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
 const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
 const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
 const OPEN = { permission: null, status: 200 } as const;
+const PAGE = { ...OPEN, page: true } as const;
+const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
 
 /** Every route there is. It drives authentication, limits, the OpenAPI document and the tests. */
 export const ROUTES = {
   'POST /v1/messages/send': {
     ...{ ...SEND, status: 202, idempotent: true },
-    errors: [...BODY, 'invalid_html', 'from_domain_mismatch', 'domain_not_verified', 'idempotency_key_reused'],
+    errors: [...BODY, ...SENDING],
   },
+  'POST /v1/messages/batch': {
+    ...{ ...SEND, status: 202, idempotent: true },
+    errors: [...BODY, ...SENDING, 'batch_exceeds_limit'],
+  },
+  'POST /v1/messages/analyze': { ...SEND, status: 200, errors: [...BODY, 'from_domain_mismatch'] },
   'GET /v1/messages': { ...READ, errors: LIST },
   'GET /v1/messages/:id': { ...READ, errors: ONE },
   'GET /v1/messages/:id/content': { ...READ, errors: ONE },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
+  'POST /v1/messages/:id/cancel': {
+    ...{ ...SEND, status: 200 },
+    errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
+  },
+  'PATCH /v1/messages/:id': {
+    ...{ ...SEND, status: 200 },
+    errors: [
+      ...[...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
+      ...['message_not_scheduled', 'schedule_not_possible'],
+    ],
+  },
 
   'POST /v1/api-keys': {
     ...{ ...MANAGE, status: 201, secret: true },
@@ -73,6 +97,12 @@ export const ROUTES = {
   },
   'GET /v1/api-keys': { ...LOOK, errors: LIST },
   'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/api-keys/:id': {
+    ...{ ...MANAGE, status: 200 },
+    errors: [...BODY, ...ONE_CHANGED, 'key_not_active', 'last_admin_key'],
+  },
+  'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
+  'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
     ...{ ...MANAGE, status: 200, secret: true },
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'too_many_live_secrets'],
@@ -85,6 +115,10 @@ export const ROUTES = {
   'POST /v1/domains': {
     ...{ ...MANAGE_LIVE, status: 201 },
     errors: [...BODY, 'environment_not_allowed', 'domain_already_exists', 'resource_conflict'],
+  },
+  'DELETE /v1/domains/:id': {
+    ...{ ...MANAGE_LIVE, status: 204 },
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'last_admin_key'],
   },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
@@ -106,6 +140,12 @@ export const ROUTES = {
   'GET /v1/inbox': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
 
+  'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
+  'POST /unsubscribe/:token': {
+    ...PAGE,
+    errors: [...PAGE_ERRORS, 'invalid_request', 'resource_conflict', 'body_too_large', 'unsupported_media_type'],
+  },
+
   'GET /livez': { ...OPEN, errors: [] },
   'GET /readyz': { ...OPEN, errors: ['unavailable'] },
   'GET /openapi.json': { ...OPEN, errors: [] },
@@ -115,6 +155,10 @@ export const ROUTES = {
 export type RouteName = keyof typeof ROUTES;
 export type GuardedRouteName = {
   [Name in RouteName]: (typeof ROUTES)[Name]['permission'] extends null ? never : Name;
+}[RouteName];
+
+export type PageName = {
+  [Name in RouteName]: (typeof ROUTES)[Name] extends { readonly page: true } ? Name : never;
 }[RouteName];
 
 export const isRouteName = (name: string): name is RouteName => Object.hasOwn(ROUTES, name);
@@ -131,5 +175,13 @@ export const methodsOf = (path: string): readonly string[] =>
 
 const PATHS = Object.keys(ROUTES)
   .filter(isRouteName)
-  .map(methodAndUrl)
-  .map(({ method, url }) => ({ method, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
+  .map((name) => ({ name, ...methodAndUrl(name) }))
+  .map(({ name, method, url }) => ({ name, method, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
+
+const PAGES = PATHS.filter(({ name }) => 'page' in ROUTES[name]);
+
+/** Whether people open this address, whatever the method. */
+export const isPage = (url: string): boolean => {
+  const [path = ''] = url.split('?');
+  return PAGES.some(({ pattern }) => pattern.test(path));
+};

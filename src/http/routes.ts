@@ -1,9 +1,13 @@
 import type { House } from './endpoint.ts';
 import { createKeyRoute } from './routes/api-keys/create-key.ts';
+import { deleteKeyRoute } from './routes/api-keys/delete-key.ts';
 import { getKeyRoute } from './routes/api-keys/get-key.ts';
+import { listKeyHistoryRoute } from './routes/api-keys/list-key-history.ts';
 import { listKeysRoute } from './routes/api-keys/list-keys.ts';
 import { revokeKeyRoute } from './routes/api-keys/revoke-key.ts';
 import { rotateKeyRoute } from './routes/api-keys/rotate-key.ts';
+import { updateKeyRoute } from './routes/api-keys/update-key.ts';
+import { deleteDomainRoute } from './routes/domains/delete-domain.ts';
 import { getDomainRoute } from './routes/domains/get-domain.ts';
 import { listDomainsRoute } from './routes/domains/list-domains.ts';
 import { registerDomainRoute } from './routes/domains/register-domain.ts';
@@ -11,16 +15,22 @@ import { verifyDomainRoute } from './routes/domains/verify-domain.ts';
 import { getStatsRoute } from './routes/events/get-stats.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
 import { listInboxRoute } from './routes/inbox/list-inbox.ts';
+import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
+import { cancelMessageRoute } from './routes/messages/cancel-message.ts';
 import { getMessageRoute } from './routes/messages/get-message.ts';
 import { getMessageContentRoute } from './routes/messages/get-message-content.ts';
 import { listMessageEventsRoute } from './routes/messages/list-message-events.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
+import { rescheduleMessageRoute } from './routes/messages/reschedule-message.ts';
+import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { sendMessageRoute } from './routes/messages/send-message.ts';
 import { getBillingRoute } from './routes/organization/get-billing.ts';
 import { getOrganizationRoute } from './routes/organization/get-organization.ts';
 import { getUsageRoute } from './routes/organization/get-usage.ts';
 import { livezRoute, readyzRoute } from './routes/probes/health.ts';
 import { docsRoute, openapiRoute } from './routes/reference/documentation.ts';
+import { showUnsubscribePageRoute } from './routes/unsubscribe/show-unsubscribe-page.ts';
+import { unsubscribeRecipientRoute } from './routes/unsubscribe/unsubscribe-recipient.ts';
 import { deleteWebhookRoute } from './routes/webhooks/delete-webhook.ts';
 import { getWebhookRoute } from './routes/webhooks/get-webhook.ts';
 import { listWebhookDeliveriesRoute } from './routes/webhooks/list-webhook-deliveries.ts';
@@ -30,18 +40,26 @@ import { registerWebhookRoute } from './routes/webhooks/register-webhook.ts';
 /** Everything that is registered; `route-table.ts` says what each needs. */
 export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   sendMessageRoute,
+  analyzeMessageRoute,
+  sendBatchRoute,
   listMessagesRoute,
   getMessageRoute,
   getMessageContentRoute,
   listMessageEventsRoute,
+  cancelMessageRoute,
+  rescheduleMessageRoute,
   createKeyRoute,
   listKeysRoute,
   getKeyRoute,
+  updateKeyRoute,
+  deleteKeyRoute,
+  listKeyHistoryRoute,
   rotateKeyRoute,
   revokeKeyRoute,
   registerDomainRoute,
   listDomainsRoute,
   getDomainRoute,
+  deleteDomainRoute,
   verifyDomainRoute,
   registerWebhookRoute,
   listWebhooksRoute,
@@ -54,6 +72,8 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getUsageRoute,
   getOrganizationRoute,
   listInboxRoute,
+  showUnsubscribePageRoute,
+  unsubscribeRecipientRoute,
   livezRoute,
   readyzRoute,
   openapiRoute,

@@ -18,6 +18,7 @@ const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
  */
 const DERIVED: readonly { readonly schema: string; readonly drops: readonly string[] }[] = [
   { schema: 'inbox', drops: [] },
+  { schema: 'limits', drops: [] },
   { schema: 'read_models', drops: ['read_models_building'] },
 ];
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../domain/event-store.ts';
 import type { System } from '../domain/system.ts';
-import { type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
+import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
 import { dueDeliveries } from './deliveries/queries.ts';
 import { type ListDomains, listDomains } from './domains/queries.ts';
@@ -25,7 +25,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   stats: { query: (by: QueryStats) => queryStats(pool, by) },
   billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },
   domains: { list: (by: ListDomains) => listDomains(pool, by) },
-  apiKeys: { list: (by: ListApiKeys) => listApiKeys(pool, by) },
+  apiKeys: {
+    list: (by: ListApiKeys) => listApiKeys(pool, by),
+    expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
+  },
   webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
   deliveries: { due: (by: Parameters<typeof dueDeliveries>[1]) => dueDeliveries(pool, by) },
   waitFor: createWaitFor({ pool, system }),

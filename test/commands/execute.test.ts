@@ -137,7 +137,7 @@ describe('executing a command', () => {
   test('folds a stream that is longer than one read', async () => {
     const store = newStore();
     const tools = { store, system };
-    const rotations = Array.from({ length: 1500 }, (_, index) => keyRotated(index, NOW));
+    const rotations = Array.from({ length: 1500 }, (_, index) => keyRotated(index, '2099-01-01T00:00:00.000Z'));
     await execute(
       tools,
       execution(() => [keyCreated(), ...rotations]),

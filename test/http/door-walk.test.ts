@@ -1,124 +1,196 @@
+import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Permission } from '../../src/domain/api-key/permissions.ts';
-import { formatSecret, readSecret } from '../../src/domain/api-key/secret.ts';
-import { formatId, type IdPrefix } from '../../src/domain/ids.ts';
-import { isRouteName, methodAndUrl, ROUTES, type RouteName, type RouteRule } from '../../src/http/route-table.ts';
-import { type Service, startService } from './support/service.ts';
+import { formatId } from '../../src/domain/ids.ts';
+import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
+import { expectAnswer, HOLDERS, openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
+import {
+  ALL_KINDS,
+  expectedOf,
+  GUARDED,
+  type Holder,
+  type Kind,
+  lawOf,
+  missing,
+  othersOf,
+  UNAUTHORIZED,
+  type WalkedRoute,
+} from './support/walk-routes.ts';
+import { bearer, type Headers, makeStrangers, STRANGERS } from './support/walk-strangers.ts';
 
-const PERMISSIONS: readonly Permission[] = ['send', 'read', 'manage', 'admin'];
+const LIVE_ADMIN: Holder = { permission: 'admin', environment: 'live' };
+const TEST_ADMIN: Holder = { permission: 'admin', environment: 'test' };
 
-const guarded = Object.keys(ROUTES)
-  .filter(isRouteName)
-  .flatMap((name) => {
-    const rule: RouteRule = ROUTES[name];
-    return rule.permission === null ? [] : [{ name, rule }];
-  });
-
-const PREFIXES: Readonly<Record<string, IdPrefix>> = {
-  messages: 'msg',
-  'api-keys': 'key',
-  domains: 'dom',
-  webhooks: 'whk',
-};
-
-let service: Service;
-let organizationId: string;
-let domainId: string;
-let addresses = 0;
-
-/** Failures are counted by address: each request of the walk comes from another. */
-const nextAddress = (): string => {
-  addresses += 1;
-  return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
-};
-
-/** The route, asked for something that does not exist. */
-const ask = (name: RouteName, headers: Record<string, string>) => {
-  const { method, url } = methodAndUrl(name);
-  const prefix = PREFIXES[url.split('/')[2] ?? ''] ?? 'msg';
-  return service.request({
-    method: method as 'GET',
-    url: url.replace(':id', formatId(prefix, new Uint8Array(16))),
-    headers,
-    remoteAddress: nextAddress(),
-    ...(method === 'POST' ? { payload: {} } : {}),
-  });
-};
-
-const withKey = (value: string): Record<string, string> => ({ authorization: `Bearer ${value}` });
+let service: DatabaseService;
+let own: WalkTenant;
+let other: WalkTenant;
+let strangers: Readonly<Record<string, Headers>>;
+/** May do everything, from an address that nobody has. */
+let elsewhere: string;
+/** With `send` and `read`, at another domain of the own organization. */
+let neighbour: string;
+/** Of each kind, something live of the own organization that no request of the walk may change. */
+const standing: Partial<Record<Kind, string>> = {};
+/** Of each kind, something live and something of test of the other organization, and what it sees of them. */
+const others: Partial<Record<Kind, readonly Seen[]>> = {};
 
 beforeAll(async () => {
-  service = await startService();
-  organizationId = await service.makeOrganization();
-  domainId = await service.makeDomain(organizationId, 'example.test');
-});
+  service = await startDatabaseService();
+  own = await openWalkTenant(service);
+  other = await openWalkTenant(service);
+  strangers = await makeStrangers(service, own);
+  for (const kind of ALL_KINDS) {
+    standing[kind] = await own.make(kind, 'live');
+    const ids = [await other.make(kind, 'live'), await other.make(kind, 'test')] as const;
+    others[kind] = [await see(other, kind, ids[0], LIVE_ADMIN), await see(other, kind, ids[1], TEST_ADMIN)];
+  }
+  const { organizationId, domainId } = own;
+  elsewhere = (await service.makeKey(organizationId, domainId, { allowedCidrs: ['192.0.2.1'] })).value;
+  const second = await own.make('domains', 'live');
+  neighbour = (await service.makeKey(organizationId, second, { permissions: ['send', 'read'] })).value;
+}, 60_000);
 afterAll(() => service.close());
 
-const unknownKey = formatSecret('live', new Uint8Array(32).fill(7));
-const REFUSED: Readonly<Record<string, Record<string, string>>> = {
-  'no Authorization header': {},
-  'a header that is not Bearer': { authorization: `Basic ${unknownKey}` },
-  'a Bearer without a value': { authorization: 'Bearer ' },
-  'a value that does not start with ob_': withKey(`sk_live_${unknownKey.slice(8)}`),
-  'a value with a bad checksum': withKey(`${unknownKey.slice(0, -1)}${unknownKey.endsWith('0') ? '1' : '0'}`),
-  'a value that was never issued': withKey(unknownKey),
+interface Seen {
+  readonly id: string;
+  readonly by: Holder;
+  readonly body: string;
+  readonly etag: unknown;
+}
+
+/** What an organization sees of its own. */
+const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Promise<Seen> => {
+  const { statusCode, body, headers } = await service.request({ url: `/v1/${kind}/${id}`, key: tenant.keyOf(by) });
+  expect([statusCode, headers.etag]).toEqual([200, expect.stringMatching(/^"\d+"$/)]);
+  return { id, by, body, etag: headers.etag };
 };
 
-describe.each(guarded)('$name', ({ name, rule }) => {
-  test.each(Object.entries(REFUSED))('answers %s with 401', async (_what, headers) => {
-    const answer = await ask(name, headers);
-    expect(answer.statusCode).toBe(401);
-    expect(answer.json()).toEqual({ error: { message: 'invalid or missing API key', code: 'unauthorized' } });
-    expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-f]{32}$/);
+const ask = (route: WalkedRoute, headers: Headers, more: InjectOptions & { readonly id?: string } = {}) => {
+  const { id = route.kind === null ? '' : standing[route.kind], ...options } = more;
+  return service.request({ ...requestOf(route, own, id), headers: { ...headers }, ...options });
+};
+
+/** Something of the route's kind that it can be asked for, where it names anything. */
+const idFor = async ({ kind }: WalkedRoute, { environment }: Holder): Promise<{ readonly id?: string }> =>
+  kind === null ? {} : { id: await own.make(kind, environment) };
+
+/** Nothing was written while this was asked. */
+const withoutTrace = async (work: () => Promise<void>): Promise<void> => {
+  const { store } = service.deps.context;
+  const head = await store.head();
+  await work();
+  expect(await store.head()).toBe(head);
+};
+
+const named = GUARDED.flatMap((route) => (route.kind === null ? [] : [{ ...route, kind: route.kind }]));
+
+/** A body that is no JSON. */
+const broken = (headers: Headers): InjectOptions => ({
+  ...{ payload: '{"broken', headers: { ...headers, 'content-type': 'application/json' } },
+});
+
+describe.each(GUARDED)('$name', (route) => {
+  const { rule, method, kind } = route;
+  const takesBody = method !== 'GET';
+  const admitted = HOLDERS.filter((holder) => expectedOf(rule, holder).error === null);
+  const refused = HOLDERS.filter((holder) => !admitted.includes(holder));
+
+  test.each(STRANGERS)('answers %s with 401, whatever is in the body', async (stranger) => {
+    await withoutTrace(async () => {
+      const headers = strangers[stranger] ?? {};
+      const answer = await ask(route, headers);
+      expectAnswer(answer, UNAUTHORIZED);
+      expect(answer.headers['www-authenticate']).toBe('Bearer');
+      if (takesBody) expectAnswer(await ask(route, headers, broken(headers)), UNAUTHORIZED);
+    });
   });
 
-  test('answers a revoked key with 401', async () => {
-    const admin = await service.makeKey(organizationId, domainId);
-    const { id, value } = await service.makeKey(organizationId, domainId);
-    const revoked = await service.request({ method: 'POST', url: `/v1/api-keys/${id}/revoke`, key: admin.value });
-    expect(revoked.statusCode).toBe(200);
-    expect((await ask(name, withKey(value))).statusCode).toBe(401);
+  test('answers a key from another address than its own with 403', async () => {
+    const message = 'API key is not allowed from this address';
+    expectAnswer(await ask(route, bearer(elsewhere)), { status: 403, error: { code: 'address_not_allowed', message } });
   });
 
-  test.each(PERMISSIONS)('tells a key with %s alone whether that is enough', async (permission) => {
-    const { value } = await service.makeKey(organizationId, domainId, { permissions: [permission] });
-    const answer = await ask(name, withKey(value));
-    if (permission === rule.permission || permission === 'admin') {
-      expect(answer.json()?.error?.code).not.toBe('permission_missing');
-    } else {
-      expect(answer.statusCode).toBe(403);
-      expect(answer.json().error.message).toBe(`API key lacks '${rule.permission}' permission`);
-    }
-    expect(answer.headers['ratelimit-policy']).toMatch(new RegExp(`^"${rule.kind}";q=\\d+;w=60$`));
-    expect(answer.headers['ratelimit-limit']).toBe('1000000');
+  const expectLimit = ({ headers }: Awaited<ReturnType<typeof ask>>): void => {
+    expect(headers['ratelimit-policy']).toBe(`"${rule.kind}";q=1000000;w=60`);
+    expect(headers['ratelimit-limit']).toBe('1000000');
+  };
+
+  test.each(admitted)('lets in a $environment key with $permission alone', async (holder) => {
+    const answer = await ask(route, bearer(own.keyOf(holder)), await idFor(route, holder));
+    expectAnswer(answer, { status: rule.status, error: null });
+    expectLimit(answer);
+    expect(answer.headers['cache-control']).toBe(rule.secret === true ? 'no-store' : undefined);
   });
 
-  test('tells a test key whether its environment is accepted', async () => {
-    const { value } = await service.makeKey(organizationId, domainId, { environment: 'test' });
-    expect(readSecret(value)).toBe('test');
-    const answer = await ask(name, withKey(value));
-    const code = answer.statusCode < 300 ? null : answer.json().error.code;
-    if (rule.environments.length === 1) expect(code).toBe('environment_not_allowed');
-    else expect(code).not.toBe('environment_not_allowed');
+  test.each(refused)('refuses a $environment key with $permission alone, whatever is in the body', async (holder) => {
+    const headers = bearer(own.keyOf(holder));
+    const expected = expectedOf(rule, holder);
+    await withoutTrace(async () => {
+      const answer = await ask(route, headers);
+      expectAnswer(answer, expected);
+      expectLimit(answer);
+      if (takesBody) expectAnswer(await ask(route, headers, broken(headers)), expected);
+    });
   });
 
   test('refuses the Idempotency-Key unless it takes it', async () => {
-    const { value } = await service.makeKey(organizationId, domainId);
-    const answer = await ask(name, { ...withKey(value), 'idempotency-key': 'once' });
-    if (rule.idempotent === true) expect(answer.json().error.code).not.toBe('header_not_allowed');
-    else
-      expect(answer.json().error).toMatchObject({
-        code: 'header_not_allowed',
-        details: { 'Idempotency-Key': expect.any(Array) },
-      });
+    const headers = { ...bearer(own.keyOf(LIVE_ADMIN)), 'idempotency-key': route.name };
+    if (rule.idempotent === true) return expectAnswer(await ask(route, headers), { status: rule.status, error: null });
+    const answer = await ask(route, headers);
+    expect([answer.statusCode, answer.json().error]).toEqual([
+      400,
+      {
+        ...{ code: 'header_not_allowed', message: 'this endpoint does not take an Idempotency-Key' },
+        details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
+      },
+    ]);
+    if (kind !== null) expect((await ask(route, headers, { id: 'nothing' })).json()).toEqual(answer.json());
+  });
+});
+
+describe.each(named)('$name', (route) => {
+  const { rule, kind } = route;
+  const law = lawOf(kind);
+
+  test.each(HOLDERS)(
+    "refuses what is another organization's to a $environment key with $permission",
+    async (holder) => {
+      const allowed = expectedOf(rule, holder);
+      for (const before of others[kind] ?? []) {
+        await withoutTrace(async () => {
+          const answer = await ask(route, bearer(own.keyOf(holder)), { id: before.id });
+          expectAnswer(answer, allowed.error === null ? othersOf(kind) : allowed);
+        });
+        expect(await see(other, kind, before.id, before.by)).toEqual(before);
+      }
+    },
+  );
+
+  test.each([
+    { by: LIVE_ADMIN, of: TEST_ADMIN },
+    { by: TEST_ADMIN, of: LIVE_ADMIN },
+  ])('answers a $by.environment key about what is $of.environment as the law of its kind says', async ({ by, of }) => {
+    const id = await own.make(kind, of.environment);
+    const before = await see(own, kind, id, of);
+    const expected = expectedOf(rule, by);
+    const headers = bearer(own.keyOf(by));
+    if (expected.error === null && law.sees(by.environment, of.environment))
+      return expectAnswer(await ask(route, headers, { id }), expected);
+    await withoutTrace(async () =>
+      expectAnswer(await ask(route, headers, { id }), expected.error === null ? missing(kind) : expected),
+    );
+    expect(await see(own, kind, id, of)).toEqual(before);
   });
 
-  if (name.includes(':id'))
-    test('answers an id that cannot exist with 404', async () => {
-      const { value } = await service.makeKey(organizationId, domainId);
-      const { method, url } = methodAndUrl(name);
-      const answer = await service.request({ method: method as 'GET', url: url.replace(':id', 'nothing'), key: value });
-      expect(answer.statusCode).toBe(404);
-      expect(answer.json().error.code).toBe('not_found');
+  test('answers what does not exist, cannot exist or is of another kind with 404', async () => {
+    const kinds = ALL_KINDS.filter((one) => one !== kind).map((one) => standing[one] ?? '');
+    const { prefix } = law;
+    const never = [formatId(prefix, new Uint8Array(16)), prefix, 'nothing', '%00', `${standing[kind]}a`];
+    for (const id of [...never, ...kinds, `${standing[kind]}`.toUpperCase()])
+      expectAnswer(await ask(route, bearer(own.keyOf(LIVE_ADMIN)), { id }), missing(kind));
+  });
+
+  if (law.ofOneDomain)
+    test('answers a key with send and read alone about what is of another domain with 404', async () => {
+      await withoutTrace(async () => expectAnswer(await ask(route, bearer(neighbour)), missing(kind)));
     });
 });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rotateKey } from '../../src/commands/api-key/rotate-key.ts';
+import { createRegister } from '../../src/domain/register.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { operator, type Service, startService } from './support/service.ts';
 
@@ -46,6 +47,7 @@ describe('a rotated key', () => {
     const { id, value } = await service.makeKey(organizationId, domainId, { rateLimits: { read: 3 } });
     const { value: next } = await rotateKey(service.deps.context, operator(organizationId), {
       ...{ by: 'operator', keyId: id, gracePeriodMinutes: 5, revokePrevious: false },
+      register: async () => createRegister(),
     });
     expect([await statusOf(value), await statusOf(next), await statusOf(value), await statusOf(next)]).toEqual([
       200, 200, 200, 429,

@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { startAttempt } from '../../src/commands/message/start-attempt.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../src/domain/event-store.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-statuses.ts';
@@ -35,7 +36,7 @@ beforeAll(async () => {
   await make('test', own, ids.domain, { environment: 'test' });
   await make('reader', own, ids.domain, { permissions: ['read'] });
   await make('elsewhere', own, ids.domain, { allowedCidrs: ['192.0.2.1'] });
-  await make('slow', own, ids.domain, { rateLimits: { read: 1 } });
+  await make('slow', own, ids.domain, { rateLimits: { read: 1, send: 1 } });
   await make('spare', own, ids.domain, { permissions: ['send'] });
   await make('revoked', own, ids.domain, { permissions: ['send'] });
   await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), {});
@@ -63,6 +64,15 @@ const after = async <T>(first: Promise<unknown>, last: () => Promise<T>): Promis
   return last();
 };
 
+/** @returns the URL of a message that is to be sent at once. */
+const sentByTestKey = async (): Promise<string> =>
+  `/v1/messages/${(await post(SEND, MESSAGE, { by: 'test' })).json().id}`;
+
+const reschedule = (url: string) => {
+  const payload = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
+  return ask({ method: 'PATCH', url, payload, by: 'test' });
+};
+
 const PROVOKED = {
   invalid_request: () => post(SEND),
   invalid_json: () => post(SEND, '{', { headers: JSON_TYPE }),
@@ -84,11 +94,25 @@ const PROVOKED = {
     return after(after(rotate(), rotate), rotate);
   },
   last_admin_key: () => post(`/v1/api-keys/${ids.foreign}/revoke`, {}, { by: 'foreign' }),
+  message_being_sent: async () => {
+    const url = await sentByTestKey();
+    const messageId = url.split('/').at(-1) ?? '';
+    await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, chance: 0 });
+    return post(`${url}/cancel`, {}, { by: 'test' });
+  },
+  message_ended: async () => {
+    const url = await sentByTestKey();
+    return after(post(`${url}/cancel`, {}, { by: 'test' }), () => reschedule(url));
+  },
+  message_not_scheduled: async () => reschedule(await sentByTestKey()),
   resource_conflict: () => whileLogFailsWith(({ stream, expected }) => new WrongExpectedRevision(stream, expected, 7)),
   precondition_failed: () => post(`/v1/api-keys/${ids.admin}/rotate`, {}, { headers: { 'if-match': '"7"' } }),
   body_too_large: () => post('/v1/domains', { name: 'x'.repeat(70_000) }),
   unsupported_media_type: () => post('/v1/domains', 'name=x', { headers: { 'content-type': 'text/plain' } }),
   domain_not_verified: () => post(SEND, MESSAGE),
+  schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
+  batch_exceeds_limit: () => post('/v1/messages/batch', { messages: [MESSAGE, MESSAGE] }, { by: 'slow' }),
+  analysis_failed: () => post(SEND, { ...MESSAGE, subject: '{{subject}}', analysis: 'block' }, { by: 'test' }),
   idempotency_key_reused: () => {
     const once = (subject: string) =>
       post(SEND, { ...MESSAGE, subject }, { by: 'test', headers: { 'idempotency-key': 'x' } });

@@ -71,7 +71,12 @@ describe('POST /v1/messages/send', () => {
   test('names everything that is wrong at once', async () => {
     const details = await detailsOf({
       ...{ to: ['b@example.org', 'nobody', 5], subject: 'a\r\nBcc: x@example.org', html: '<div>\n<p>x</div></b>' },
-      ...{ scheduled_at: '2030-01-01T00:00:00Z', headers: { Bcc: 'x', 'X A': 'x', 'X-B': 'a\nb' }, ttl_seconds: 1.5 },
+      ...{
+        template: { id: 'x' },
+        scheduled_at: 'tomorrow',
+        headers: { Bcc: 'x', 'X A': 'x', 'X-B': 'a\nb' },
+        ttl_seconds: 1.5,
+      },
     });
     expect(details).toEqual({
       from: ['from is required'],
@@ -83,7 +88,8 @@ describe('POST /v1/messages/send', () => {
         'headers.X A is not a header name',
       ],
       ttl_seconds: ['ttl_seconds must be an integer'],
-      scheduled_at: ['scheduled_at is not a known field'],
+      template: ['template is not a known field'],
+      scheduled_at: ['scheduled_at must be a time in ISO 8601 with its zone, 2026-01-31T12:00:00Z'],
       html: ['html must be valid HTML: line 2, column 11: unexpected end tag </b>'],
     });
   });
@@ -91,8 +97,8 @@ describe('POST /v1/messages/send', () => {
   test('says what is required when nothing is there', async () => {
     const required = ['from', 'to', 'subject'].map((field) => [field, [`${field} is required`]]);
     expect(await detailsOf({})).toEqual({ ...Object.fromEntries(required), html: ['html or text is required'] });
-    const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key });
-    expect(answer.json().error.details.to).toEqual(['to is required']);
+    const nothing = await service.request({ method: 'POST', url: '/v1/messages/send', key });
+    expect(nothing.json().error.details.to).toEqual(['to is required']);
   });
 
   test('gives broken HTML a code of its own when nothing else is wrong', async () => {

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { MessageEvent } from '../../src/domain/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
 import { dueDeliveries } from '../../src/projections/deliveries/queries.ts';
-import { attemptStarted, messageAccepted, recipient } from '../support/controls/message.ts';
+import { attemptStarted, messageAccepted, messageScheduled, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
@@ -12,6 +13,13 @@ const about = <E extends { data: object }>(event: E, recipientId: string): E => 
   data: { ...event.data, recipientId },
 });
 const LATE = { before: '2027-01-01T00:00:00.000Z', limit: 10 };
+
+/** What `explain` tells of the outermost step. */
+interface Plan {
+  readonly Plans: readonly object[];
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+}
 
 describe('the timetable', () => {
   test('has a message from its acceptance, due at once, on the route of its environment', async () => {
@@ -56,6 +64,7 @@ describe('the timetable', () => {
     'RecipientExpired',
     'RecipientFailed',
     'RecipientSuppressed',
+    'RecipientCancelled',
   ] as const;
   for (const type of ENDINGS) {
     test(`forgets a message when ${type} ends its last recipient`, async () => {
@@ -69,6 +78,63 @@ describe('the timetable', () => {
       expect((await pool.query('select * from read_models.deliveries')).rowCount).toBe(0);
     });
   }
+
+  test('has a message for later due at its time, and expiring as long after it', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    const { scheduledAt, expiresAt } = messageScheduled().data;
+    await given('message-msg_1', [messageAccepted(), messageScheduled()]);
+    expect(await dueDeliveries(pool, { before: NOW, limit: 10 })).toEqual([]);
+    const waiting = { state: 'waiting', leaseUntil: null };
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ ...waiting, dueAt: scheduledAt, expiresAt }]);
+  });
+
+  test.each([
+    ['sooner', '2026-11-21T18:00:00.000Z', '2026-11-22T18:00:00.000Z'],
+    ['later', '2026-12-01T18:00:00.000Z', '2026-12-02T18:00:00.000Z'],
+  ])('moves a message that is rescheduled %s, in the same batch or another', async (_when, scheduledAt, expiresAt) => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    const { data } = LATER_EVENTS.MessageRescheduled;
+    const moved = (messageId: string): MessageEvent => {
+      return { type: 'MessageRescheduled', data: { ...data, messageId, scheduledAt, expiresAt } };
+    };
+    await given('message-msg_1', [messageAccepted(), messageScheduled()]);
+    await given('message-msg_1', [moved('msg_1')]);
+    const messageId = 'msg_2';
+    await given('message-msg_2', [messageAccepted({ messageId }), messageScheduled({ messageId }), moved(messageId)]);
+    const row = { dueAt: scheduledAt, expiresAt, state: 'waiting' };
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([row, row]);
+  });
+
+  test('forgets a message that was cancelled after an attempt nobody finished', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    await given('message-msg_1', [messageAccepted(), attemptStarted(1, ['rcp_1'])]);
+    await given('message-msg_1', [LATER_EVENTS.AttemptOutcomeUnknown, LATER_EVENTS.RecipientCancelled]);
+    expect((await pool.query('select * from read_models.deliveries')).rowCount).toBe(0);
+  });
+
+  test.each(['force_custom_plan', 'force_generic_plan'])(
+    'is read by its index however many messages wait for later, with %s',
+    async (planning) => {
+      const { pool } = await openApplied(deliveriesProjection);
+      await pool.query(`
+        insert into read_models.deliveries (message_id, route, state, due_at, expires_at, recipients)
+        select 'msg_' || n, 'live', 'waiting', timestamptz '${NOW}' + n * interval '1 second',
+          timestamptz '${NOW}' + interval '40 days', '[]' from generate_series(-9, 200000) n`);
+      await pool.query('analyze read_models.deliveries');
+      const client = await pool.connect();
+      onTestFinished(() => client.release(true));
+      await client.query(`set plan_cache_mode = ${planning}`);
+      const query = { before: NOW, limit: 2000 };
+      expect(await dueDeliveries(client, query)).toHaveLength(10);
+      const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
+        `explain (analyze, buffers, format json) execute "due-deliveries" ('${query.before}', ${query.limit})`,
+      );
+      const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+      expect(plan).toMatchObject({ 'Node Type': 'Limit', Plans: [{ 'Index Name': 'deliveries_due' }] });
+      expect((plan?.['Shared Hit Blocks'] ?? Infinity) + (plan?.['Shared Read Blocks'] ?? 0)).toBeLessThan(20);
+    },
+    30_000,
+  );
 
   test('gives the longest overdue first, and no more than asked for', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);

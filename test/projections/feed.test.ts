@@ -6,7 +6,7 @@ import type { OutboxEvent } from '../../src/domain/events.ts';
 import { presentEvents } from '../../src/projections/events/present.ts';
 import { eventsProjection } from '../../src/projections/events/projection.ts';
 import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/events/queries.ts';
-import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { keyCreated, keyDeleted, keyExpired, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -33,12 +33,17 @@ const openFeed = async () => {
   await given('domain-dom_1', [REGISTERED], { environment: null });
   await given(
     'domain-dom_1',
-    [{ type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } }],
+    [
+      { type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } },
+      { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'a.test' } },
+    ],
     {
       environment: null,
     },
   );
-  await given('apiKey-key_1', [keyCreated(), keyRotated(1, NOW), keyRevoked]);
+  await given('apiKey-key_1', [
+    ...[keyCreated(), keyUpdated({ name: 'renamed' }), keyRotated(1, NOW), keyRevoked, keyExpired, keyDeleted],
+  ]);
   await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
   await given('message-msg_2', [messageAccepted({ messageId: 'msg_2', domainId: 'dom_2' })]);
   for (const type of laterTypes) await given('message-msg_1', [LATER_EVENTS[type]]);

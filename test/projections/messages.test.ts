@@ -46,16 +46,19 @@ describe('the list of messages', () => {
           createdAt: NOW,
           updatedAt: NOW,
           expiresAt: '2026-11-24T12:00:00.000Z',
+          scheduledAt: null,
         },
         recipients: [
-          { id: 'rcp_1', kind: 'to', status: 'accepted', complained: false },
-          { id: 'rcp_2', kind: 'to', status: 'accepted', complained: false },
+          { id: 'rcp_1', kind: 'to', status: 'accepted', complained: false, unsubscribed: false },
+          { id: 'rcp_2', kind: 'to', status: 'accepted', complained: false, unsubscribed: false },
         ],
       },
     ]);
   });
 
   const becomes = {
+    MessageScheduled: { status: 'scheduled' },
+    MessageRescheduled: { status: 'scheduled' },
     AttemptStarted: { status: 'sending' },
     AttemptOutcomeUnknown: { status: 'deferred' },
     RecipientDelivered: { status: 'delivered' },
@@ -64,7 +67,9 @@ describe('the list of messages', () => {
     RecipientExpired: { status: 'expired' },
     RecipientFailed: { status: 'failed' },
     RecipientSuppressed: { status: 'suppressed' },
+    RecipientCancelled: { status: 'cancelled' },
     RecipientComplained: { complained: true },
+    RecipientUnsubscribed: { unsubscribed: true },
   } as const satisfies Record<keyof typeof LATER_EVENTS, object>;
 
   for (const [type, standing] of Object.entries(becomes)) {
@@ -87,6 +92,17 @@ describe('the list of messages', () => {
       });
     }
   }
+
+  test('shows when a message is to be sent, and the time to live that runs from then', async () => {
+    const { given, pool } = await openApplied(messagesProjection);
+    await given('message-msg_1', [messageAccepted()]);
+    expect((await listMessages(pool, ALL)).items[0]?.scheduledAt).toBeNull();
+    await given('message-msg_1', [LATER_EVENTS.MessageScheduled]);
+    const { scheduledAt, expiresAt } = LATER_EVENTS.MessageScheduled.data;
+    expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ scheduledAt, expiresAt });
+    await given('message-msg_1', [LATER_EVENTS.AttemptStarted]);
+    expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ status: 'sending', scheduledAt, expiresAt });
+  });
 
   test('says that a message was delivered to some only', async () => {
     const { given, pool } = await openApplied(messagesProjection);

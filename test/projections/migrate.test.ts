@@ -46,7 +46,7 @@ test('everything but the vault may be dropped and is made again', async () => {
   const client = await connect(database);
   const before = await tables(client);
   await client.query(`insert into vault.secrets (id, ciphertext) values ('kept', 'x')`);
-  await client.query('drop schema read_models, inbox cascade');
+  await client.query('drop schema read_models, inbox, limits cascade');
   await migrate(database);
   expect(await tables(client)).toEqual(before);
   expect((await client.query('select id from vault.secrets')).rows).toEqual([{ id: 'kept' }]);

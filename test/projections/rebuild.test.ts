@@ -178,7 +178,9 @@ describe('rebuilding a read model', () => {
     expect(older.logger.said).toContainEqual(
       expect.objectContaining({
         level: 'error',
-        sentence: 'this process is older than read model messages: it knows version 1 and finds 2; upgrade it',
+        sentence: expect.stringMatching(
+          /older than read model messages: it knows version (\d) and finds (?!\1)\d; upgrade/,
+        ),
       }),
     );
   });

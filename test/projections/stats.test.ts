@@ -21,6 +21,8 @@ const send = (id: string, data: Parameters<typeof messageAccepted>[0] = {}) =>
 
 describe('statistics', () => {
   const counted: Readonly<Record<keyof typeof LATER_EVENTS, object>> = {
+    MessageScheduled: {},
+    MessageRescheduled: {},
     AttemptStarted: {},
     AttemptOutcomeUnknown: { deferred: 1 },
     RecipientDelivered: { delivered: 1 },
@@ -29,17 +31,21 @@ describe('statistics', () => {
     RecipientExpired: { expired: 1 },
     RecipientFailed: { failed: 1 },
     RecipientSuppressed: { suppressed: 1 },
+    RecipientCancelled: { cancelled: 1 },
     RecipientComplained: { complained: 1 },
+    RecipientUnsubscribed: { unsubscribed: 1 },
   };
-  const nothing = { delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, complained: 0 };
+  const nothing = {
+    ...{ delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, cancelled: 0 },
+    ...{ complained: 0, unsubscribed: 0 },
+  };
+  const REPEATED = ['RecipientDeferred', 'AttemptOutcomeUnknown', 'RecipientComplained', 'RecipientUnsubscribed'];
   for (const type of laterTypes) {
     test(`count ${type} in the bucket of the acceptance, once`, async () => {
       const { given, pool } = await openApplied(statsProjection);
       await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
       await given('message-msg_1', [LATER_EVENTS[type]], { occurredAt: '2026-11-23T10:00:00.000Z' });
-      const repeats =
-        type === 'RecipientDeferred' || type === 'AttemptOutcomeUnknown' || type === 'RecipientComplained';
-      if (repeats) await given('message-msg_1', [LATER_EVENTS[type], LATER_EVENTS[type]]);
+      if (REPEATED.includes(type)) await given('message-msg_1', [LATER_EVENTS[type], LATER_EVENTS[type]]);
       const { totals, data } = await queryStats(pool, DAY);
       expect(totals).toMatchObject({ accepted: 2, ...nothing, ...counted[type] });
       expect(data).toEqual([{ start: '2026-11-20T00:00:00.000Z', ...totals }]);

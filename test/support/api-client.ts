@@ -1,3 +1,5 @@
+import { requireDescribed } from './openapi/require-described.ts';
+
 export interface Answer<Body> {
   readonly status: number;
   readonly headers: Headers;
@@ -7,7 +9,7 @@ export interface Answer<Body> {
 // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what each test looks at
 export type AnyBody = any;
 
-/** Calls the API as a client does. */
+/** Calls the API as a client does; an answer that the service does not document is an error. */
 export const apiClient = (baseUrl: string, key: string) => {
   const call = async (
     method: string,
@@ -25,11 +27,15 @@ export const apiClient = (baseUrl: string, key: string) => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+    const { status, headers: given } = response;
+    await requireDescribed(baseUrl, { method, path, status, headers: given, text });
+    return { status, headers: given, body: text === '' ? undefined : JSON.parse(text) };
   };
   return {
+    call,
     get: (path: string) => call('GET', path),
     post: (path: string, body?: unknown, headers?: Record<string, string>) => call('POST', path, body, headers),
+    patch: (path: string, body?: unknown, headers?: Record<string, string>) => call('PATCH', path, body, headers),
     delete: (path: string) => call('DELETE', path),
   };
 };

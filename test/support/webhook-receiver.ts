@@ -2,6 +2,8 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface ReceivedPost {
+  /** Path and query. */
+  readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
@@ -13,7 +15,7 @@ export const startWebhookReceiver = async (answer = 200) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      posts.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+      posts.push({ url: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
       response.writeHead(answer).end();
     });
   });

@@ -15,8 +15,10 @@ import type { Caller } from '../../src/domain/caller.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/event-store.ts';
+import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
+import { isOpen } from '../../src/domain/message/status.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
@@ -28,7 +30,10 @@ import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.
 
 /** Everything around the workers, in this process; parts can be replaced by real ones. */
 export type Parts = Partial<
-  Pick<WorkersDependencies, 'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'dueDeliveries'>
+  Pick<
+    WorkersDependencies,
+    'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'dueDeliveries' | 'expiredKeys'
+  >
 > & {
   readonly smtpUrl?: string;
   readonly jobs?: InMemoryJobs;
@@ -45,7 +50,12 @@ export interface Service {
   /** Workers of one more process on the same parts. */
   workers(parts?: Partial<WorkersDependencies>): Workers;
   /** @returns the message's id. */
-  send(to: readonly string[] | string, environment?: Environment, text?: string): Promise<string>;
+  send(
+    to: readonly string[] | string,
+    environment?: Environment,
+    text?: string,
+    later?: Partial<Pick<MessageDraft, 'scheduledAt' | 'ttlSeconds' | 'unsubscribe'>>,
+  ): Promise<string>;
   message(id: string): Promise<ExistingMessage>;
   history(id: string): Promise<readonly string[]>;
   webhook(url: string, events: readonly string[], environment?: Environment): Promise<WebhookWithSecret>;
@@ -71,7 +81,7 @@ const timetableOf =
 
 const dueAtOf = ({ lease, recipients, acceptedAt }: ExistingMessage): string => {
   if (lease !== null) return lease.until;
-  const open = recipients.filter(({ status }) => status === 'accepted' || status === 'deferred');
+  const open = recipients.filter(({ status }) => isOpen(status));
   return open.map(({ nextAttemptAt }) => nextAttemptAt ?? acceptedAt).sort()[0] ?? NEVER;
 };
 
@@ -106,9 +116,12 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     ...{ store, contents, secrets, transports, webhookTarget, system, logger },
     queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
     dueDeliveries: parts.dueDeliveries ?? timetableOf({ store }),
+    expiredKeys: async () => [],
     webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
-    times: parts.times ?? LOCAL_ATTEMPT_TIMES,
+    times: LOCAL_ATTEMPT_TIMES,
+    publicUrl: () => 'https://mail.example.test',
     onFatal: (error) => fatal.push(error),
+    ...parts,
   };
   const started: Workers[] = [];
 
@@ -127,14 +140,14 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
       return workers;
     },
 
-    send: async (to, environment = 'live', text = 'Hello there') => {
+    send: async (to, environment = 'live', text = 'Hello there', later = {}) => {
       const recipients = [to].flat().map((address) => ({ address, kind: 'to' as const }));
       const { message: sent } = await sendMessage(context, origin(environment), caller(environment), {
         idempotency: null,
         draft: {
           ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text },
           ...{ headers: {}, attachments: [], tags: [], metadata: {} },
-          ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT },
+          ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT, ...later },
         },
       });
       return sent.accepted.messageId;

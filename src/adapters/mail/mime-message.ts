@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 import type { MessageBody } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
-import { isHeaderName, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
+import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
 import { base64Lines, base64LinesLength } from './base64-lines.ts';
 import { addressHeader, givenHeader, textHeader } from './header-lines.ts';
+import { listUnsubscribeHeaders } from './list-unsubscribe.ts';
 import { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
 
 export interface MimeMessage {
@@ -27,8 +28,11 @@ const recipientHeaders = (recipients: Recipients, utf8: boolean): string => {
 };
 
 /** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
-const givenHeaders = ({ headers, replyTo }: MessageBody): string => {
-  const isOurs = (name: string): boolean => isOwnHeader(name) || (replyTo.length > 0 && isReplyTo(name));
+const givenHeaders = ({ body: { headers, replyTo }, unsubscribe }: OutgoingMail): string => {
+  const isOurs = (name: string): boolean =>
+    isOwnHeader(name) ||
+    (replyTo.length > 0 && isReplyTo(name)) ||
+    (unsubscribe !== undefined && isListUnsubscribe(name));
   let lines = '';
   for (const [name, value] of Object.entries(headers)) {
     if (!isHeaderName(name) || isOurs(name)) throw new Error(`header ${name} cannot be given`);
@@ -37,7 +41,8 @@ const givenHeaders = ({ headers, replyTo }: MessageBody): string => {
   return lines;
 };
 
-const messageHeaders = ({ envelope, messageId, body, date }: OutgoingMail): string => {
+const messageHeaders = (mail: OutgoingMail): string => {
+  const { envelope, messageId, body, date, unsubscribe } = mail;
   if (!MESSAGE_ID.test(messageId)) throw new Error('the Message-ID is malformed');
   const utf8 = NON_ASCII.test(envelope.from) || envelope.to.some(({ address }) => NON_ASCII.test(address));
   return (
@@ -47,7 +52,8 @@ const messageHeaders = ({ envelope, messageId, body, date }: OutgoingMail): stri
     recipientHeaders(body.recipients, utf8) +
     textHeader('Subject', body.subject) +
     `Message-ID: ${messageId}\r\n` +
-    givenHeaders(body) +
+    (unsubscribe === undefined ? '' : listUnsubscribeHeaders(unsubscribe)) +
+    givenHeaders(mail) +
     'MIME-Version: 1.0\r\n'
   );
 };

@@ -10,6 +10,9 @@ import { TAKE_SCRIPT } from './take-script.ts';
 /** A request waits this long at most for its count. Shorter falls back for a hiccup, longer is felt by everybody. */
 const ANSWER_MS = 50;
 
+/** A command that nobody waits for any more is given up after this: only then is the connection's silence an error. */
+const COMMAND_MS = 1_000;
+
 /** How often Redis is asked whether it answers again: also how long the local count goes on after that. */
 const PROBE_MS = 1_000;
 
@@ -41,7 +44,7 @@ const defineTake = (redis: Redis): TakeCommand => {
  */
 export const createRedisRateLimiter = async (options: Options): Promise<RateLimiter> => {
   const { url, system, logger, windowMs = WINDOW_MS } = options;
-  const redis = connectRedis(url, ANSWER_MS);
+  const redis = connectRedis(url, COMMAND_MS);
   redis.on('error', () => undefined); // told by the command that fails
   const takeFromBucket = defineTake(redis);
   const local = createInMemoryRateLimiter({ system, windowMs });
@@ -49,8 +52,24 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
   let isTrusted = false;
   let recovering: Promise<void> | undefined;
 
+  /** An answer that has come is seen before the clock is, even where this process was busy meanwhile. */
+  const inTime = async <T>(answer: Promise<T>): Promise<T> => {
+    const answered = new AbortController();
+    const late = async (): Promise<never> => {
+      await system.sleep(ANSWER_MS, answered.signal);
+      await new Promise((resume) => setImmediate(resume));
+      throw new Error(`no answer within ${ANSWER_MS} ms`);
+    };
+    try {
+      return await Promise.race([answer, late()]);
+    } finally {
+      answered.abort();
+      answer.catch(() => undefined);
+    }
+  };
+
   const takeShared = async (bucket: string, cost: number, limit: number): Promise<Taken> => {
-    const answer = await takeFromBucket(PREFIX + bucket, cost, limit, windowMs);
+    const answer = await inTime(takeFromBucket(PREFIX + bucket, cost, limit, windowMs));
     const [allowed = 0, used = 0, resetMs = 0, retryAfterMs = 0] = answer;
     return { allowed: allowed === 1, used, resetMs, retryAfterMs };
   };

@@ -3,6 +3,7 @@ import { type CreateKey as Decision, createKey as decide } from '../../domain/ap
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { requireOwn } from '../../domain/ownership.ts';
+import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
@@ -27,7 +28,7 @@ export const createKey = async (context: CommandContext, origin: Origin, command
   const { system, store } = context;
   const { value: given, ...rest } = command;
   const domain = await load(store, sendingDomain, sendingDomainStream(rest.domainId));
-  requireOwn(domain.state, origin.organizationId, 'domain');
+  requireOwnDomain(domain.state, origin.organizationId);
   const value = given ?? formatSecret(rest.environment, system.randomBytes(SECRET_RANDOM_BYTES));
   const keyId = formatId('key', system.randomBytes(ID_BYTES));
   const { state, revision } = await execute(context, {

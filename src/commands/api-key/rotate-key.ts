@@ -1,13 +1,13 @@
 import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
+import { requireOwnKey } from '../../domain/api-key/own-key.ts';
 import { type RotateKey as Decision, rotateKey as decide } from '../../domain/api-key/rotate-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
-import { requireOwn } from '../../domain/ownership.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute, load } from '../execute.ts';
+import type { CommandContext, Origin } from '../context.ts';
+import { load } from '../execute.ts';
+import { changeKey, type KeyChange } from './change-key.ts';
 import type { KeyWithValue } from './create-key.ts';
 
-export interface RotateKey extends Condition, Pick<Decision, 'by' | 'gracePeriodMinutes' | 'revokePrevious'> {
-  readonly keyId: string;
+export interface RotateKey extends KeyChange, Pick<Decision, 'gracePeriodMinutes' | 'revokePrevious'> {
   /** A value of the operator's making; made here when absent. */
   readonly value?: string;
 }
@@ -18,30 +18,23 @@ export interface RotatedKey extends KeyWithValue {
 
 /**
  * Gives a key a new secret; the old one works until its grace period ends (spec §4).
- * @throws {Refusal} `not_found`, `other_organization`, `key_not_active`, `too_many_live_secrets`, `permission_missing`,
- * `precondition_failed`.
+ * @throws {Refusal} of `changeKey`; `permission_missing`, `key_not_active`, `too_many_live_secrets`.
  */
 export const rotateKey = async (context: CommandContext, origin: Origin, command: RotateKey): Promise<RotatedKey> => {
   const { system, store } = context;
-  const { keyId, value: given, by, gracePeriodMinutes, revokePrevious, ...condition } = command;
-  const stream = apiKeyStream(keyId);
-  const known = await load(store, apiKey, stream);
-  const { environment } = requireOwn(known.state, origin.organizationId, 'API key');
+  const { value: given, gracePeriodMinutes, revokePrevious, ...change } = command;
+  const { state } = await load(store, apiKey, apiKeyStream(change.keyId));
+  const { environment } = requireOwnKey(state, origin.organizationId);
   const value = given ?? formatSecret(environment, system.randomBytes(SECRET_RANDOM_BYTES));
-  const now = system.now().toISOString();
-  const { state, revision } = await execute(context, {
-    aggregate: apiKey,
-    stream,
-    context: eventContext({ ...origin, environment }, now),
-    decide: (before) =>
+  const { key, revision } = await changeKey(context, origin, {
+    ...change,
+    decide: (before, circumstances) =>
       decide(before, {
-        ...{ by, gracePeriodMinutes, revokePrevious, now },
+        ...{ ...circumstances, by: change.by, gracePeriodMinutes, revokePrevious },
         organizationId: origin.organizationId,
         secret: secretFacts(value),
       }),
-    known,
-    ...condition,
   });
-  const key = requireOwn(state, origin.organizationId, 'API key');
-  return { key, value, revision: Number(revision), previousKeyExpiresAt: key.earlierSecrets.at(-1)?.expiresAt ?? now };
+  // The rotation itself put it there.
+  return { key, value, revision, previousKeyExpiresAt: key.earlierSecrets.at(-1)?.expiresAt ?? key.createdAt };
 };

@@ -15,13 +15,16 @@ export interface RecordAttempt {
   readonly chance: number;
 }
 
-/** Records what the claimed attempt came to. Nothing is written when the claim was lost meanwhile. */
+/**
+ * Records what the claimed attempt came to. Nothing is written when the claim was lost meanwhile.
+ * @returns the message as it stands then.
+ */
 export const recordAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { message: claimed, outcomes, replies, chance }: RecordAttempt,
-): Promise<Message> => {
+): Promise<Loaded<ExistingMessage>> => {
   const now = context.system.now().toISOString();
-  const { state } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
+  const { state, revision } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
     aggregate: message,
     stream: messageStream(claimed.state.accepted.messageId),
     context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
@@ -29,5 +32,5 @@ export const recordAttempt = async (
     decide: (before) => decide(before, { attempt: claimed.state.attempts, outcomes, now, chance }),
     known: claimed,
   });
-  return state;
+  return state.status === 'absent' ? claimed : { state, revision };
 };

@@ -18,24 +18,32 @@ export const workerOrigin = ({ organizationId, environment, accepted }: Existing
 type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
 const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
 
-/**
- * Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it.
- * @param leaseMs how long nobody else may send; longer than any attempt takes.
- */
+export interface StartAttempt {
+  readonly messageId: string;
+  /** How long nobody else may send; longer than any attempt takes. */
+  readonly leaseMs: number;
+  /** In [0, 1). */
+  readonly chance: number;
+  /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
+  isDomainDeleted?(message: ExistingMessage): boolean;
+}
+
+/** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, leaseMs, chance }: { readonly messageId: string; readonly leaseMs: number; readonly chance: number },
+  { messageId, leaseMs, chance, isDomainDeleted }: StartAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = await load(context.store, message, stream);
   if (known.state.status === 'absent') return { claimed: false };
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
+  const domainDeleted = isDomainDeleted?.(known.state) ?? false;
   const { state, revision, events } = await execute(context, {
     aggregate: message,
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
-    decide: (before) => decide(before, { now: now.toISOString(), leaseUntil, chance }),
+    decide: (before) => decide(before, { now: now.toISOString(), leaseUntil, chance, domainDeleted }),
     known,
   });
   const started = events.find(isStarted);

@@ -1,9 +1,10 @@
 import { requireOwn } from '../../domain/ownership.ts';
-import { domainName, domainNameStream, isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
+import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
 import { registerDomain as decide } from '../../domain/sending-domain/register-domain.ts';
 import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { execute, load } from '../execute.ts';
+import { execute } from '../execute.ts';
+import { nameHolder } from './name-holder.ts';
 import { type DomainAtRevision, verifyDomain } from './verify-domain.ts';
 
 const TOKEN_BYTES = 20;
@@ -20,14 +21,14 @@ export const registerDomain = async (
 ): Promise<DomainAtRevision> => {
   const { system, store, capturing } = context;
   const domainId = sendingDomainId(origin.organizationId, name);
-  const holder = await load(store, domainName, domainNameStream(name));
+  const { holder, formerHolder } = await nameHolder(store, name);
+  const takenByAnother = isTakenByAnother(holder.state, { domainId, capturing, formerHolder });
   const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
   const { state, revision } = await execute(context, {
     aggregate: sendingDomain,
     stream: sendingDomainStream(domainId),
     context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
-    decide: (state) =>
-      decide(state, { domainId, name, token, takenByAnother: isTakenByAnother(holder.state, domainId, capturing) }),
+    decide: (state) => decide(state, { domainId, name, token, takenByAnother }),
   });
   if (capturing) return verifyDomain(context, origin, { domainId });
   return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };

@@ -1,6 +1,6 @@
-import { requireOwn } from '../../domain/ownership.ts';
 import { domainName, domainNameStream } from '../../domain/sending-domain/domain-name.ts';
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
+import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import {
   type ExistingSendingDomain,
   sendingDomain,
@@ -10,6 +10,8 @@ import {
 import { verifyDomain as decide, takeName } from '../../domain/sending-domain/verify-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
+import { checkRecords } from './check-records.ts';
+import { nameHolder } from './name-holder.ts';
 
 export interface DomainAtRevision {
   readonly domain: ExistingSendingDomain;
@@ -26,7 +28,7 @@ const proofOf = async (
 };
 
 /**
- * Looks for the domain's proof now; without one the domain stays as it is. The name is taken before the domain counts
+ * Looks for the domain's proof and its mail records now; without one the domain stays as it is. The name is taken before the domain counts
  * as verified, so that two who prove it at once cannot both have it.
  * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`.
  * @throws {ResolverUnavailable}
@@ -39,25 +41,28 @@ export const verifyDomain = async (
   const { store, system } = context;
   const stream = sendingDomainStream(domainId);
   const known = await load(store, sendingDomain, stream);
-  const domain = requireOwn(known.state, origin.organizationId, 'domain');
+  const domain = requireOwnDomain(known.state, origin.organizationId);
   // Before the name is taken: a refused change leaves nothing behind.
   requireRevision(condition, known);
+  if (!context.capturing) await checkRecords(context, origin, domain);
   const method = await proofOf(context, domain);
   if (method === null) return { domain, revision: Number(known.revision) };
   const metadata = eventContext({ ...origin, environment: null }, system.now().toISOString());
+  const { holder, formerHolder } = await nameHolder(store, domain.name);
   await execute(context, {
     aggregate: domainName,
     stream: domainNameStream(domain.name),
     context: metadata,
-    decide: (state) => takeName(state, { name: domain.name, domainId, method }),
+    decide: (state) => takeName(state, { name: domain.name, domainId, method, formerHolder }),
+    known: holder,
   });
   const { state, revision } = await execute(context, {
     aggregate: sendingDomain,
     stream,
     context: metadata,
-    decide: (before) => decide(requireOwn(before, origin.organizationId, 'domain'), method),
+    decide: (before) => decide(requireOwnDomain(before, origin.organizationId), method),
     known,
     ...condition,
   });
-  return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
+  return { domain: requireOwnDomain(state, origin.organizationId), revision: Number(revision) };
 };

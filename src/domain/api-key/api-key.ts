@@ -12,7 +12,7 @@ export interface EarlierSecret extends SecretFacts {
 }
 
 export interface ExistingApiKey {
-  readonly status: 'active' | 'revoked';
+  readonly status: 'active' | 'revoked' | 'deleted';
   readonly keyId: string;
   readonly organizationId: string;
   readonly domainId: string;
@@ -22,6 +22,8 @@ export interface ExistingApiKey {
   readonly rateLimits: RateLimits;
   readonly allowedCidrs: readonly string[];
   readonly expiresAt: string | null;
+  /** Its expiry is on record. */
+  readonly expiryNoted: boolean;
   readonly createdAt: string;
   readonly secret: SecretFacts;
   readonly earlierSecrets: readonly EarlierSecret[];
@@ -37,10 +39,20 @@ export const liveEarlierSecrets = (state: ExistingApiKey, now: string): readonly
 
 type Rotated = Extract<ApiKeyEvent, { type: 'KeyRotated' }>['data'];
 
-const rotated = (state: ExistingApiKey, { secret, previousExpiresAt, revokesPrevious }: Rotated): ExistingApiKey => ({
+/** What has ended by then is forgotten: a key may be rotated for years. */
+const rotated = (state: ExistingApiKey, data: Rotated, occurredAt: string): ExistingApiKey => {
+  const kept = data.revokesPrevious ? [] : liveEarlierSecrets(state, occurredAt);
+  const previous = { ...state.secret, expiresAt: data.previousExpiresAt };
+  return { ...state, secret: data.secret, earlierSecrets: [...kept, previous] };
+};
+
+type Updated = Extract<ApiKeyEvent, { type: 'KeyUpdated' }>['data'];
+
+const updated = (state: ExistingApiKey, { keyId: _, expiresAt = state.expiresAt, ...changes }: Updated) => ({
   ...state,
-  secret,
-  earlierSecrets: [...(revokesPrevious ? [] : state.earlierSecrets), { ...state.secret, expiresAt: previousExpiresAt }],
+  ...Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)),
+  expiresAt,
+  expiryNoted: state.expiryNoted && expiresAt === state.expiresAt,
 });
 
 export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
@@ -49,12 +61,21 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
   evolve: (state, event, context) => {
     if (event.type === 'KeyCreated') {
       const { organizationId, occurredAt } = context;
-      return { status: 'active', ...event.data, organizationId, createdAt: occurredAt, earlierSecrets: [] };
+      return {
+        ...{ status: 'active', ...event.data, organizationId, createdAt: occurredAt },
+        ...{ earlierSecrets: [], expiryNoted: false },
+      };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'KeyRotated':
-        return rotated(state, event.data);
+        return rotated(state, event.data, context.occurredAt);
+      case 'KeyUpdated':
+        return updated(state, event.data);
+      case 'KeyExpired':
+        return { ...state, expiryNoted: true };
+      case 'KeyDeleted':
+        return { ...state, status: 'deleted', earlierSecrets: [] };
       case 'KeyRevoked':
         return { ...state, status: 'revoked', earlierSecrets: [] };
       default:

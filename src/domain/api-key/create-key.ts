@@ -1,10 +1,11 @@
 import type { ApiKeyEvent } from '../events.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
-import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
+import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
 
 /** The key as it will be; whose it is and since when is in the event's metadata. */
-export interface CreateKey extends Omit<ExistingApiKey, 'status' | 'organizationId' | 'createdAt' | 'earlierSecrets'> {
+export interface CreateKey
+  extends Omit<ExistingApiKey, 'status' | 'organizationId' | 'createdAt' | 'earlierSecrets' | 'expiryNoted'> {
   readonly by: KeyAuthority;
 }
 
@@ -12,9 +13,7 @@ export interface CreateKey extends Omit<ExistingApiKey, 'status' | 'organization
 export const createKey = (state: ApiKey, { by, ...key }: CreateKey): readonly ApiKeyEvent[] => {
   if (state.status !== 'absent') throw new Refusal('resource_conflict', 'API key exists already');
   requireKeyAuthority(by, key);
-  if (Object.keys(key.rateLimits).length > 0 && by !== 'operator' && !by.permissions.includes('admin')) {
-    throw new Refusal('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
-  }
+  if (Object.keys(key.rateLimits).length > 0) requireLimitAuthority(by);
   return [
     {
       type: 'KeyCreated',

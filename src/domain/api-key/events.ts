@@ -26,5 +26,30 @@ export const apiKeyEvents = {
     /** Whether all earlier secrets end now too. */
     revokesPrevious: z.boolean(),
   }),
+  /** What was changed; a field that is absent stays as it was. */
+  KeyUpdated: z.object({
+    keyId: z.string(),
+    name: z.string().optional(),
+    permissions: z.array(permissionSchema).optional(),
+    rateLimits: rateLimitsSchema.optional(),
+    allowedCidrs: z.array(z.string()).optional(),
+    expiresAt: z.string().nullable().optional(),
+  }),
   KeyRevoked: z.object({ keyId: z.string() }),
+  /** Noted after the fact: a key ends at its `expiresAt`, whether anybody notes it or not. */
+  KeyExpired: z.object({ keyId: z.string() }),
+  KeyDeleted: z.object({ keyId: z.string() }),
+};
+
+/**
+ * Stream `apiKeyRefusal-<keyId>`: changes that were asked for and refused. Beside the key's own stream, whose revision is
+ * its `ETag` and numbers its customer events.
+ */
+export const apiKeyRefusalEvents = {
+  KeyChangeRefused: z.object({
+    keyId: z.string(),
+    change: z.enum(['update', 'rotate', 'revoke', 'delete']),
+    /** Of the error catalogue. */
+    code: z.string(),
+  }),
 };

@@ -6,6 +6,8 @@ import type { Permission } from './permissions.ts';
 /** The operator's command line acts with no key and may do all of this. */
 export type KeyAuthority = Caller | 'operator';
 
+const isAdmin = (by: KeyAuthority): boolean => by === 'operator' || by.permissions.includes('admin');
+
 /**
  * Who may make or touch a key: one that holds `admin` only by `admin`, a live one only by a live key.
  * @throws {Refusal} `permission_missing` or `environment_not_allowed`.
@@ -14,11 +16,17 @@ export const requireKeyAuthority = (
   by: KeyAuthority,
   key: { readonly permissions: readonly Permission[]; readonly environment: Environment },
 ): void => {
-  if (by === 'operator') return;
-  if (key.permissions.includes('admin') && !by.permissions.includes('admin')) {
+  if (key.permissions.includes('admin') && !isAdmin(by)) {
     throw new Refusal('permission_missing', "API key lacks 'admin' permission");
   }
-  if (key.environment === 'live' && by.environment === 'test') {
+  if (by !== 'operator' && key.environment === 'live' && by.environment === 'test') {
     throw new Refusal('environment_not_allowed', 'a test key cannot create or change live keys');
+  }
+};
+
+/** Who may say how often a key may ask. @throws {Refusal} `permission_missing`. */
+export const requireLimitAuthority = (by: KeyAuthority): void => {
+  if (!isAdmin(by)) {
+    throw new Refusal('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
   }
 };

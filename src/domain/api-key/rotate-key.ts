@@ -1,8 +1,9 @@
 import type { ApiKeyEvent } from '../events.ts';
-import { requireOwn } from '../ownership.ts';
 import { Refusal } from '../refusal.ts';
 import { type ApiKey, liveEarlierSecrets } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
+import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
+import { requireOwnKey } from './own-key.ts';
 import type { SecretFacts } from './secret.ts';
 
 /** Each live secret is one more that can leak; fewer than two would forbid rotating again during a slow roll-out. */
@@ -11,24 +12,25 @@ export const EARLIER_SECRETS_MAX = 2;
 export const GRACE_PERIOD_MINUTES_MAX = 10_080;
 export const GRACE_PERIOD_MINUTES_DEFAULT = 1440;
 
-export interface RotateKey {
+export interface RotateKey extends KeyCircumstances {
   readonly by: KeyAuthority;
   readonly organizationId: string;
   readonly secret: SecretFacts;
   readonly gracePeriodMinutes: number;
   readonly revokePrevious: boolean;
-  /** ISO 8601. */
-  readonly now: string;
 }
 
 const MINUTE_MS = 60_000;
 
-/** @throws {Refusal} `not_found`, `other_organization`, `key_not_active`, `too_many_live_secrets`. */
+/**
+ * The key keeps its id and its expiry, and gets another secret; the one it had ends with its grace period.
+ * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `key_not_active`, `too_many_live_secrets`.
+ */
 export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEvent[] => {
-  const key = requireOwn(state, command.organizationId, 'API key');
+  const key = requireOwnKey(state, command.organizationId);
   requireKeyAuthority(command.by, key);
-  if (key.status === 'revoked') throw new Refusal('key_not_active', 'API key is revoked');
-  if (key.expiresAt !== null && key.expiresAt <= command.now) throw new Refusal('key_not_active', 'API key is expired');
+  requireNotEnded(key, command);
+  requireNotExpired(key, command);
   const endsNow = command.revokePrevious || command.gracePeriodMinutes === 0;
   if (!endsNow && liveEarlierSecrets(key, command.now).length >= EARLIER_SECRETS_MAX) {
     throw new Refusal('too_many_live_secrets', `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work`);

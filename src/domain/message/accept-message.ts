@@ -1,12 +1,63 @@
+import type { Analysis } from '../analysis/analysis.ts';
 import type { MessageEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
-import type { Message } from './message.ts';
+import { type Details, Refusal } from '../refusal.ts';
+import { customerEventCount, type Message } from './message.ts';
+import { requireSchedulable } from './schedule.ts';
 
 type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
 
-/** Accepts once: the same request again changes nothing. @throws {Refusal} `idempotency_key_reused`. */
-export const acceptMessage = (state: Message, accepted: Omit<Accepted, 'sequence'>): readonly MessageEvent[] => {
-  if (state.status === 'absent') return [{ type: 'MessageAccepted', data: { ...accepted, sequence: 1 } }];
-  if (state.accepted.bodyDigest === accepted.bodyDigest) return [];
-  throw new Refusal('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+export interface AcceptMessage {
+  readonly accepted: Omit<Accepted, 'sequence'>;
+  /** ISO 8601. */
+  readonly now: string;
+  /** ISO 8601; null: at once. */
+  readonly scheduledAt: string | null;
+  /** Its domain is verified, or nothing leaves. */
+  readonly sendable: boolean;
+  /** Of a message whose sender wants it refused where this fails; null: of any other. */
+  readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
+}
+
+/** What has to be corrected, by field. */
+const detailsOf = (findings: Analysis['findings']): Details => {
+  const errors = findings.filter(({ severity }) => severity === 'error');
+  const byField = Object.entries(Object.groupBy(errors, ({ field }) => field));
+  return Object.fromEntries(
+    byField.map(([field, some = []]) => [field, [...new Set(some.map(({ message, fix }) => `${message} ${fix}`))]]),
+  );
+};
+
+const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: AcceptMessage): void => {
+  if (!sendable) {
+    const problem = `domain ${accepted.fromDomain} is not verified`;
+    throw new Refusal('domain_not_verified', problem, { details: { from: [problem] } });
+  }
+  if (scheduledAt !== null) requireSchedulable(scheduledAt, now);
+  if (blocking?.verdict === 'fail') {
+    throw new Refusal('analysis_failed', 'the analysis of the message found errors: see details', {
+      details: detailsOf(blocking.findings),
+    });
+  }
+};
+
+/**
+ * Accepts once: the same request again changes nothing, whatever would forbid it by now.
+ * @throws {Refusal} `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
+ */
+export const acceptMessage = (state: Message, command: AcceptMessage): readonly MessageEvent[] => {
+  const { accepted, scheduledAt } = command;
+  if (state.status !== 'absent') {
+    if (state.accepted.bodyDigest === accepted.bodyDigest) return [];
+    throw new Refusal('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+  }
+  requireAcceptable(command);
+  const first: MessageEvent = { type: 'MessageAccepted', data: { ...accepted, sequence: 1 } };
+  if (scheduledAt === null) return [first];
+  const { messageId, contentId, expiresAt, recipients } = accepted;
+  const recipientIds = recipients.map(({ id }) => id);
+  const sequence = first.data.sequence + customerEventCount(first);
+  return [
+    first,
+    { type: 'MessageScheduled', data: { messageId, contentId, sequence, recipientIds, scheduledAt, expiresAt } },
+  ];
 };

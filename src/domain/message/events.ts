@@ -28,6 +28,14 @@ const about = {
 const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
+const schedule = {
+  ...about,
+  recipientIds: z.array(z.string()),
+  scheduledAt: z.string(),
+  /** When they expire if undelivered: the time to live runs from `scheduledAt`. */
+  expiresAt: z.string(),
+};
+
 export const messageEvents = {
   MessageAccepted: z.object({
     ...about,
@@ -57,6 +65,10 @@ export const messageEvents = {
     /** When undelivered recipients expire. */
     expiresAt: z.string(),
   }),
+  /** In the same append as `MessageAccepted`: nobody is to have it before `scheduledAt`. */
+  MessageScheduled: z.object(schedule),
+  /** Another time for recipients that still wait for theirs. */
+  MessageRescheduled: z.object(schedule),
   /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
   AttemptStarted: z.object({
     ...about,
@@ -77,5 +89,9 @@ export const messageEvents = {
   RecipientExpired: z.object(ended),
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
+  /** Called off by its sender before it was sent. */
+  RecipientCancelled: z.object(ended),
   RecipientComplained: z.object({ ...about, recipientId: z.string() }),
+  /** The recipient wants no more of it: `one_click` (RFC 8058), or on the page of the link. */
+  RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page']) }),
 };

@@ -14,6 +14,7 @@ export interface Recipient {
   readonly reason: string | null;
   readonly nextAttemptAt: string | null;
   readonly complained: boolean;
+  readonly unsubscribed: boolean;
   readonly updatedAt: string;
 }
 
@@ -27,6 +28,10 @@ export interface ExistingMessage {
   /** As accepted; `recipients` below is how they stand now. */
   readonly accepted: Accepted;
   readonly recipients: readonly Recipient[];
+  /** When it is to be sent: as asked for first, and as it stands now; null: at once. */
+  readonly schedule: { readonly first: string; readonly current: string } | null;
+  /** When undelivered recipients expire. */
+  readonly expiresAt: string;
   /** Attempts begun so far. */
   readonly attempts: number;
   /** The attempt in hand: nobody else may send until it ends or its lease does. */
@@ -44,6 +49,8 @@ export const customerEventCount = ({ type, data }: MessageEvent): number => {
   switch (type) {
     case 'MessageAccepted':
       return data.recipients.length;
+    case 'MessageScheduled':
+    case 'MessageRescheduled':
     case 'AttemptStarted':
     case 'AttemptOutcomeUnknown':
       return data.recipientIds.length;
@@ -71,6 +78,9 @@ type LaterEvent = Exclude<MessageEvent, { type: 'MessageAccepted' }>;
 
 const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, updatedAt: string): ExistingMessage => {
   switch (type) {
+    case 'MessageScheduled':
+    case 'MessageRescheduled':
+      return scheduled(state, data, updatedAt);
     case 'AttemptStarted': {
       const lease = { attempt: data.attempt, until: data.leaseUntil };
       const claimed = { ...state, attempts: data.attempt, lease };
@@ -101,11 +111,27 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return released(ended(state, data, 'failed', updatedAt));
     case 'RecipientSuppressed':
       return released(ended(state, data, 'suppressed', updatedAt));
+    case 'RecipientCancelled':
+      return released(ended(state, data, 'cancelled', updatedAt));
     case 'RecipientComplained':
       return change(state, [data.recipientId], { complained: true, updatedAt });
+    case 'RecipientUnsubscribed':
+      return change(state, [data.recipientId], { unsubscribed: true, updatedAt });
     default:
       return type satisfies never;
   }
+};
+
+type Schedule = Extract<MessageEvent, { type: 'MessageScheduled' }>['data'];
+
+const scheduled = (
+  state: ExistingMessage,
+  { recipientIds, scheduledAt, expiresAt }: Schedule,
+  updatedAt: string,
+): ExistingMessage => {
+  const schedule = { first: state.schedule?.first ?? scheduledAt, current: scheduledAt };
+  const changes: Partial<Recipient> = { status: 'scheduled', nextAttemptAt: scheduledAt, updatedAt };
+  return change({ ...state, schedule, expiresAt }, recipientIds, changes);
 };
 
 const ended = (
@@ -128,9 +154,11 @@ export const message: Aggregate<Message, MessageEvent> = {
         accepted: event.data,
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
           ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, nextAttemptAt: null },
-          complained: false,
+          ...{ complained: false, unsubscribed: false },
           updatedAt: occurredAt,
         })),
+        schedule: null,
+        expiresAt: event.data.expiresAt,
         attempts: 0,
         lease: null,
         nextSequence: event.data.sequence + customerEventCount(event),

@@ -9,4 +9,7 @@ export const isHeaderName = (name: string): boolean => HEADER_NAME.test(name);
 /** `Reply-To` is nobody's own: it is written where the sender gave one. */
 export const isOwnHeader = (name: string): boolean => OWN_HEADERS.test(name);
 
+/** Written where the message has `unsubscribe`; otherwise a sender may write them (RFC 2369 §3.2, RFC 8058 §3.1). */
+export const isListUnsubscribe = (name: string): boolean => /^list-unsubscribe(?:-post)?$/i.test(name);
+
 export const isReplyTo = (name: string): boolean => name.toLowerCase() === 'reply-to';

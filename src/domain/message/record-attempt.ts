@@ -30,7 +30,7 @@ export interface RecordAttempt {
 }
 
 const eventsOf = (
-  { accepted: { messageId, contentId, expiresAt } }: ExistingMessage,
+  { accepted: { messageId, contentId }, expiresAt }: ExistingMessage,
   command: RecordAttempt,
   outcome: AttemptOutcome,
 ): readonly UnnumberedEvent[] => {
@@ -75,7 +75,8 @@ const eventsOf = (
 export const recordAttempt = (state: Message, command: RecordAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent' || state.lease?.attempt !== command.attempt) return [];
   const inHand = new Set(state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id));
-  const outcomes = command.outcomes.filter(({ recipientId }) => inHand.has(recipientId));
+  // Of two outcomes for one recipient the first counts: it has ended then.
+  const outcomes = command.outcomes.filter(({ recipientId }) => inHand.delete(recipientId));
   return numbered(
     state,
     outcomes.flatMap((outcome) => eventsOf(state, command, outcome)),

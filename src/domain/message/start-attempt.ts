@@ -1,7 +1,9 @@
 import type { MessageEvent } from '../events.ts';
+import { isBeingSent, lostAttempt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
+import { isOpen } from './status.ts';
 
 export interface StartAttempt {
   /** ISO 8601. */
@@ -9,6 +11,8 @@ export interface StartAttempt {
   readonly leaseUntil: string;
   /** In [0, 1). */
   readonly chance: number;
+  /** The domain it was accepted for is gone. Absent: it is not. */
+  readonly domainDeleted?: boolean;
 }
 
 /**
@@ -18,38 +22,51 @@ export interface StartAttempt {
 const FIRST_LOSS_WAIT_SECONDS = 5;
 
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
-  status === 'accepted' || (status === 'deferred' && (due === null || due <= now));
+  status === 'accepted' || ((status === 'deferred' || status === 'scheduled') && (due === null || due <= now));
 
-/** The lease ended and nobody said what came of it: a copy may have arrived. */
 const loseAttempt = (state: ExistingMessage, attempt: number, command: StartAttempt): readonly MessageEvent[] => {
-  const { messageId, contentId, expiresAt } = state.accepted;
-  const recipientIds = state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id);
+  const { expiresAt } = state;
   const due = nextAttemptAt(attempt, { ...command, expiresAt }, attempt === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined);
-  const data = { messageId, contentId, attempt, recipientIds, nextAttemptAt: due };
-  return numbered(state, [{ type: 'AttemptOutcomeUnknown', data }]);
+  return numbered(state, [lostAttempt(state, attempt, due)]);
 };
 
+const TOO_LATE = 'the time to live ended before delivery';
+const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
+
+const endUnsent = (
+  state: ExistingMessage,
+  type: 'RecipientExpired' | 'RecipientFailed',
+  recipientIds: readonly string[],
+  reason: string,
+): readonly MessageEvent[] => {
+  const { messageId, contentId } = state.accepted;
+  return numbered(
+    state,
+    recipientIds.map((recipientId) => ({ type, data: { messageId, contentId, recipientId, reason } })),
+  );
+};
+
+const idsWhere = (state: ExistingMessage, holds: (recipient: Recipient) => boolean): string[] =>
+  state.recipients.filter(holds).map(({ id }) => id);
+
 /**
- * What a worker that holds this message may do now: claim an attempt, note that one was lost, let recipients expire, or
- * (no events) nothing, because it is not due or in somebody else's hands.
+ * What a worker that holds this message may do now: claim an attempt, note that one was lost, let recipients expire or
+ * fail, or (no events) nothing, because it is not due or in somebody else's hands.
  */
 export const startAttempt = (state: Message, command: StartAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
-  if (state.lease !== null) {
-    return state.lease.until > command.now ? [] : loseAttempt(state, state.lease.attempt, command);
-  }
-  const due = state.recipients.filter((recipient) => isDue(recipient, command.now)).map(({ id }) => id);
+  if (isBeingSent(state, command.now)) return [];
+  if (state.lease !== null) return loseAttempt(state, state.lease.attempt, command);
+  const due = idsWhere(state, (recipient) => isDue(recipient, command.now));
   if (due.length === 0) return [];
-  const { messageId, contentId, expiresAt } = state.accepted;
-  const about = { messageId, contentId };
-  if (expiresAt <= command.now) {
-    const reason = 'the time to live ended before delivery';
-    return numbered(
-      state,
-      due.map((recipientId) => ({ type: 'RecipientExpired', data: { ...about, recipientId, reason } })),
-    );
+  if (state.expiresAt <= command.now) return endUnsent(state, 'RecipientExpired', due, TOO_LATE);
+  if (command.domainDeleted === true) {
+    // Those that are not due yet would wait in vain.
+    const open = idsWhere(state, ({ status }) => isOpen(status));
+    return endUnsent(state, 'RecipientFailed', open, DOMAIN_DELETED);
   }
+  const { messageId, contentId } = state.accepted;
   const { leaseUntil } = command;
-  const claim = { ...about, attempt: state.attempts + 1, recipientIds: due, leaseUntil };
+  const claim = { messageId, contentId, attempt: state.attempts + 1, recipientIds: due, leaseUntil };
   return numbered(state, [{ type: 'AttemptStarted', data: claim }]);
 };

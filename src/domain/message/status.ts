@@ -1,6 +1,7 @@
 /** How a recipient stands (a message is a fold of its recipients). */
 export const RECIPIENT_STATUSES = [
   'accepted',
+  'scheduled',
   'sending',
   'delivered',
   'deferred',
@@ -12,7 +13,7 @@ export const RECIPIENT_STATUSES = [
 ] as const;
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 
-const OPEN_IN_ORDER: readonly RecipientStatus[] = ['sending', 'deferred', 'accepted'];
+const OPEN_IN_ORDER: readonly RecipientStatus[] = ['sending', 'deferred', 'scheduled', 'accepted'];
 const ENDED_IN_ORDER: readonly RecipientStatus[] = ['bounced', 'failed', 'expired', 'suppressed', 'cancelled'];
 
 export const isOpen = (status: RecipientStatus): boolean => OPEN_IN_ORDER.includes(status);

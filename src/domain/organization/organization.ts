@@ -1,5 +1,5 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
+import type { Revision, StreamName } from '../event-store.ts';
 import type { OrganizationEvent } from '../events.ts';
 import type { RateLimits } from '../rate-limits.ts';
 
@@ -11,19 +11,51 @@ export type Organization =
       readonly name: string;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
+      /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
+      readonly releasedKeys: Readonly<Record<string, Revision>>;
+      /** Domains whose keys nobody counts on any more, in the same way. */
+      readonly releasedDomains: Readonly<Record<string, Revision>>;
     };
 
 export const organizationStream = (organizationId: string): StreamName => `organization-${organizationId}`;
 
+type Revisions = Readonly<Record<string, Revision>>;
+
+/** Each at the highest revision it was ever released at: of two who release the same, the later may have read less. */
+const raised = (
+  known: Revisions,
+  released: readonly { readonly id: string; readonly revision: Revision }[],
+): Revisions => ({
+  ...known,
+  ...Object.fromEntries(released.map(({ id, revision }) => [id, Math.max(revision, known[id] ?? 0)])),
+});
+
 export const organization: Aggregate<Organization, OrganizationEvent> = {
   category: 'organization',
   initial: { status: 'absent' },
-  evolve: (_state, event, context) => {
+  evolve: (state, event, context) => {
+    if (event.type === 'OrganizationCreated') {
+      const released = { releasedKeys: {}, releasedDomains: {} };
+      return { status: 'active', ...event.data, createdAt: context.occurredAt, ...released };
+    }
+    if (state.status === 'absent') return state;
     switch (event.type) {
-      case 'OrganizationCreated':
-        return { status: 'active', ...event.data, createdAt: context.occurredAt };
+      case 'OrganizationCeilingsSet':
+        return { ...state, ceilings: event.data.ceilings };
+      case 'AdminKeysReleased': {
+        const { keys, domain } = event.data;
+        const domains = domain === null ? [] : [{ id: domain.domainId, revision: domain.revision }];
+        return {
+          ...state,
+          releasedKeys: raised(
+            state.releasedKeys,
+            keys.map(({ keyId: id, revision }) => ({ id, revision })),
+          ),
+          releasedDomains: raised(state.releasedDomains, domains),
+        };
+      }
       default:
-        return event.type satisfies never;
+        return event satisfies never;
     }
   },
 };

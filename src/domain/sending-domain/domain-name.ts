@@ -10,9 +10,19 @@ export type DomainName =
 
 export const domainNameStream = (name: string): StreamName => `domainName-${name}`;
 
+export interface Claim {
+  readonly domainId: string;
+  readonly capturing: boolean;
+  /** A domain that proved the name once and does not hold it any more: it was deleted. */
+  readonly formerHolder: string | null;
+}
+
 /** A name taken while mail was captured is nobody's once it is not. */
-export const isTakenByAnother = (name: DomainName, domainId: string, capturing: boolean): boolean =>
-  name.status === 'taken' && name.domainId !== domainId && (capturing || name.method === 'dns');
+export const isTakenByAnother = (name: DomainName, { domainId, capturing, formerHolder }: Claim): boolean =>
+  name.status === 'taken' &&
+  name.domainId !== domainId &&
+  name.domainId !== formerHolder &&
+  (capturing || name.method === 'dns');
 
 export const domainName: Aggregate<DomainName, DomainNameEvent> = {
   category: 'domainName',

@@ -10,12 +10,12 @@ export interface RegisterDomain {
   readonly takenByAnother: boolean;
 }
 
-/** @throws {Refusal} `domain_already_exists`. */
+/** A domain that was deleted may be registered again. @throws {Refusal} `domain_already_exists`. */
 export const registerDomain = (
   state: SendingDomain,
   { takenByAnother, ...domain }: RegisterDomain,
 ): readonly SendingDomainEvent[] => {
-  if (state.status !== 'absent') {
+  if (state.status === 'registered') {
     throw new Refusal('domain_already_exists', `domain ${domain.name} already exists in your organization`);
   }
   if (takenByAnother) {

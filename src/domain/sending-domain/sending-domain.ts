@@ -6,7 +6,7 @@ import { formatId } from '../ids.ts';
 import type { VerificationMethod } from './events.ts';
 
 export interface ExistingSendingDomain {
-  readonly status: 'registered';
+  readonly status: 'registered' | 'deleted';
   readonly domainId: string;
   readonly organizationId: string;
   readonly name: string;
@@ -43,6 +43,8 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
+      case 'DomainDeleted':
+        return { ...state, status: 'deleted', verification: null };
       case 'DomainVerified':
         return { ...state, verification: { method: event.data.method, verifiedAt: occurredAt } };
       default:

@@ -4,12 +4,16 @@ import { type DomainName, isTakenByAnother } from './domain-name.ts';
 import type { VerificationMethod } from './events.ts';
 import { type ExistingSendingDomain, isVerified } from './sending-domain.ts';
 
+export interface TakeName {
+  readonly name: string;
+  readonly domainId: string;
+  readonly method: VerificationMethod;
+  readonly formerHolder: string | null;
+}
+
 /** The name goes to the first domain that proves it. @throws {Refusal} `domain_already_exists`. */
-export const takeName = (
-  state: DomainName,
-  claim: { readonly name: string; readonly domainId: string; readonly method: VerificationMethod },
-): readonly DomainNameEvent[] => {
-  if (isTakenByAnother(state, claim.domainId, claim.method === 'capture')) {
+export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName): readonly DomainNameEvent[] => {
+  if (isTakenByAnother(state, { ...claim, capturing: claim.method === 'capture', formerHolder })) {
     throw new Refusal('domain_already_exists', `domain ${claim.name} already exists: another organization verified it`);
   }
   if (state.status === 'taken' && state.domainId === claim.domainId && state.method === claim.method) return [];

@@ -3,12 +3,18 @@ import ipaddr from 'ipaddr.js';
 /** A network: its address and how many bits of it count. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** One address or a network in CIDR notation; null where it is neither. */
+/** Four decimal numbers; shorter and octal forms mean something else to everybody. */
+const IPV4 = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})(?:\/\d{1,2})?$/;
+/** Bits of `::ffff:0:0/96`, before those of the IPv4 address within. */
+const MAPPED_BITS = 96;
+
+/** One address or a network in CIDR notation; null where it is neither. `::ffff:1.2.3.4` counts as 1.2.3.4. */
 export const parseRange = (text: string): AddressRange | null => {
+  if (!text.includes(':') && !IPV4.test(text)) return null;
   try {
-    if (text.includes('/')) return ipaddr.parseCIDR(text);
-    const address = ipaddr.parse(text);
-    return [address, address.kind() === 'ipv4' ? 32 : 128];
+    const [address, bits] = ipaddr.parseCIDR(text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`);
+    const mapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= MAPPED_BITS;
+    return mapped ? [(address as ipaddr.IPv6).toIPv4Address(), bits - MAPPED_BITS] : [address, bits];
   } catch {
     return null;
   }

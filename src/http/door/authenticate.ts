@@ -41,6 +41,10 @@ const shownValue = (authorization: string | undefined): string | null => {
   return value === undefined || readSecret(value) === null ? null : value;
 };
 
+/**
+ * By SHA-256, which is enough against timing: whoever measures how far a look-up gets learns something of hashes, and
+ * cannot make a value for one; the 256 random bits of the value itself are compared with nothing.
+ */
 const lookUp = async (directory: KeyDirectory, hash: string): Promise<ShownSecret | undefined> => {
   if (!directory.isFresh() && !(await directory.catchUp())) throw unavailable();
   const found = directory.find(hash);

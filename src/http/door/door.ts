@@ -1,16 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { allows } from '../../domain/api-key/permissions.ts';
 import type { Caller } from '../../domain/caller.ts';
-import { type ActionKind, DEFAULT_RATE_LIMITS, type RateLimiter, type RateLimits } from '../../domain/rate-limits.ts';
+import type { RateLimiter } from '../../domain/rate-limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { GuardedRoute } from '../route-table.ts';
 import { type Admitted, type AuthenticateTools, authenticate } from './authenticate.ts';
-import { setRateLimitHeaders } from './rate-limit-headers.ts';
+import { spend } from './spend.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; null until the door let him in. */
     caller: Caller | null;
+    /** The same with its limits. */
+    admitted: Admitted | null;
   }
 }
 
@@ -20,26 +22,6 @@ export interface DoorTools extends AuthenticateTools {
 
 /** Where no route is: asking for it counts as reading. */
 export const NOWHERE = { kind: 'read' } as const;
-
-/** A key's own limit, or the default, and never more than its organization may have. */
-const limitOf = (kind: ActionKind, own: RateLimits, ceilings: RateLimits | null): number =>
-  Math.min(own[kind] ?? DEFAULT_RATE_LIMITS[kind], ceilings?.[kind] ?? Number.POSITIVE_INFINITY);
-
-const spend = async (
-  { rateLimiter, directory }: DoorTools,
-  { caller, rateLimits }: Admitted,
-  kind: ActionKind,
-  reply: FastifyReply,
-): Promise<void> => {
-  const limit = limitOf(kind, rateLimits, directory.ceilingsOf(caller.organizationId));
-  const result = await rateLimiter.take(`${caller.keyId}:${kind}`, 1, limit);
-  setRateLimitHeaders(reply, kind, result);
-  if (result.allowed) return;
-  const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
-  throw new Refusal('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {
-    retryAfterSeconds,
-  });
-};
 
 const requireRight = (caller: Caller, { permission, environments }: GuardedRoute): void => {
   if (!allows(caller.permissions, permission)) {
@@ -69,7 +51,8 @@ export const passDoor = async (
 ): Promise<void> => {
   const admitted = await authenticate(tools, request.headers.authorization, request.ip);
   request.caller = admitted.caller;
-  await spend(tools, admitted, rule.kind, reply);
+  request.admitted = admitted;
+  await spend(tools, admitted, { kind: rule.kind, count: 1 }, reply);
   if (!('permission' in rule)) return;
   requireRight(admitted.caller, rule);
   requireKnownHeaders(request, rule.idempotent === true);

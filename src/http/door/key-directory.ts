@@ -1,10 +1,10 @@
-import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import type { Caller } from '../../domain/caller.ts';
 import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
-import type { RateLimits } from '../../domain/rate-limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { createRegister, type FreshRegister, REGISTER_CATEGORIES } from '../../domain/register.ts';
 import type { System } from '../../domain/system.ts';
-import { createKeyRegister, type KeyRegister, REGISTER_CATEGORIES, type ShownSecret } from './key-register.ts';
+import { createKeyRegister, type KeyRegister, type ShownSecret } from './key-register.ts';
+import { createRegisterFacts, type RegisterFacts } from './register-facts.ts';
 
 export interface KeyDirectoryOptions {
   /** The log, on a connection of its own where the engine has such: other work must not delay this. */
@@ -15,7 +15,7 @@ export interface KeyDirectoryOptions {
 }
 
 /** Keys in memory, fed by the log; every answer is at most `TRUSTED_MS` behind it. */
-export interface KeyDirectory {
+export interface KeyDirectory extends RegisterFacts {
   /** Begins to follow the log; resolves after the first read of all of it, or when that failed (it goes on trying). */
   start(): Promise<void>;
   /** Whether what is known may still be acted upon. */
@@ -24,11 +24,8 @@ export interface KeyDirectory {
   catchUp(): Promise<boolean>;
   /** By SHA-256 of the secret, hex. */
   find(secretHash: string): ShownSecret | undefined;
-  callerOf(key: ExistingApiKey): Caller;
-  domainOf(domainId: string): Caller['domain'];
-  domainNamesOf(organizationId: string): readonly string[];
-  ceilingsOf(organizationId: string): RateLimits | null;
-  otherAdminKeys(keyId: string): readonly string[];
+  /** The register behind all this, for decisions that must know everything there is. */
+  readonly freshRegister: FreshRegister;
   /** How far the log has been seen. */
   position(): Position;
   close(): Promise<void>;
@@ -50,8 +47,8 @@ interface Follower {
   readonly tail: () => Promise<void>;
 }
 
-/** Reads the tail of the log into the register. */
-const createFollower = ({ store, system }: KeyDirectoryOptions, register: KeyRegister): Follower => {
+/** Reads the tail of the log into the registers. */
+const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegister): Follower => {
   let position: Position = LOG_START;
   let trustedSinceMs = Number.NEGATIVE_INFINITY;
 
@@ -59,7 +56,7 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, register: KeyReg
   const readPage = async (from: Position): Promise<void> => {
     const page = await store.readAll({ from, filter: { categories: REGISTER_CATEGORIES }, limit: PAGE_EVENTS });
     if (position !== from) return;
-    for (const event of page.events) register.apply(event);
+    for (const event of page.events) secrets.apply(event);
     position = page.position;
   };
 
@@ -78,9 +75,10 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, register: KeyReg
 };
 
 export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory => {
-  const { system, logger } = options;
-  const register = createKeyRegister(options);
-  const follower = createFollower(options, register);
+  const { system, logger, capturing } = options;
+  const register = createRegister();
+  const secrets = createKeyRegister(register);
+  const follower = createFollower(options, secrets);
   const closing = new AbortController();
   let running: Promise<boolean> | null = null;
   let next: Promise<boolean> | null = null;
@@ -138,19 +136,21 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     }
   };
 
+  const catchUp = (): Promise<boolean> => within(refresh(), CATCH_UP_MS_MAX);
+
   return {
+    ...createRegisterFacts(register, capturing),
     start: async () => {
       await refresh();
       following = follow();
     },
     isFresh: follower.isFresh,
-    catchUp: () => within(refresh(), CATCH_UP_MS_MAX),
-    find: register.find,
-    callerOf: register.callerOf,
-    domainOf: register.domainOf,
-    domainNamesOf: register.domainNamesOf,
-    ceilingsOf: register.ceilingsOf,
-    otherAdminKeys: (keyId) => register.otherAdminKeys(keyId, system.now().toISOString()),
+    catchUp,
+    find: secrets.find,
+    freshRegister: async () => {
+      if (await catchUp()) return register;
+      throw new Refusal('unavailable', 'API keys cannot be checked just now');
+    },
     position: follower.position,
     close: async () => {
       closing.abort();

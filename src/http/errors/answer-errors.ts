@@ -4,22 +4,32 @@ import type { Logger } from '../../domain/logger.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type DoorTools, NOWHERE, passDoor } from '../door/door.ts';
 import { methodsOf } from '../route-table.ts';
-import { errorAnswer, refusalAnswer } from './error-answer.ts';
+import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-answer.ts';
 
-/** Answers an error in the one shape there is, and logs what is nobody's fault but ours. */
+/** Logs what is nobody's fault but ours, and sets status and headers. @returns the body that says why. */
+export const beginErrorAnswer = (
+  logger: Logger,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ErrorAnswer['body'] => {
+  const { status, body, fault } = errorAnswer(error);
+  if (fault)
+    logger.error(
+      { error, requestId: request.id, method: request.method, url: request.routeOptions.url },
+      'a request failed',
+    );
+  if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  reply.code(status);
+  return body;
+};
+
+/** Answers an error in the one shape there is for programs. */
 export const sendError =
   (logger: Logger) =>
-  (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { status, body, fault } = errorAnswer(error);
-    if (fault)
-      logger.error(
-        { error, requestId: request.id, method: request.method, url: request.routeOptions.url },
-        'a request failed',
-      );
-    if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);
-    if (status === 401) reply.header('www-authenticate', 'Bearer');
-    return reply.code(status).send(body);
-  };
+  (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    reply.send(beginErrorAnswer(logger, error, request, reply));
 
 /** A path or method that is not there; under `/v1` only who has a key is told which of the two. */
 const refuseUnknown = async (door: DoorTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
@@ -34,7 +44,11 @@ const refuseUnknown = async (door: DoorTools, request: FastifyRequest, reply: Fa
 
 export const answerErrors = (server: FastifyInstance, logger: Logger, door: DoorTools): void => {
   server.setErrorHandler(sendError(logger));
-  server.setNotFoundHandler((request, reply) => refuseUnknown(door, request, reply));
+  // Before the body is read: what is wrong with it is not for whoever asks for nothing that is there.
+  server.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) refuseUnknown(door, request, reply).catch(done);
+    else done();
+  });
 };
 
 /** Statuses of what Node's parser refuses before there is a request. */

@@ -1,3 +1,4 @@
+import { AnalysisUnavailable } from '../../domain/analysis/analyzer.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';
 import { ResolverUnavailable } from '../../domain/resolver.ts';
@@ -7,7 +8,10 @@ export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
-const OURS = [AppendOutcomeUnknown, StoreUnavailable, HtmlCheckUnavailable, ResolverUnavailable, DeadlineExceeded];
+const OURS = [
+  ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
+  ...[HtmlCheckUnavailable, AnalysisUnavailable, DeadlineExceeded],
+];
 
 /** Of the platform, when the other side of a connection is away. */
 const SYSTEM_CODES = new Set([

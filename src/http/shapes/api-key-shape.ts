@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { type ExistingApiKey, liveEarlierSecrets } from '../../domain/api-key/api-key.ts';
+import { isExpired, type KeyCircumstances } from '../../domain/api-key/key-life.ts';
 import { permissionSchema } from '../../domain/api-key/permissions.ts';
 import { environmentSchema } from '../../domain/environment.ts';
-import { DEFAULT_RATE_LIMITS } from '../../domain/rate-limits.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.ts';
 import type { UsageMark } from '../../domain/usage-marks.ts';
 import { timeShape } from './time-shape.ts';
+
+export const limitsShape = z.strictObject({
+  ...{ send: z.number().int(), read: z.number().int(), manage: z.number().int() },
+});
 
 export const apiKeyShape = z.strictObject({
   id: z.string(),
@@ -13,13 +18,16 @@ export const apiKeyShape = z.strictObject({
   domain_id: z.string(),
   permissions: z.array(permissionSchema),
   environment: environmentSchema,
-  rate_limits: z.strictObject({ send: z.number().int(), read: z.number().int(), manage: z.number().int() }),
+  rate_limits: limitsShape,
   allowed_cidrs: z.array(z.string()),
   expires_at: timeShape().nullable(),
   created_at: timeShape(),
   last_used_at: timeShape().nullable(),
+  last_used_address: z.string().nullable().describe('Where the last request came from.'),
   last4: z.string(),
-  status: z.enum(['active', 'expired', 'revoked']),
+  status: z
+    .enum(['active', 'expired', 'revoked'])
+    .describe('`revoked`: ended for good, by itself or with the domain it was bound to.'),
   earlier_secrets: z.array(
     z.strictObject({ expires_at: timeShape(), last_used_at: timeShape().nullable(), last4: z.string() }),
   ),
@@ -30,17 +38,30 @@ export type ApiKeyShape = z.infer<typeof apiKeyShape>;
 export const createdKeyShape = apiKeyShape.extend({ key: z.string() });
 export const rotatedKeyShape = createdKeyShape.extend({ previous_key_expires_at: timeShape() });
 
-const statusOf = ({ status, expiresAt }: ExistingApiKey, now: string): ApiKeyShape['status'] =>
-  status === 'active' && expiresAt !== null && expiresAt <= now ? 'expired' : status;
+/** What is known of a key beside its own stream. */
+export interface KeyContext extends KeyCircumstances {
+  /** Of any keys; those of this one are picked. */
+  readonly marks: readonly UsageMark[];
+}
 
-const newest = (marks: readonly UsageMark[]): string | null => {
-  const times = marks.map(({ lastUsedAt }) => lastUsedAt.getTime());
-  return times.length === 0 ? null : new Date(Math.max(...times)).toISOString();
+const statusOf = (key: ExistingApiKey, { now, endedWithDomain }: KeyContext): ApiKeyShape['status'] => {
+  if (key.status !== 'active' || endedWithDomain) return 'revoked';
+  return isExpired(key, now) ? 'expired' : 'active';
 };
 
-/** @param marks of any keys; those of this one are picked. */
-export const showApiKey = (key: ExistingApiKey, marks: readonly UsageMark[], now: string): ApiKeyShape => {
-  const own = marks.filter(({ keyId }) => keyId === key.keyId);
+const newest = (marks: readonly UsageMark[]): UsageMark | undefined =>
+  marks.toSorted((left, right) => right.lastUsedAt.getTime() - left.lastUsedAt.getTime())[0];
+
+const newestTime = (marks: readonly UsageMark[]): string | null => newest(marks)?.lastUsedAt.toISOString() ?? null;
+
+export const showLimits = (limits: RateLimits): ApiKeyShape['rate_limits'] => ({
+  send: limits.send ?? DEFAULT_RATE_LIMITS.send,
+  read: limits.read ?? DEFAULT_RATE_LIMITS.read,
+  manage: limits.manage ?? DEFAULT_RATE_LIMITS.manage,
+});
+
+export const showApiKey = (key: ExistingApiKey, context: KeyContext): ApiKeyShape => {
+  const own = context.marks.filter(({ keyId }) => keyId === key.keyId);
   return {
     id: key.keyId,
     object: 'api_key',
@@ -48,20 +69,17 @@ export const showApiKey = (key: ExistingApiKey, marks: readonly UsageMark[], now
     domain_id: key.domainId,
     permissions: [...key.permissions],
     environment: key.environment,
-    rate_limits: {
-      send: key.rateLimits.send ?? DEFAULT_RATE_LIMITS.send,
-      read: key.rateLimits.read ?? DEFAULT_RATE_LIMITS.read,
-      manage: key.rateLimits.manage ?? DEFAULT_RATE_LIMITS.manage,
-    },
+    rate_limits: showLimits(key.rateLimits),
     allowed_cidrs: [...key.allowedCidrs],
     expires_at: key.expiresAt,
     created_at: key.createdAt,
-    last_used_at: newest(own),
+    last_used_at: newestTime(own),
+    last_used_address: newest(own)?.lastAddress || null,
     last4: key.secret.last4,
-    status: statusOf(key, now),
-    earlier_secrets: liveEarlierSecrets(key, now).map(({ hash, expiresAt, last4 }) => ({
+    status: statusOf(key, context),
+    earlier_secrets: liveEarlierSecrets(key, context.now).map(({ hash, expiresAt, last4 }) => ({
       expires_at: expiresAt,
-      last_used_at: newest(own.filter(({ secretHash }) => secretHash === hash)),
+      last_used_at: newestTime(own.filter(({ secretHash }) => secretHash === hash)),
       last4,
     })),
   };

@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import type { DomainRecords } from '../../domain/sending-domain/domain-records.ts';
+import type { RecordState } from '../../domain/sending-domain/events.ts';
 import {
   type ExistingSendingDomain,
   isVerified,
   verificationRecord,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { timeShape } from './time-shape.ts';
+
+const recordState = z.enum(['valid', 'missing', 'invalid', 'unknown'] satisfies RecordState[]);
 
 export const domainShape = z.strictObject({
   id: z.string(),
@@ -21,6 +25,9 @@ export const domainShape = z.strictObject({
       status: z.enum(['pending', 'verified', 'not_needed']),
     }),
   ),
+  authentication: z
+    .strictObject({ spf: recordState, dkim: recordState, dmarc: recordState })
+    .describe('What the DNS said of the domain’s mail when it was last asked to verify.'),
   created_at: timeShape(),
 });
 export type DomainShape = z.infer<typeof domainShape>;
@@ -30,7 +37,14 @@ const recordStatus = (verification: DomainShape['verification']): DomainShape['r
   return verification.method === 'dns' ? 'verified' : 'not_needed';
 };
 
-export const showDomain = (domain: ExistingSendingDomain, capturing: boolean): DomainShape => {
+export interface DomainCircumstances extends DomainRecords {
+  readonly capturing: boolean;
+}
+
+export const showDomain = (
+  domain: ExistingSendingDomain,
+  { capturing, spf, dkim, dmarc }: DomainCircumstances,
+): DomainShape => {
   const { host, value } = verificationRecord(domain);
   const counts = domain.verification !== null && isVerified(domain, capturing) ? domain.verification : null;
   const verification = counts === null ? null : { method: counts.method, verified_at: counts.verifiedAt };
@@ -41,6 +55,7 @@ export const showDomain = (domain: ExistingSendingDomain, capturing: boolean): D
     status: verification === null ? 'pending' : 'verified',
     verification,
     records: [{ purpose: 'ownership', type: 'TXT', name: host, value, status: recordStatus(verification) }],
+    authentication: { spf, dkim, dmarc },
     created_at: domain.createdAt,
   };
 };

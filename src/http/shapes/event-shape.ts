@@ -37,5 +37,8 @@ export const eventShape = z.strictObject({
     attempt: z.number().int().optional(),
     next_attempt_at: timeShape().optional(),
     reason: z.string().optional(),
+    scheduled_at: timeShape().optional(),
+    /** How somebody unsubscribed. */
+    method: z.enum(['one_click', 'page']).optional(),
   }),
 });

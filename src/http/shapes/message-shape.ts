@@ -5,6 +5,7 @@ import type { ExistingMessage, Recipient } from '../../domain/message/message.ts
 import { messageStatus, RECIPIENT_STATUSES } from '../../domain/message/status.ts';
 import { type LoadedContents, showSmtp } from '../../domain/shown-event.ts';
 import type { ListedMessage } from '../../projections/messages/queries.ts';
+import { showToldAnalysis, toldAnalysisShape } from './analysis-shape.ts';
 import { timeShape } from './time-shape.ts';
 
 const status = z.enum(RECIPIENT_STATUSES);
@@ -17,6 +18,7 @@ const listedRecipientShape = z.strictObject({
   kind,
   status,
   complained: z.boolean(),
+  unsubscribed: z.boolean(),
 });
 
 const smtpShape = z.strictObject({
@@ -43,9 +45,17 @@ const about = {
   created_at: timeShape(),
 };
 
+/** How a message and its recipients stand when it is accepted. */
+const acceptedStatus = z.enum(['accepted', 'scheduled']);
+
 export const sentMessageShape = z.strictObject({
   ...about,
-  recipients: z.array(z.strictObject({ id: z.string(), address: z.string(), kind, status })),
+  status: acceptedStatus,
+  /** Of a scheduled message: when it is to be sent. */
+  scheduled_at: timeShape().optional(),
+  recipients: z.array(z.strictObject({ id: z.string(), address: z.string(), kind, status: acceptedStatus })),
+  /** Where it was asked for. */
+  analysis: toldAnalysisShape.optional(),
 });
 export type SentMessageShape = z.infer<typeof sentMessageShape>;
 
@@ -57,6 +67,8 @@ const shown = {
   stream: z.enum(['transactional', 'bulk']),
   size_bytes: z.number().int(),
   expires_at: timeShape(),
+  /** When it is to be sent; null: at once. */
+  scheduled_at: timeShape().nullable(),
   from: z.string().nullable(),
   subject: z.string().nullable(),
   tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
@@ -83,6 +95,10 @@ export const messageContentShape = z.strictObject({
   html: z.string().nullable(),
   text: z.string().nullable(),
   headers: z.record(z.string(), z.string()),
+  /** Null: the message has no `List-Unsubscribe` of its own. */
+  unsubscribe: z
+    .union([z.literal('managed'), z.strictObject({ url: z.string().nullable(), mailto: z.string().nullable() })])
+    .nullable(),
   attachments: z.array(
     z.strictObject({
       filename: z.string(),
@@ -95,15 +111,23 @@ export const messageContentShape = z.strictObject({
 export type MessageContentShape = z.infer<typeof messageContentShape>;
 
 /** What a send is answered, now and on every replay: how the message stood when it was accepted. */
-export const showSent = (message: ExistingMessage, body: MessageBody): SentMessageShape => ({
-  id: message.accepted.messageId,
-  object: 'message',
-  message_id: message.accepted.internetMessageId,
-  status: 'accepted',
-  environment: message.environment,
-  created_at: message.acceptedAt,
-  recipients: body.recipients.map(({ id, address, kind }) => ({ id, address, kind, status: 'accepted' })),
-});
+export const showSent = (
+  { accepted, environment, acceptedAt, schedule }: ExistingMessage,
+  { recipients, analysis }: MessageBody,
+): SentMessageShape => {
+  const status = schedule === null ? 'accepted' : 'scheduled';
+  return {
+    id: accepted.messageId,
+    object: 'message',
+    message_id: accepted.internetMessageId,
+    status,
+    environment,
+    created_at: acceptedAt,
+    ...(schedule === null ? {} : { scheduled_at: schedule.first }),
+    recipients: recipients.map(({ id, address, kind }) => ({ id, address, kind, status })),
+    ...(analysis === undefined ? {} : { analysis: showToldAnalysis(analysis) }),
+  };
+};
 
 /** Personal data that stands in the vault; null or empty once it is gone. */
 const personal = (body: MessageHead | null) => ({
@@ -126,6 +150,7 @@ const showRecipient = (
   kind: recipient.kind,
   status: recipient.status,
   complained: recipient.complained,
+  unsubscribed: recipient.unsubscribed,
   reason: recipient.reason,
   next_attempt_at: recipient.nextAttemptAt,
   smtp: recipient.smtp === null ? null : showSmtp(recipient.smtp, contents),
@@ -149,7 +174,8 @@ export const showMessage = (
     api_key_id: accepted.keyId,
     stream: accepted.stream,
     size_bytes: accepted.sizeBytes,
-    expires_at: accepted.expiresAt,
+    expires_at: message.expiresAt,
+    scheduled_at: message.schedule?.current ?? null,
     ...personal(body),
     attempts: message.attempts,
     recipients: recipients.map((recipient) => showRecipient(recipient, body, contents)),
@@ -169,11 +195,17 @@ export const showListedMessage = (message: ListedMessage, body: MessageHead | nu
   stream: message.stream,
   size_bytes: message.sizeBytes,
   expires_at: message.expiresAt,
+  scheduled_at: message.scheduledAt,
   ...personal(body),
-  recipients: message.recipients.map(({ id, kind, status, complained }) => ({
-    ...{ id, address: addressOf(body, id), kind, status, complained },
+  recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed }) => ({
+    ...{ id, address: addressOf(body, id), kind, status, complained, unsubscribed },
   })),
 });
+
+const showUnsubscribe = ({ unsubscribe }: MessageBody): MessageContentShape['unsubscribe'] => {
+  if (unsubscribe === undefined || unsubscribe === 'managed') return unsubscribe ?? null;
+  return { url: unsubscribe.url ?? null, mailto: unsubscribe.mailto ?? null };
+};
 
 export const showContent = (messageId: string, body: MessageBody): MessageContentShape => ({
   object: 'message_content',
@@ -185,6 +217,7 @@ export const showContent = (messageId: string, body: MessageBody): MessageConten
   html: body.html ?? null,
   text: body.text ?? null,
   headers: { ...body.headers },
+  unsubscribe: showUnsubscribe(body),
   attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
     filename,
     content_type: contentType,

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  STATS_GRANULARITIES,
-  STATS_METRICS,
-  type Stats,
-  type StatsMetric,
-  type StatsRow,
-} from '../../projections/stats/queries.ts';
+import { STATS_GRANULARITIES, STATS_METRICS, type StatsMetric } from '../../projections/stats/metrics.ts';
+import type { Stats, StatsRow } from '../../projections/stats/queries.ts';
 import { timeShape } from './time-shape.ts';
 
 const count = z.number().int().optional();

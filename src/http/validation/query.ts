@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timeOf } from './time.ts';
+import type { Problem } from './wording.ts';
 
 const PAGE_DEFAULT = 25;
 const PAGE_MAX = 100;
@@ -19,7 +20,13 @@ export const integerParameter = (minimum: number, maximum: number) =>
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-const parseTime = (text: string): string | null => (TIME.test(text) ? timeOf(Date.parse(text)) : null);
+const DATE_CHARACTERS = '2026-01-31'.length;
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
+
+const parseTime = (text: string): string | null =>
+  TIME.test(text) && isDay(text.slice(0, DATE_CHARACTERS)) ? timeOf(Date.parse(text)) : null;
 
 /** A time in ISO 8601 in the years 1970 to 9999, or a date for its midnight in UTC. */
 export const timeParameter = () =>
@@ -31,8 +38,14 @@ export const timeParameter = () =>
     )
     .transform((text) => parseTime(text) ?? '');
 
+/** PostgreSQL's text cannot hold NUL, and nothing that is looked for has one. */
+export const nulProblems = (query: unknown): readonly Problem[] =>
+  Object.entries(query ?? {})
+    .filter(([, value]) => [value].flat().some((one) => typeof one === 'string' && one.includes('\0')))
+    .map(([name]) => [name, `${name} must not contain NUL`]);
+
 /** What every list takes. */
 export const pageParameters = {
-  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT),
-  after: z.string().max(CURSOR_CHARACTERS_MAX).optional(),
+  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT).describe(`Items of a page; ${PAGE_DEFAULT} when absent.`),
+  after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the page before.'),
 };

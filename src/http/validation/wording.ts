@@ -29,7 +29,8 @@ const UNIT_WORDS: Readonly<Record<string, string>> = {
 
 const bound = (origin: string, words: string, value: number | bigint): string => {
   const unit = UNIT_WORDS[origin];
-  return unit === undefined ? `must be ${words} ${value}` : `must have ${words} ${value}${unit}`;
+  if (unit === undefined) return `must be ${words} ${value}`;
+  return words === 'at least' && value === 1 ? 'must not be empty' : `must have ${words} ${value}${unit}`;
 };
 
 /** What stands in the data where an issue points to. */
@@ -84,11 +85,22 @@ const problemsOf = (issue: Issue, data: unknown, part: Part): readonly Problem[]
   if (inner !== null) return inner.flatMap((one) => problemsOf(one, data, part));
   const field = String(prefix[0] ?? part);
   const subject = prefix.length === 0 ? part : pathText(prefix);
-  const missing = issue.code !== 'custom' && valueAt(data, prefix) === undefined;
-  const said = issue.code === 'invalid_union' ? issue.message : predicate(issue);
-  return [[field, `${subject} ${missing ? 'is required' : said}`]];
+  return [[field, `${subject} ${saidOf(issue, valueAt(data, prefix), part)}`]];
+};
+
+const saidOf = (issue: Issue, value: unknown, part: Part): string => {
+  if (issue.code !== 'custom' && value === undefined) return 'is required';
+  if (part === 'query' && Array.isArray(value)) return 'is given more than once';
+  return issue.code === 'invalid_union' ? issue.message : predicate(issue);
+};
+
+/** Of a value of the wrong type nothing else is worth saying; an array has a length, as a string has. */
+const withoutEchoes = (issues: readonly Issue[]): readonly Issue[] => {
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => pathText(path)));
+  if (mistyped.size === 0) return issues;
+  return issues.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pathText(path)));
 };
 
 /** All that a schema found wrong with the data it was given. */
 export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
-  issues.flatMap((issue) => problemsOf(issue, data, part));
+  withoutEchoes(issues).flatMap((issue) => problemsOf(issue, data, part));

@@ -13,7 +13,7 @@ export interface ListApiKeys {
 
 const LIST = `
   select state from read_models.api_keys
-  where organization_id = $1 and ($2::text is null or environment = $2)
+  where organization_id = $1 and status <> 'deleted' and ($2::text is null or environment = $2)
     and ($3::timestamptz is null or (created_at, key_id) < ($3, $4::text))
   order by created_at desc, key_id desc
   limit $5`;
@@ -30,4 +30,19 @@ export const listApiKeys = async (
     limit,
     ({ createdAt, keyId }) => ({ createdAt, id: keyId }),
   );
+};
+
+const EXPIRED = `
+  select key_id as "keyId" from read_models.api_keys
+  where status = 'active' and expires_at is not null and not expiry_noted and expires_at <= $1
+  order by expires_at
+  limit $2`;
+
+/** Ids of keys whose time was over at `before` (ISO 8601), which nobody has noted; longest over first. */
+export const expiredKeys = async (
+  db: Database,
+  { before, limit }: { readonly before: string; readonly limit: number },
+): Promise<readonly string[]> => {
+  const { rows } = await db.query<{ keyId: string }>({ name: 'expired-keys', text: EXPIRED, values: [before, limit] });
+  return rows.map(({ keyId }) => keyId);
 };

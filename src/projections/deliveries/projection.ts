@@ -15,7 +15,7 @@ interface Open {
 /** A message as the timetable knows it. */
 interface Scheduled {
   readonly route: Environment;
-  readonly expiresAt: string;
+  expiresAt: string;
   recipients: readonly Open[];
   leaseUntil: string | null;
 }
@@ -37,7 +37,7 @@ const UPSERT = `
   from json_to_recordset($1) as d("messageId" text, route text, state text, "dueAt" timestamptz,
     "leaseUntil" timestamptz, "expiresAt" timestamptz, recipients json)
   on conflict (message_id) do update set state = excluded.state, due_at = excluded.due_at,
-    lease_until = excluded.lease_until, recipients = excluded.recipients`;
+    lease_until = excluded.lease_until, expires_at = excluded.expires_at, recipients = excluded.recipients`;
 
 const DELETE = 'delete from deliveries where message_id = any($1)';
 
@@ -83,6 +83,12 @@ const release = (message: Scheduled): void => {
   if (message.recipients.every(({ dueAt }) => dueAt !== null)) message.leaseUntil = null;
 };
 
+const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'MessageRescheduled'>): void => {
+  reschedule(changes, data.messageId, data.recipientIds, data.scheduledAt);
+  const message = changes.messages.get(data.messageId);
+  if (message !== undefined) message.expiresAt = data.expiresAt;
+};
+
 const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void => {
   reschedule(changes, data.messageId, data.recipientIds, null);
   const message = changes.messages.get(data.messageId);
@@ -125,6 +131,8 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
   tables: ['deliveries'],
   handlers: {
     MessageAccepted: accept,
+    MessageScheduled: schedule,
+    MessageRescheduled: schedule,
     AttemptStarted: start,
     AttemptOutcomeUnknown: (changes, { data }) =>
       reschedule(changes, data.messageId, data.recipientIds, data.nextAttemptAt),
@@ -135,7 +143,9 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     RecipientExpired: end,
     RecipientFailed: end,
     RecipientSuppressed: end,
+    RecipientCancelled: end,
     RecipientComplained: 'ignored',
+    RecipientUnsubscribed: 'ignored',
   },
   begin,
   write,

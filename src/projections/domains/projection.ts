@@ -10,7 +10,7 @@ const UPSERT = `
   insert into domains (domain_id, organization_id, created_at, state)
   select "domainId", "organizationId", "createdAt", state
   from json_to_recordset($1) as d("domainId" text, "organizationId" text, "createdAt" timestamptz, state json)
-  on conflict (domain_id) do update set state = excluded.state`;
+  on conflict (domain_id) do update set created_at = excluded.created_at, state = excluded.state`;
 
 const fold = foldInto(sendingDomain);
 
@@ -19,7 +19,7 @@ export const domainsProjection = defineProjection<SendingDomainEvent, Folded<Sen
   version: 1,
   categories: [sendingDomain.category],
   tables: ['domains'],
-  handlers: { DomainRegistered: fold, DomainVerified: fold },
+  handlers: { DomainRegistered: fold, DomainVerified: fold, DomainDeleted: fold },
   begin: (db, events) => storedStates(db, SELECT, events),
   write: async (db, domains) => {
     await db.query(UPSERT, asRecords(existing(domains).map((state) => ({ ...state, state }))));

@@ -12,7 +12,7 @@ export interface ListDomains {
 
 const LIST = `
   select state from read_models.domains
-  where organization_id = $1 and ($2::text is null or domain_id = $2)
+  where organization_id = $1 and state->>'status' <> 'deleted' and ($2::text is null or domain_id = $2)
     and ($3::timestamptz is null or (created_at, domain_id) < ($3, $4::text))
   order by created_at desc, domain_id desc
   limit $5`;

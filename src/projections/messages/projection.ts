@@ -15,20 +15,32 @@ interface Changed {
   /** The event, where it is of this batch: the row is then inserted as the batch leaves it. */
   readonly accepted: Accepted | null;
   recipients: readonly ListedRecipient[];
+  expiresAt: string;
+  scheduledAt: string | null;
   updatedAt: string | null;
 }
 
 type Changes = Map<string, Changed>;
 
+interface StoredMessage {
+  readonly message_id: string;
+  readonly recipients: readonly ListedRecipient[];
+  readonly expires_at: Date;
+  readonly scheduled_at: Date | null;
+}
+
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
   const ids = earlierMessages(events);
   if (ids.length === 0) return new Map();
-  const { rows } = await db.query<{ message_id: string; recipients: readonly ListedRecipient[] }>({
+  const { rows } = await db.query<StoredMessage>({
     ...{ name: 'message-recipients', text: SELECT_RECIPIENTS },
     values: [ids],
   });
   return new Map(
-    rows.map(({ message_id, recipients }) => [message_id, { accepted: null, recipients, updatedAt: null }]),
+    rows.map(({ message_id, recipients, expires_at, scheduled_at }) => {
+      const times = { expiresAt: expires_at.toISOString(), scheduledAt: scheduled_at?.toISOString() ?? null };
+      return [message_id, { accepted: null, recipients, ...times, updatedAt: null }];
+    }),
   );
 };
 
@@ -36,7 +48,11 @@ const accept = (changes: Changes, event: Accepted): void => {
   const { messageId, recipients } = event.data;
   changes.set(messageId, {
     accepted: event,
-    recipients: recipients.map(({ id, kind }) => ({ id, kind, status: 'accepted', complained: false })),
+    recipients: recipients.map(({ id, kind }) => ({
+      ...{ id, kind, status: 'accepted', complained: false, unsubscribed: false },
+    })),
+    expiresAt: event.data.expiresAt,
+    scheduledAt: null,
     updatedAt: event.metadata.occurredAt,
   });
 };
@@ -59,7 +75,19 @@ const set =
     message.updatedAt = metadata.occurredAt;
   };
 
-const standing = ({ recipients, updatedAt }: Changed) => ({ recipients, updatedAt, ...messageStatus(recipients) });
+const schedule = (
+  changes: Changes,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageScheduled' | 'MessageRescheduled' }>>,
+): void => {
+  const { messageId, scheduledAt, expiresAt } = event.data;
+  set({ status: 'scheduled' })(changes, event);
+  Object.assign(known(changes, messageId), { scheduledAt, expiresAt });
+};
+
+const standing = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
+  ...{ recipients, expiresAt, scheduledAt, updatedAt },
+  ...messageStatus(recipients),
+});
 
 const inserted = (accepted: Accepted, changed: Changed) => ({
   messageId: accepted.data.messageId,
@@ -72,7 +100,6 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   stream: accepted.data.stream,
   sizeBytes: accepted.data.sizeBytes,
   createdAt: accepted.metadata.occurredAt,
-  expiresAt: accepted.data.expiresAt,
   ...standing(changed),
 });
 
@@ -105,11 +132,13 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 1,
+  version: 2,
   categories: ['message'],
   tables: ['messages', 'message_labels'],
   handlers: {
     MessageAccepted: accept,
+    MessageScheduled: schedule,
+    MessageRescheduled: schedule,
     AttemptStarted: set({ status: 'sending' }),
     AttemptOutcomeUnknown: set({ status: 'deferred' }),
     RecipientDelivered: set({ status: 'delivered' }),
@@ -118,7 +147,9 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     RecipientExpired: set({ status: 'expired' }),
     RecipientFailed: set({ status: 'failed' }),
     RecipientSuppressed: set({ status: 'suppressed' }),
+    RecipientCancelled: set({ status: 'cancelled' }),
     RecipientComplained: set({ complained: true }),
+    RecipientUnsubscribed: set({ unsubscribed: true }),
   },
   begin,
   write,

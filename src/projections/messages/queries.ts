@@ -10,6 +10,7 @@ export interface ListedRecipient {
   readonly kind: RecipientKind;
   readonly status: RecipientStatus;
   readonly complained: boolean;
+  readonly unsubscribed: boolean;
 }
 
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
@@ -30,6 +31,8 @@ export interface ListedMessage {
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly expiresAt: string;
+  /** null: at once. */
+  readonly scheduledAt: string | null;
 }
 
 export interface ListMessages {
@@ -53,7 +56,7 @@ export interface ListMessages {
 
 const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.key_id, m.content_id,
     m.internet_message_id, m.stream, m.size_bytes, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
-    m.expires_at`;
+    m.expires_at, m.scheduled_at`;
 
 const LIST = `
   select ${COLUMNS} from read_models.messages m
@@ -96,6 +99,7 @@ interface Row {
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly expires_at: Date;
+  readonly scheduled_at: Date | null;
 }
 
 const listed = (row: Row): ListedMessage => ({
@@ -114,6 +118,7 @@ const listed = (row: Row): ListedMessage => ({
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),
   expiresAt: row.expires_at.toISOString(),
+  scheduledAt: row.scheduled_at?.toISOString() ?? null,
 });
 
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */

@@ -1,10 +1,10 @@
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { binOf } from './latency-histogram.ts';
-import type { StatsMetric } from './queries.ts';
+import type { StatsMetric } from './metrics.ts';
 
 /** How a recipient ended, as counted. */
-export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed';
+export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled';
 
 /** What of a recipient has been counted already, so that nothing is counted twice. */
 export interface CountedRecipient {
@@ -12,6 +12,7 @@ export interface CountedRecipient {
   readonly domain: string;
   deferred: boolean;
   complained: boolean;
+  unsubscribed: boolean;
   outcome: Outcome | null;
 }
 
@@ -63,7 +64,8 @@ export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDom
   if (found !== undefined) return found;
   const counts: BucketChange = {
     ...{ organizationId, environment, bucket, domainId, stream, keyId, recipientDomain },
-    ...{ accepted: 0, delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, complained: 0 },
+    ...{ accepted: 0, delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, cancelled: 0 },
+    ...{ complained: 0, unsubscribed: 0 },
     latency: new Map(),
   };
   buckets.set(key, counts);
@@ -82,7 +84,7 @@ export const cohortOf = ({
   stream: data.stream,
   keyId: data.keyId,
   recipients: data.recipients.map(({ id, domain }) => ({
-    ...{ id, domain, deferred: false, complained: false, outcome: null },
+    ...{ id, domain, deferred: false, complained: false, unsubscribed: false, outcome: null },
   })),
 });
 

@@ -79,6 +79,11 @@ const complained = each((counts, recipient) => {
   recipient.complained = true;
 });
 
+const unsubscribed = each((counts, recipient) => {
+  if (!recipient.unsubscribed) counts.unsubscribed += 1;
+  recipient.unsubscribed = true;
+});
+
 const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
   const rowsOf = (ids: ReadonlySet<string>): [string] => asRecords([...ids].map((id) => known(cohorts, id)));
   const earlier = changed.difference(accepted);
@@ -95,11 +100,13 @@ const write = async (db: Database, { cohorts, accepted, changed, buckets }: Stat
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   name: 'stats',
-  version: 1,
+  version: 2,
   categories: ['message'],
   tables: ['stats_buckets', 'stats_messages'],
   handlers: {
     MessageAccepted: accept,
+    MessageScheduled: 'ignored',
+    MessageRescheduled: 'ignored',
     AttemptStarted: 'ignored',
     AttemptOutcomeUnknown: deferred,
     RecipientDelivered: delivered,
@@ -108,7 +115,9 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     RecipientExpired: ended('expired'),
     RecipientFailed: ended('failed'),
     RecipientSuppressed: ended('suppressed'),
+    RecipientCancelled: ended('cancelled'),
     RecipientComplained: complained,
+    RecipientUnsubscribed: unsubscribed,
   },
   begin,
   write,

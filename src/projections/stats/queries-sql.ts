@@ -1,4 +1,4 @@
-import type { StatsDimension } from './queries.ts';
+import { STATS_METRICS, type StatsDimension } from './metrics.ts';
 
 const COLUMNS: Readonly<Record<StatsDimension, string>> = {
   domain: 'domain_id',
@@ -8,7 +8,7 @@ const COLUMNS: Readonly<Record<StatsDimension, string>> = {
   environment: 'environment',
 };
 
-const COUNTS = ['accepted', 'delivered', 'deferred', 'bounced', 'failed', 'expired', 'suppressed', 'complained'];
+const COUNTS = STATS_METRICS;
 
 /**
  * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $10 filters, $11 groups at most.

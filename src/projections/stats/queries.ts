@@ -1,27 +1,10 @@
 import type { Environment } from '../../domain/environment.ts';
 import type { Database } from '../database.ts';
 import { type LatencyPercentiles, percentilesOf } from './latency-histogram.ts';
+import { STATS_METRICS, type StatsDimension, type StatsGranularity, type StatsMetric } from './metrics.ts';
 import { STATS_SQL } from './queries-sql.ts';
 
-/** Recipients, each counted where it was accepted. `deferred`: at least once, whatever became of it. */
-export const STATS_METRICS = [
-  'accepted',
-  'delivered',
-  'deferred',
-  'bounced',
-  'failed',
-  'expired',
-  'suppressed',
-  'complained',
-] as const;
-export type StatsMetric = (typeof STATS_METRICS)[number];
 type StatsCounts = Readonly<Record<StatsMetric, number>>;
-
-export const STATS_GRANULARITIES = ['hour', 'day', 'week', 'month'] as const;
-export type StatsGranularity = (typeof STATS_GRANULARITIES)[number];
-
-export const STATS_DIMENSIONS = ['domain', 'stream', 'api_key', 'recipient_domain', 'environment'] as const;
-export type StatsDimension = (typeof STATS_DIMENSIONS)[number];
 
 /** Buckets an answer may have: a year of hours would be a page nobody reads and a second of work. */
 export const STATS_BUCKETS_MAX = 2000;
@@ -71,24 +54,17 @@ interface Row extends Counted {
   readonly bin_counts: readonly string[] | null;
 }
 
+const countsBy = (count: (name: StatsMetric) => number) =>
+  Object.fromEntries(STATS_METRICS.map((name) => [name, count(name)])) as StatsCounts; // of those very names
+
 const rowOf = (row: Row): StatsRow => ({
-  accepted: Number(row.accepted),
-  delivered: Number(row.delivered),
-  deferred: Number(row.deferred),
-  bounced: Number(row.bounced),
-  failed: Number(row.failed),
-  expired: Number(row.expired),
-  suppressed: Number(row.suppressed),
-  complained: Number(row.complained),
+  ...countsBy((name) => Number(row[name])),
   latency: percentilesOf(
     (row.bins ?? []).map((bin, at) => ({ bin: Number(bin), count: Number(row.bin_counts?.[at]) })),
   ),
 });
 
-const NOTHING: StatsRow = {
-  ...{ accepted: 0, delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, complained: 0 },
-  latency: null,
-};
+const NOTHING: StatsRow = { ...countsBy(() => 0), latency: null };
 
 /** Counts by time and one dimension at most. */
 export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> => {

@@ -17,18 +17,21 @@ export const UPDATE_MESSAGES = `
 /** Histograms are added bin by bin. */
 export const ADD_COUNTS = `
   insert into stats_buckets as s (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain,
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, complained, latency_bins, latency_counts)
+    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained, unsubscribed,
+    latency_bins, latency_counts)
   select "organizationId", environment, bucket, "domainId", stream, "keyId", "recipientDomain",
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, complained, "latencyBins", "latencyCounts"
+    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained, unsubscribed,
+    "latencyBins", "latencyCounts"
   from json_to_recordset($1) as c("organizationId" text, environment text, bucket timestamptz, "domainId" text,
     stream text, "keyId" text, "recipientDomain" text, accepted bigint, delivered bigint, deferred bigint,
-    bounced bigint, failed bigint, expired bigint, suppressed bigint, complained bigint, "latencyBins" smallint[],
-    "latencyCounts" bigint[])
+    bounced bigint, failed bigint, expired bigint, suppressed bigint, cancelled bigint, complained bigint,
+    unsubscribed bigint, "latencyBins" smallint[], "latencyCounts" bigint[])
   on conflict (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain) do update set
     accepted = s.accepted + excluded.accepted, delivered = s.delivered + excluded.delivered,
     deferred = s.deferred + excluded.deferred, bounced = s.bounced + excluded.bounced,
     failed = s.failed + excluded.failed, expired = s.expired + excluded.expired,
-    suppressed = s.suppressed + excluded.suppressed, complained = s.complained + excluded.complained,
+    suppressed = s.suppressed + excluded.suppressed, cancelled = s.cancelled + excluded.cancelled,
+    complained = s.complained + excluded.complained, unsubscribed = s.unsubscribed + excluded.unsubscribed,
     (latency_bins, latency_counts) = (
       select coalesce(array_agg(bin order by bin), '{}'), coalesce(array_agg(count order by bin), '{}')
       from (

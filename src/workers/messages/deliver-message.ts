@@ -1,16 +1,16 @@
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
-import { type Claim, startAttempt } from '../../commands/message/start-attempt.ts';
-import type { Contents, MessageBody } from '../../domain/contents.ts';
+import { startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
+import type { DeletedDomains } from './deleted-domains.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
+import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
 
 /** How long an attempt may take, and how long nobody else may make one. */
 export interface AttemptTimes {
@@ -20,12 +20,11 @@ export interface AttemptTimes {
   readonly leaseMs: number;
 }
 
-export interface DeliverMessageParts {
+export interface DeliverMessageParts extends OutgoingMailParts {
   readonly store: EventStore;
-  readonly contents: Contents;
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   readonly times: AttemptTimes;
-  readonly system: System;
+  readonly deletedDomains: Pick<DeletedDomains, 'has'>;
   readonly logger: Logger;
 }
 
@@ -40,13 +39,12 @@ export interface Attempted {
   readonly reported: Reported;
 }
 
-type Claimed = Extract<Claim, { claimed: true }>;
-
 /** null: it is not due, or in somebody else's hands. */
 const claimAttempt = async (deps: DeliverMessage, messageId: string): Promise<Claimed | null> => {
-  const { times, system } = deps;
+  const { times, system, deletedDomains } = deps;
+  const attempt = { messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has };
   try {
-    const claim = await startAttempt(deps, { messageId, leaseMs: times.leaseMs, chance: chance(system) });
+    const claim = await startAttempt(deps, attempt);
     return claim.claimed ? claim : null;
   } catch (error) {
     if (error instanceof Refusal) return null;
@@ -54,35 +52,62 @@ const claimAttempt = async (deps: DeliverMessage, messageId: string): Promise<Cl
   }
 };
 
-const loadBody = async ({ contents, system }: DeliverMessage, { message }: Claimed): Promise<MessageBody> => {
-  const { contentId } = message.state.accepted;
-  const body = (await persistently(system, () => contents.get([contentId]))).get(contentId);
-  if (body?.kind !== 'message') throw new Error(`the vault holds no contents ${contentId}`);
-  return body;
+interface Limits {
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** An alarm, and another try later. */
+const notSent = ({ logger }: DeliverMessage, { message }: Claimed, ids: readonly string[], err: unknown): Reported => {
+  const { messageId } = message.state.accepted;
+  logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');
+  return postponed(ids, 'a fault of the sending service');
 };
 
-const mailOf = ({ message: { state }, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
-  envelope: {
-    from: body.from.address,
-    to: body.recipients
-      .filter(({ id }) => recipientIds.includes(id))
-      .map(({ id, address }) => ({ recipientId: id, address })),
-  },
-  messageId: state.accepted.internetMessageId,
-  body,
-  date: new Date(state.acceptedAt),
-  attempt: state.attempts,
-});
-
-const send = async (
+const sendMail = async (
   deps: DeliverMessage,
   claim: Claimed,
-  { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal: AbortSignal },
+  mail: OutgoingMail,
+  { deadlineMs, signal }: Limits,
 ): Promise<Reported> => {
   const { state } = claim.message;
-  const mail = mailOf(claim, await loadBody(deps, claim));
-  const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
-  return reportOf(state, outcomes, { uuid: deps.system.uuid, stopping: signal.aborted });
+  try {
+    const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
+    return reportOf(state, outcomes, { uuid: deps.system.uuid, stopping: signal.aborted });
+  } catch (error) {
+    const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
+    return notSent(deps, claim, recipientIds, error);
+  }
+};
+
+/**
+ * Sends an attempt's mails one after another: all at once would hold as many copies in memory. What came of one is
+ * recorded before the next leaves, so that no more than one is ever in doubt.
+ * @returns the last.
+ */
+const sendInTurn = async (
+  deps: DeliverMessage,
+  claim: Claimed,
+  [first, ...further]: readonly OutgoingMail[],
+  limits: Limits,
+): Promise<Attempted> => {
+  if (first === undefined) return { claim, reported: postponed([], '') };
+  let attempted: Attempted = { claim, reported: await sendMail(deps, claim, first, limits) };
+  for (const mail of further) {
+    const next: Claimed = { ...claim, message: await recordOutcome(deps, attempted) };
+    attempted = { claim: next, reported: await sendMail(deps, next, mail, limits) };
+  }
+  return attempted;
+};
+
+const send = async (deps: DeliverMessage, claim: Claimed, limits: Limits): Promise<Attempted> => {
+  let mails: readonly OutgoingMail[];
+  try {
+    mails = await loadMails(deps, claim);
+  } catch (error) {
+    return { claim, reported: notSent(deps, claim, claim.recipientIds, error) };
+  }
+  return sendInTurn(deps, claim, mails, limits);
 };
 
 /**
@@ -98,23 +123,20 @@ export const attemptMessage = async (
   const deadlineMs = deps.system.monotonicMs() + deps.times.attemptMs;
   const claim = await claimAttempt(deps, messageId);
   if (claim === null) return null;
-  try {
-    const { sizeBytes } = claim.message.state.accepted;
-    const reported = await deps.bytesInHand.run(sizeBytes, () => send(deps, claim, { deadlineMs, signal }));
-    return { claim, reported };
-  } catch (error) {
-    deps.logger.error({ messageId, err: error }, 'a message could not be sent: it is tried again later');
-    return { claim, reported: postponed(claim.recipientIds, 'a fault of the sending service') };
-  }
+  const { sizeBytes } = claim.message.state.accepted;
+  return deps.bytesInHand.run(sizeBytes, () => send(deps, claim, { deadlineMs, signal }));
 };
 
 /**
  * Records what an attempt came to. When that fails for good the attempt is in doubt until its lease ends: the one
  * window in which a recipient can get a second copy (with the same Message-ID).
  */
-export const recordOutcome = async (deps: DeliverMessage, { claim, reported }: Attempted): Promise<void> => {
+export const recordOutcome = async (
+  deps: DeliverMessage,
+  { claim, reported }: Attempted,
+): Promise<Claimed['message']> => {
   const { system } = deps;
-  await persistently(system, () =>
+  return persistently(system, () =>
     recordAttempt(deps, { message: claim.message, ...reported, chance: chance(system) }),
   );
 };

@@ -21,16 +21,24 @@ const HIGH_WATER_JOBS = 500;
 /** The queue's depth is asked this often at most: a question for every lone message would cost more than the message. */
 const DEPTH_AGE_MS_MAX = 250;
 
-const acceptedIn = (events: readonly RecordedEvent[]): readonly DueMessage[] =>
-  events.flatMap((event) =>
-    event.type === 'MessageAccepted'
-      ? [{ messageId: event.data.messageId, route: event.metadata.environment ?? 'live' }]
-      : [],
-  );
+/**
+ * What wants to be sent at once. A message for later follows its acceptance with its schedule, in the same append; where a
+ * page ends between the two, it is queued for nothing: the claim finds that it is not due.
+ */
+const wantedIn = (events: readonly RecordedEvent[]): readonly DueMessage[] => {
+  const wanted = new Map<string, DueMessage>();
+  for (const { type, data, metadata } of events) {
+    if (type === 'MessageAccepted') {
+      wanted.set(data.messageId, { messageId: data.messageId, route: metadata.environment ?? 'live' });
+    }
+    if (type === 'MessageScheduled') wanted.delete(data.messageId);
+  }
+  return [...wanted.values()];
+};
 
 /**
  * Puts what is accepted from now on into the queue at once. It has no memory: what was accepted before it started, or
- * while the queue was full or away, is in the timetable, and the sweeper's.
+ * while the queue was full or away, or for later, is in the timetable, and the sweeper's.
  */
 export const dispatchMessages =
   ({ store, queue, recentlyAdded, duty, system }: DispatchMessages): Work =>
@@ -47,11 +55,11 @@ export const dispatchMessages =
 
     const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
     for await (const { events } of follow) {
-      const accepted = acceptedIn(events);
-      if (accepted.length > 0 && duty.isOn() && !(await isFull())) {
-        const jobs = batched(accepted);
+      const wanted = wantedIn(events);
+      if (wanted.length > 0 && duty.isOn() && !(await isFull())) {
+        const jobs = batched(wanted);
         await queue.add(jobs);
-        recentlyAdded.add(accepted.map(({ messageId }) => messageId));
+        recentlyAdded.add(wanted.map(({ messageId }) => messageId));
         depth += jobs.length;
       }
       working();

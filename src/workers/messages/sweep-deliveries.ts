@@ -18,7 +18,7 @@ export interface SweepDeliveries {
   readonly system: System;
 }
 
-/** How late a retry may be; each sweep of nothing costs two small queries. */
+/** How late a retry or a scheduled message may be; each sweep of nothing costs two small queries. */
 const EVERY_MS = 500;
 /** While there is more to be done than fits one sweep, so that workers do not run dry. */
 const EVERY_MS_BUSY = 100;
@@ -26,15 +26,15 @@ const EVERY_MS_BUSY = 100;
  * Overdue by less is left alone: another process may have just dispatched it, or done it already where the timetable
  * has not caught up. Shorter does such things twice, longer delays retries.
  */
-const AGE_MS_MIN = 750;
+const AGE_MS_MIN = 500;
 /** Jobs in the queue above which nothing is swept: what is due is probably among them. */
 const LOW_WATER_JOBS = 10;
 /** Messages of one sweep: about what workers do until the next. More pile up in the queue, fewer leave workers idle. */
 const SWEEP_MESSAGES_MAX = 2000;
 
 /**
- * Puts what is due and in nobody's hands into the queue: retries, attempts whose lease has ended, and whatever a queue
- * that was wiped has lost.
+ * Puts what is due and in nobody's hands into the queue: messages whose time has come, retries, attempts whose lease
+ * has ended, and whatever a queue that was wiped has lost.
  */
 export const sweepDeliveries = ({ dueDeliveries, queue, recentlyAdded, duty, system }: SweepDeliveries): Work =>
   repeat(system, async () => {

@@ -26,6 +26,7 @@ export const outgoingMail = ({ envelopeTo, attempt = 1, ...parts }: MailParts = 
     envelope: { from: body.from.address, to },
     messageId: '<0123456789@a.test>',
     body,
+    ...(typeof body.unsubscribe === 'object' && { unsubscribe: body.unsubscribe }),
     date: new Date('2026-01-02T03:04:05Z'),
     attempt,
   };

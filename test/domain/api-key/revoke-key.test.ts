@@ -1,14 +1,14 @@
 import { describe, test } from 'vitest';
 import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
 import { type RevokeKey, revokeKey } from '../../../src/domain/api-key/revoke-key.ts';
-import { callerWith, keyCreated, keyRevoked, keyRotated } from '../../support/controls/api-key.ts';
-import { specify } from '../../support/specification.ts';
+import { callerWith, keyCreated, keyDeleted, keyRevoked, keyRotated } from '../../support/controls/api-key.ts';
+import { NOW, specify } from '../../support/specification.ts';
 
 const admin = callerWith({ permissions: ['admin'] });
 const revoke =
   (changes: Partial<RevokeKey> = {}) =>
   (state: ApiKey) =>
-    revokeKey(state, { by: callerWith(), organizationId: 'org_mine', anotherAdminKeyRemains: true, ...changes });
+    revokeKey(state, { by: callerWith(), organizationId: 'org_mine', now: NOW, endedWithDomain: false, ...changes });
 
 describe('revoking an API key', () => {
   const { given } = specify(apiKey);
@@ -21,15 +21,28 @@ describe('revoking an API key', () => {
   test('twice is refused', () => {
     given([keyCreated(), keyRevoked]).when(revoke()).thenRefused('key_not_active');
   });
-  test('is refused for the last usable admin key', () => {
+  test('is refused to a manage key when the key holds admin', () => {
     given([keyCreated({ permissions: ['admin'] })])
-      .when(revoke({ by: admin, anotherAdminKeyRemains: false }))
-      .thenRefused('last_admin_key');
+      .when(revoke())
+      .thenRefused('permission_missing');
   });
-  test('of the last usable admin key is allowed to the operator', () => {
-    given([keyCreated({ permissions: ['admin'] })])
-      .when(revoke({ by: 'operator', anotherAdminKeyRemains: false }))
+  test('that holds admin is allowed to admin and to the operator', () => {
+    const { when } = given([keyCreated({ permissions: ['admin'] })]);
+    when(revoke({ by: admin })).thenEvents(keyRevoked);
+    when(revoke({ by: 'operator' })).thenEvents(keyRevoked);
+  });
+  test('is allowed when it is expired', () => {
+    given([keyCreated({ expiresAt: NOW })])
+      .when(revoke())
       .thenEvents(keyRevoked);
+  });
+  test('is refused when its domain was deleted', () => {
+    given([keyCreated()])
+      .when(revoke({ endedWithDomain: true }))
+      .thenRefused('key_not_active');
+  });
+  test('is not found when it was deleted', () => {
+    given([keyCreated(), keyDeleted]).when(revoke()).thenRefused('not_found');
   });
   test('is refused for a key of another organization', () => {
     given([keyCreated()], 'org_other').when(revoke()).thenRefused('other_organization');

@@ -2,7 +2,15 @@ import { describe, test } from 'vitest';
 import type { ApiKey } from '../../../src/domain/api-key/api-key.ts';
 import { apiKey } from '../../../src/domain/api-key/api-key.ts';
 import { type RotateKey, rotateKey } from '../../../src/domain/api-key/rotate-key.ts';
-import { callerWith, keyCreated, keyRevoked, keyRotated, secretNumber } from '../../support/controls/api-key.ts';
+import {
+  callerWith,
+  keyCreated,
+  keyDeleted,
+  keyRevoked,
+  keyRotated,
+  keyUpdated,
+  secretNumber,
+} from '../../support/controls/api-key.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
 const LATER = '2026-11-22T12:00:00.000Z';
@@ -15,7 +23,7 @@ const rotate =
       secret: secretNumber(9),
       gracePeriodMinutes: 1440,
       revokePrevious: false,
-      now: NOW,
+      ...{ now: NOW, endedWithDomain: false },
       ...changes,
     });
 
@@ -75,6 +83,33 @@ describe('rotating an API key', () => {
     given([keyCreated({ expiresAt: NOW })])
       .when(rotate())
       .thenRefused('key_not_active');
+  });
+
+  test('is allowed again once an expired key was given another expiry, which it keeps', () => {
+    given([keyCreated({ expiresAt: NOW }), keyUpdated({ expiresAt: LATER })])
+      .when(rotate())
+      .thenState({ secret: secretNumber(9), expiresAt: LATER });
+  });
+
+  test('is refused for a key whose domain was deleted', () => {
+    given([keyCreated()])
+      .when(rotate({ endedWithDomain: true }))
+      .thenRefused('key_not_active');
+  });
+
+  test('is not found when the key was deleted', () => {
+    given([keyCreated(), keyDeleted]).when(rotate()).thenRefused('not_found');
+  });
+
+  test('forgets earlier secrets that have ended', () => {
+    given([keyCreated(), keyRotated(1, NOW), keyRotated(2, NOW), keyRotated(3, LATER)])
+      .when(rotate())
+      .thenState({
+        earlierSecrets: [
+          { ...secretNumber(2), expiresAt: LATER },
+          { ...secretNumber(3), expiresAt: LATER },
+        ],
+      });
   });
 
   test('is refused for a key of another organization', () => {

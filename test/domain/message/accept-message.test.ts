@@ -1,10 +1,26 @@
-import { describe, test } from 'vitest';
-import { acceptMessage } from '../../../src/domain/message/accept-message.ts';
+import { describe, expect, test } from 'vitest';
+import type { Analysis } from '../../../src/domain/analysis/analysis.ts';
+import { type AcceptMessage, acceptMessage } from '../../../src/domain/message/accept-message.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { messageAccepted } from '../../support/controls/message.ts';
-import { specify } from '../../support/specification.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import { messageAccepted, recipient } from '../../support/controls/message.ts';
+import { NOW, specify } from '../../support/specification.ts';
 
-const request = (bodyDigest: string | null) => messageAccepted({ bodyDigest }).data;
+const SCHEDULED_AT = '2026-11-22T12:00:00.000Z';
+const TWO = [recipient('rcp_1'), recipient('rcp_2')];
+
+const request = (bodyDigest: string | null, more: Partial<AcceptMessage> = {}): AcceptMessage => ({
+  ...{ accepted: messageAccepted({ bodyDigest }).data, now: NOW, scheduledAt: null, sendable: true, blocking: null },
+  ...more,
+});
+
+const finding = (severity: 'error' | 'warning', field: string): Analysis['findings'][number] => ({
+  ...{ rule: 'template-marker', severity, field, message: `Something is in ${field}.`, fix: 'Take it out.' },
+});
+const failing: AcceptMessage['blocking'] = {
+  verdict: 'fail',
+  findings: [finding('error', 'subject'), finding('error', 'html'), finding('warning', 'text')],
+};
 
 describe('accepting a message', () => {
   const { given } = specify(message);
@@ -23,5 +39,68 @@ describe('accepting a message', () => {
     given([messageAccepted({ bodyDigest: 'one' })])
       .when((state) => acceptMessage(state, request('other')))
       .thenRefused('idempotency_key_reused');
+  });
+
+  test('for later schedules every recipient in the same breath, numbered behind the acceptance', () => {
+    const { data } = messageAccepted({ recipients: TWO });
+    const { messageId, contentId, expiresAt } = data;
+    given([])
+      .when((state) => acceptMessage(state, request(null, { accepted: data, scheduledAt: SCHEDULED_AT })))
+      .thenEvents(messageAccepted({ recipients: TWO }), {
+        type: 'MessageScheduled',
+        data: {
+          ...{ messageId, contentId, expiresAt, sequence: 3, scheduledAt: SCHEDULED_AT },
+          recipientIds: ['rcp_1', 'rcp_2'],
+        },
+      });
+    given([])
+      .when((state) => acceptMessage(state, request(null, { accepted: data, scheduledAt: SCHEDULED_AT })))
+      .thenState({ schedule: { first: SCHEDULED_AT, current: SCHEDULED_AT }, nextSequence: 5 });
+  });
+
+  test.each([
+    ['now', NOW],
+    ['a year ago', '2025-11-21T12:00:00.000Z'],
+    ['30 days and a millisecond ahead', '2026-12-21T12:00:00.001Z'],
+  ])('for %s is refused', (_when, scheduledAt) => {
+    given([])
+      .when((state) => acceptMessage(state, request(null, { scheduledAt })))
+      .thenRefused('schedule_not_possible');
+  });
+  test('for 30 days ahead to the millisecond is possible', () => {
+    given([])
+      .when((state) => acceptMessage(state, request(null, { scheduledAt: '2026-12-21T12:00:00.000Z' })))
+      .thenState({ schedule: { first: '2026-12-21T12:00:00.000Z' } });
+  });
+
+  test('from a domain that may not send is refused', () => {
+    given([])
+      .when((state) => acceptMessage(state, request(null, { sendable: false })))
+      .thenRefused('domain_not_verified');
+  });
+
+  test('whose analysis fails is refused where its sender wants that, and told what to correct', () => {
+    const decide = (): unknown => acceptMessage(message.initial, request(null, { blocking: failing }));
+    expect(decide).toThrow(Refusal);
+    expect(decide).toThrow(
+      expect.objectContaining({
+        code: 'analysis_failed',
+        details: {
+          subject: ['Something is in subject. Take it out.'],
+          html: ['Something is in html. Take it out.'],
+        },
+      }),
+    );
+  });
+  test('whose analysis only warns is no reason to refuse', () => {
+    given([])
+      .when((state) => acceptMessage(state, request(null, { blocking: { verdict: 'warn', findings: [] } })))
+      .thenEvents(messageAccepted());
+  });
+
+  test('again is the same whatever has become impossible in between', () => {
+    given([messageAccepted({ bodyDigest: 'same' })])
+      .when((state) => acceptMessage(state, request('same', { sendable: false, scheduledAt: NOW, blocking: failing })))
+      .thenNothing();
   });
 });

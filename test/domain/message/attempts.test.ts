@@ -88,6 +88,47 @@ describe('starting an attempt', () => {
   });
 });
 
+describe('a message whose domain was deleted', () => {
+  const { given } = specify(message);
+  const LATE = '2026-11-21T12:05:01.000Z';
+  const startGone =
+    (now = NOW) =>
+    (state: Message) =>
+      startAttempt(state, { now, leaseUntil: LEASE_UNTIL, chance: 0.5, domainDeleted: true });
+
+  test('fails when it is due, and says why', () => {
+    const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };
+    given([two])
+      .when(startGone())
+      .thenEvents(
+        { type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_1', sequence: 3 } },
+        { type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } },
+      );
+  });
+  test('fails for all who are open, due or not, and for nobody who has ended', () => {
+    const recipients = [recipient('rcp_1'), recipient('rcp_2'), recipient('rcp_3')];
+    const history = [messageAccepted({ recipients }), attemptStarted(1, ['rcp_1', 'rcp_2', 'rcp_3'], { sequence: 4 })];
+    const { state } = given(history);
+    const soon = { ...deferred('rcp_2'), retryAfterSeconds: 10 } as AttemptOutcome;
+    const delivered: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() };
+    const { when } = given([...history, ...record(1, delivered, soon, deferred('rcp_3'))(state)]);
+    when(startGone('2026-11-21T12:00:09.999Z')).thenNothing();
+    when(startGone('2026-11-21T12:00:10.000Z')).thenState({
+      recipients: [{ status: 'delivered' }, { status: 'failed' }, { status: 'failed', nextAttemptAt: null }],
+    });
+  });
+  test('is left alone while it is being sent, and its attempt noted when the lease has ended', () => {
+    const { when } = given([messageAccepted(), attemptStarted(1, ['rcp_1'])]);
+    when(startGone()).thenNothing();
+    when(startGone(LATE)).thenState({ recipients: [{ status: 'deferred' }] });
+  });
+  test('expires where its time to live has ended too', () => {
+    given([messageAccepted({ expiresAt: NOW })])
+      .when(startGone())
+      .thenState({ recipients: [{ status: 'expired' }] });
+  });
+});
+
 describe('recording an attempt', () => {
   const { given } = specify(message);
   const inHand = [two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })];
@@ -143,6 +184,11 @@ describe('recording an attempt', () => {
     given([two])
       .when(record(1, deferred('rcp_1')))
       .thenNothing();
+  });
+  test('with two outcomes for one recipient takes the first', () => {
+    given(inHand)
+      .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() }, deferred('rcp_1')))
+      .thenState({ recipients: [{ status: 'delivered' }, { status: 'sending' }] });
   });
   test('twice for the same recipient changes nothing the second time', () => {
     const { state } = given(inHand);

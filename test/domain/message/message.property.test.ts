@@ -4,16 +4,22 @@ import { customerEvents } from '../../../src/domain/customer-events.ts';
 import { fold } from '../../../src/domain/decider.ts';
 import type { RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
-import { type Message, message } from '../../../src/domain/message/message.ts';
+import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
+import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
 import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { isOpen, messageStatus } from '../../../src/domain/message/status.ts';
-import { messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
 
-const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 12, minute)).toISOString();
-const EXPIRES_AT = at(4320);
+const MINUTE_MS = 60_000;
+const START_MS = Date.UTC(2026, 10, 21, 12);
+const at = (minute: number): string => new Date(START_MS + minute * MINUTE_MS).toISOString();
+const TTL_MINUTES = 4320;
 const RECIPIENTS = ['rcp_1', 'rcp_2', 'rcp_3'];
+const ORGANIZATION = 'org_mine';
 
 const outcome = fc.record({
   recipientId: fc.constantFrom(...RECIPIENTS),
@@ -24,41 +30,90 @@ const outcome = fc.record({
 
 const step = fc.record({
   waitMinutes: fc.integer({ min: 0, max: 2000 }),
+  /** What the sender asks for before the next worker comes. */
+  asks: fc.constantFrom('nothing', 'nothing', 'nothing', 'nothing', 'cancel', 'reschedule'),
+  /** In how many minutes it is to be sent, where it is rescheduled. */
+  inMinutes: fc.integer({ min: -100, max: 50_000 }),
+  domainDeleted: fc.constantFrom(...Array.from({ length: 9 }, () => false), true),
   attemptOffset: fc.constantFrom(0, 0, 0, -1, 1),
   outcomes: fc.option(fc.array(outcome, { maxLength: 4 })),
   chance: fc.double({ min: 0, max: 0.999, noNaN: true }),
 });
 
-/** A history that the decisions themselves made, whatever the world did to the attempts. */
-const history = fc.array(step, { maxLength: 25 }).map((steps) => {
-  const accepted = messageAccepted({ recipients: RECIPIENTS.map(recipient), expiresAt: EXPIRES_AT });
-  const recorded: RecordedEvent<MessageEvent>[] = [];
-  let state: Message = message.initial;
-  let minute = 0;
-  const append = (events: readonly MessageEvent[]): void => {
-    for (const event of events) {
-      const context = contextAt(at(minute));
-      state = message.evolve(state, event, context);
-      const revision = recorded.length;
-      recorded.push({
-        ...event,
-        id: `00000000-0000-0000-0000-${String(revision).padStart(12, '0')}`,
-        stream: 'message-msg_1',
-        revision,
-        position: String(revision).padStart(8, '0'),
-        metadata: { ...context, schemaVersion: 1 },
-      } as RecordedEvent<MessageEvent>);
-    }
-  };
-  append([accepted]);
-  for (const { waitMinutes, attemptOffset, outcomes, chance } of steps) {
-    minute += waitMinutes;
-    append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), chance }));
-    if (outcomes === null || state.status === 'absent') continue;
-    append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), chance }));
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** Nothing, where the state of the message forbids it. */
+const unlessRefused = (decide: () => readonly MessageEvent[]): readonly MessageEvent[] => {
+  try {
+    return decide();
+  } catch (error) {
+    if (error instanceof Refusal) return [];
+    throw error;
   }
-  return { recorded, state };
-});
+};
+
+const askedFor = (state: Message, { asks, inMinutes }: Step, minute: number): readonly MessageEvent[] => {
+  const command = { organizationId: ORGANIZATION, now: at(minute) };
+  if (asks === 'cancel') return unlessRefused(() => cancelMessage(state, command));
+  if (asks === 'nothing') return [];
+  return unlessRefused(() => rescheduleMessage(state, { ...command, scheduledAt: at(minute + inMinutes) }));
+};
+
+/** As it was accepted: to be sent at once, or in so many minutes. */
+const acceptance = (inMinutes: number | null): readonly MessageEvent[] => {
+  const recipients = RECIPIENTS.map(recipient);
+  if (inMinutes === null) return [messageAccepted({ recipients, expiresAt: at(TTL_MINUTES) })];
+  const expiresAt = at(inMinutes + TTL_MINUTES);
+  const schedule = { recipientIds: RECIPIENTS, scheduledAt: at(inMinutes), expiresAt };
+  return [messageAccepted({ recipients, expiresAt }), messageScheduled({ sequence: 4, ...schedule })];
+};
+
+const recordedAs = (event: MessageEvent, revision: number, minute: number): RecordedEvent<MessageEvent> =>
+  ({
+    ...event,
+    id: `00000000-0000-0000-0000-${String(revision).padStart(12, '0')}`,
+    stream: 'message-msg_1',
+    revision,
+    position: String(revision).padStart(8, '0'),
+    metadata: { ...contextAt(at(minute), ORGANIZATION), schemaVersion: 1 },
+  }) as RecordedEvent<MessageEvent>;
+
+/** A history that the decisions themselves made, whatever the sender asked for and the world did to the attempts. */
+const history = fc
+  .record({ first: fc.option(fc.integer({ min: 1, max: 43_200 })), steps: fc.array(step, { maxLength: 25 }) })
+  .map(({ first, steps }) => {
+    const recorded: RecordedEvent<MessageEvent>[] = [];
+    let state: Message = message.initial;
+    let minute = 0;
+    const append = (events: readonly MessageEvent[]): void => {
+      for (const event of events.map((each, index) => recordedAs(each, recorded.length + index, minute))) {
+        state = message.evolve(state, event, event.metadata);
+        recorded.push(event);
+      }
+    };
+    append(acceptance(first));
+    for (const each of steps) {
+      minute += each.waitMinutes;
+      const { attemptOffset, outcomes, chance, domainDeleted } = each;
+      append(askedFor(state, each, minute));
+      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), chance, domainDeleted }));
+      if (outcomes === null || state.status === 'absent') continue;
+      append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), chance }));
+    }
+    return { recorded, state: existing(state) };
+  });
+
+const existing = (state: Message): ExistingMessage => {
+  if (state.status === 'absent') throw new Error('the message was accepted');
+  return state;
+};
+
+/** Each event with the state before it; the acceptance aside. */
+const stepsOf = (recorded: readonly RecordedEvent<MessageEvent>[]) =>
+  recorded.slice(1).map((event, index) => {
+    const before = existing(fold(message, recorded.slice(0, index + 1)));
+    return { event, before, after: existing(message.evolve(before, event, event.metadata)) };
+  });
 
 describe('any history of a message', () => {
   test('folds to the same state whole or in two parts', () => {
@@ -83,31 +138,86 @@ describe('any history of a message', () => {
   test('lets nobody wait past the end of the time to live', () => {
     fc.assert(
       fc.property(history, ({ state }) => {
-        if (state.status === 'absent') throw new Error('the message was accepted');
         const waiting = state.recipients.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []);
-        expect(waiting.filter((due) => due > EXPIRES_AT)).toEqual([]);
+        expect(waiting.filter((due) => due > state.expiresAt)).toEqual([]);
       }),
     );
   });
 
-  test('claims only recipients that are open, and only while nobody holds the lease', () => {
+  test('keeps the time to live as long as it was, whenever it is to be sent', () => {
+    fc.assert(
+      fc.property(history, ({ state }) => {
+        const from = state.schedule?.current ?? state.acceptedAt;
+        expect(Date.parse(state.expiresAt) - Date.parse(from)).toBe(TTL_MINUTES * MINUTE_MS);
+      }),
+    );
+  });
+
+  test('claims only recipients that are open, only while nobody holds the lease, and not before their time', () => {
     fc.assert(
       fc.property(history, ({ recorded }) => {
-        for (const [index, event] of recorded.entries()) {
-          if (event.type === 'AttemptStarted')
-            expectFree(fold(message, recorded.slice(0, index)), event.data.recipientIds);
+        for (const { event, before } of stepsOf(recorded)) {
+          if (event.type !== 'AttemptStarted') continue;
+          expectFree(before, event.data.recipientIds);
+          expect(before.schedule === null || before.schedule.current <= event.metadata.occurredAt).toBe(true);
         }
       }),
     );
   });
+
+  test('cancels nobody who is being sent to', () => {
+    fc.assert(
+      fc.property(history, ({ recorded }) => {
+        for (const { event, before } of stepsOf(recorded)) {
+          if (event.type === 'RecipientCancelled') expectFree(before, [event.data.recipientId]);
+        }
+      }),
+    );
+  });
+
+  test('reschedules only who waits for a time that was set', () => {
+    fc.assert(
+      fc.property(history, ({ recorded }) => {
+        for (const { event, before } of stepsOf(recorded)) {
+          if (event.type === 'MessageRescheduled') expectWaiting(before, event.data.recipientIds);
+        }
+      }),
+    );
+  });
+
+  test('leaves whoever has ended as they ended', () => {
+    fc.assert(
+      fc.property(history, ({ recorded }) => {
+        for (const { before, after } of stepsOf(recorded)) {
+          const ended = before.recipients.filter(({ status }) => !isOpen(status));
+          const now = after.recipients.filter(({ id }) => ended.some((one) => one.id === id));
+          expect(now.map(({ status }) => status)).toEqual(ended.map(({ status }) => status));
+        }
+      }),
+    );
+  });
+
+  test('happens to all of this: the histories hold every event there is a decision for', () => {
+    const seen = new Set(fc.sample(history, 500).flatMap(({ recorded }) => recorded.map(({ type }) => type)));
+    expect([...seen]).toEqual(
+      expect.arrayContaining([
+        ...['MessageScheduled', 'MessageRescheduled', 'AttemptStarted', 'AttemptOutcomeUnknown', 'RecipientCancelled'],
+        ...['RecipientDelivered', 'RecipientDeferred', 'RecipientExpired', 'RecipientFailed'],
+      ]),
+    );
+  });
 });
 
-const expectFree = (state: Message, recipientIds: readonly string[]): void => {
-  if (state.status === 'absent') throw new Error('an attempt was started on a message that does not exist');
+const expectFree = (state: ExistingMessage, recipientIds: readonly string[]): void => {
   expect(state.lease).toBeNull();
-  const claimed = state.recipients.filter(({ id }) => recipientIds.includes(id));
-  expect(claimed).toHaveLength(recipientIds.length);
-  expect(claimed.filter(({ status }) => !isOpen(status))).toEqual([]);
+  const theirs = state.recipients.filter(({ id }) => recipientIds.includes(id));
+  expect(theirs).toHaveLength(recipientIds.length);
+  expect(theirs.filter(({ status }) => !isOpen(status))).toEqual([]);
+};
+
+const expectWaiting = (state: ExistingMessage, recipientIds: readonly string[]): void => {
+  const theirs = state.recipients.filter(({ id }) => recipientIds.includes(id));
+  expect(theirs.map(({ status }) => status)).toEqual(recipientIds.map(() => 'scheduled'));
 };
 
 describe('the status of a message', () => {
@@ -115,6 +225,13 @@ describe('the status of a message', () => {
     [['accepted'], 'accepted', false],
     [['accepted', 'sending', 'delivered'], 'sending', false],
     [['delivered', 'deferred'], 'deferred', false],
+    [['scheduled', 'suppressed'], 'scheduled', false],
+    [['cancelled', 'sending'], 'sending', false],
+    [['cancelled', 'cancelled'], 'cancelled', false],
+    [['cancelled', 'delivered'], 'delivered', true],
+    [['cancelled', 'suppressed'], 'suppressed', false],
+    [['cancelled', 'bounced', 'failed'], 'bounced', false],
+    [['cancelled', 'failed', 'expired'], 'failed', false],
     [['delivered', 'bounced'], 'delivered', true],
     [['delivered', 'delivered'], 'delivered', false],
     [['bounced', 'expired'], 'bounced', false],

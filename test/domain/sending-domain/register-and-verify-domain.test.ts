@@ -65,8 +65,10 @@ describe('verifying a domain', () => {
 
 describe('taking a name', () => {
   const { given } = specify(domainName);
-  const take = (method: 'capture' | 'dns') => (state: Parameters<typeof domainName.evolve>[0]) =>
-    takeName(state, { name: 'example.test', domainId: 'dom_1', method });
+  const take =
+    (method: 'capture' | 'dns', formerHolder: string | null = null) =>
+    (state: Parameters<typeof domainName.evolve>[0]) =>
+      takeName(state, { name: 'example.test', domainId: 'dom_1', method, formerHolder });
 
   test('goes to the first that proves it', () => {
     given([]).when(take('dns')).thenEvents(taken('dom_1', 'dns'));
@@ -80,6 +82,14 @@ describe('taking a name', () => {
     const { when } = given([taken('dom_2', 'capture')]);
     when(take('capture')).thenRefused('domain_already_exists');
     when(take('dns')).thenEvents(taken('dom_1', 'dns'));
+  });
+  test('from a domain that was deleted needs nothing more', () => {
+    given([taken('dom_2', 'dns')])
+      .when(take('dns', 'dom_2'))
+      .thenEvents(taken('dom_1', 'dns'));
+    given([taken('dom_3', 'dns')])
+      .when(take('dns', 'dom_2'))
+      .thenRefused('domain_already_exists');
   });
   test('again changes nothing', () => {
     given([taken('dom_1', 'dns')])

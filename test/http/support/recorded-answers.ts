@@ -1,31 +1,36 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
+import { readOpenApi } from '../../support/openapi/document.ts';
 
-/** What each route declares that it answers, by status. */
-type Declared = Readonly<Record<string, unknown>>;
+const DOCUMENT = '/openapi.json';
 
-const schemaOf = (declared: Declared, status: number): z.ZodType | undefined => {
-  const found = declared[String(status)];
-  return found instanceof z.ZodType ? found : undefined;
-};
-
-/** Why an answer is not what its route declares; undefined: it is. */
-const problemOf = (request: FastifyRequest, reply: FastifyReply, payload: string): string | undefined => {
-  const schema = schemaOf((request.routeOptions.schema?.response ?? {}) as Declared, reply.statusCode);
-  return schema === undefined ? 'is not declared' : schema.safeParse(JSON.parse(payload)).error?.message;
-};
+const headersOf = (reply: FastifyReply) => ({
+  get: (name: string): string | null => {
+    const value = reply.getHeader(name);
+    return value === undefined ? null : String(value);
+  },
+});
 
 /**
- * From now on every JSON answer of this server is held against the schema that its route declares for the status; one
- * that does not fit becomes a 500 that says so, and so fails the test that asked.
+ * From now on every JSON answer of this server is held against its own OpenAPI document: the status, the code, the
+ * headers and the body. One that is not as described becomes a 500 that says so, and so fails the test that asked.
  */
 export const recordAnswers = (server: FastifyInstance): void => {
+  let check: AnswerCheck | undefined;
+  const load = async (): Promise<AnswerCheck> => {
+    check ??= answerCheck(readOpenApi((await server.inject(DOCUMENT)).json()));
+    return check;
+  };
+
   server.addHook('onSend', async (request, reply, payload) => {
     const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
-    if (typeof payload !== 'string' || !isJson || request.is404) return payload;
-    const problem = problemOf(request, reply, payload);
-    if (problem === undefined) return payload;
+    if (typeof payload !== 'string' || !isJson || request.url === DOCUMENT) return payload;
+    const { method, url: path } = request;
+    const answer = { method, path, status: reply.statusCode, headers: headersOf(reply), text: payload };
+    const problems = (await load())(answer);
+    if (problems.length === 0) return payload;
+    const undescribed = `${method} ${request.routeOptions.url} ${reply.statusCode}: ${problems.join('; ')}`;
     reply.code(500);
-    return JSON.stringify({ undeclared: `${request.method} ${request.routeOptions.url}: ${problem}`, payload });
+    return JSON.stringify({ undescribed, payload });
   });
 };

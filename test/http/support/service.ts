@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Pool } from 'pg';
+import { createAnalyzer } from '../../../src/adapters/analyzer/analyzer.ts';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
@@ -69,6 +70,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     readModels: createReadModels({ pool: nowhere(), store: context.store, system }),
     rateLimiter: createInMemoryRateLimiter({ system }),
     htmlChecker: createHtmlChecker(),
+    analyzer: createAnalyzer(),
     inbox: createInMemoryInbox(),
     usageMarks: createInMemoryUsageMarks(),
     webhookDeliveries: createInMemoryWebhookDeliveries(),
@@ -110,6 +112,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
     close: async () => {
       await server.close();
       await deps.htmlChecker.close();
+      await deps.analyzer.close();
       await context.webhookTarget.close();
     },
   };

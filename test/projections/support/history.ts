@@ -5,7 +5,10 @@ import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
 import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { load } from '../../../src/commands/execute.ts';
+import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
 import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
+import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
@@ -18,8 +21,10 @@ import { eventCodec } from '../../../src/domain/codec.ts';
 import type { Contents } from '../../../src/domain/contents.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { EventStore } from '../../../src/domain/event-store.ts';
+import { message, messageStream } from '../../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
+import { createRegister } from '../../../src/domain/register.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 
 /** An organization with a verified domain, and the keys and webhooks made so far. */
@@ -39,7 +44,10 @@ export interface History {
   readonly messageIds: readonly string[];
   /** Does this many random things that users and workers do. */
   go(steps: number): Promise<void>;
-  send(tenant: Tenant, more?: { readonly to?: readonly string[]; readonly environment?: Environment }): Promise<string>;
+  send(
+    tenant: Tenant,
+    more?: { readonly to?: readonly string[]; readonly environment?: Environment; readonly scheduledAt?: string },
+  ): Promise<string>;
 }
 
 export interface HistoryOptions {
@@ -90,7 +98,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     return { organizationId, domain: { id: domain.domainId, name, verified: true }, keys: [], webhooks: [] };
   };
 
-  const send: History['send'] = async (tenant, { to, environment = 'live' } = {}) => {
+  const send: History['send'] = async (tenant, { to, environment = 'live', ...schedule } = {}) => {
     const addresses = to ?? Array.from({ length: 1 + below(3) }, () => pick(PEOPLE) ?? '');
     const { message } = await sendMessage(
       context,
@@ -109,6 +117,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
           metadata: { order: String(below(100)) },
           stream: below(4) === 0 ? 'bulk' : 'transactional',
           ttlSeconds: 86_400,
+          ...schedule,
         },
       },
     );
@@ -142,6 +151,26 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
 
   type Action = (tenant: Tenant) => Promise<unknown>;
 
+  const hence = (seconds: number): string => new Date(system.now().getTime() + seconds * 1000).toISOString();
+
+  /** Some message of late, and who may change it. */
+  const someMessage = async () => {
+    const messageId = pick(messageIds.slice(-60)) ?? '';
+    const { state } = await load(store, message, messageStream(messageId));
+    if (state.status === 'absent') throw new Refusal('not_found', 'there is none yet');
+    return { messageId, origin: originOf(state.organizationId, state.environment) };
+  };
+
+  const cancelSome: Action = async () => {
+    const { messageId, origin } = await someMessage();
+    await cancelMessage(context, origin, { messageId });
+  };
+
+  const rescheduleSome: Action = async () => {
+    const { messageId, origin } = await someMessage();
+    await rescheduleMessage(context, origin, { messageId, scheduledAt: hence(below(100_000)) });
+  };
+
   const makeKey: Action = async ({ organizationId, domain, keys }) => {
     const { key } = await createKey(context, originOf(organizationId, 'live'), {
       ...{ by: 'operator', domainId: domain.id, name: 'a key', environment: below(3) === 0 ? 'test' : 'live' },
@@ -150,14 +179,16 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     keys.push(key.keyId);
   };
 
+  /** No domain is deleted here. */
+  const byOperator = { by: 'operator', register: async () => createRegister() } as const;
+
   const rotateSomeKey: Action = async ({ organizationId, keys }) => {
-    const command = { by: 'operator', keyId: pick(keys) ?? '', gracePeriodMinutes: 5, revokePrevious: true } as const;
+    const command = { ...byOperator, keyId: pick(keys) ?? '', gracePeriodMinutes: 5, revokePrevious: true };
     await rotateKey(context, originOf(organizationId, 'live'), command);
   };
 
   const revokeSomeKey: Action = async ({ organizationId, keys }) => {
-    const command = { by: 'operator', keyId: pick(keys) ?? '', otherAdminKeys: ['another'] } as const;
-    await revokeKey(context, originOf(organizationId, 'live'), command);
+    await revokeKey(context, originOf(organizationId, 'live'), { ...byOperator, keyId: pick(keys) ?? '' });
   };
 
   const makeWebhook: Action = async ({ organizationId, webhooks }) => {
@@ -182,7 +213,9 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
       { length: 14 },
       () => (tenant: Tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' }),
     ),
+    ...Array.from({ length: 4 }, () => (tenant: Tenant) => send(tenant, { scheduledAt: hence(1 + below(100_000)) })),
     ...Array.from({ length: 18 }, () => attempt),
+    ...[cancelSome, rescheduleSome, rescheduleSome],
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),

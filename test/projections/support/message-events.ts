@@ -6,8 +6,12 @@ type Later = Exclude<MessageEvent['type'], 'MessageAccepted'>;
 const one = { ...about, sequence: 2, recipientId: 'rcp_1', attempt: 1 };
 const many = { ...about, sequence: 2, recipientIds: ['rcp_1'], attempt: 1 };
 
+const schedule = { scheduledAt: '2026-11-22T08:00:00.000Z', expiresAt: '2026-11-25T08:00:00.000Z' };
+
 /** One of each event that can follow an acceptance, about recipient rcp_1 of msg_1. */
 export const LATER_EVENTS = {
+  MessageScheduled: { type: 'MessageScheduled', data: { ...many, ...schedule } },
+  MessageRescheduled: { type: 'MessageRescheduled', data: { ...many, ...schedule } },
   AttemptStarted: { type: 'AttemptStarted', data: { ...many, leaseUntil: '2026-11-21T12:05:00.000Z' } },
   AttemptOutcomeUnknown: {
     type: 'AttemptOutcomeUnknown',
@@ -22,7 +26,9 @@ export const LATER_EVENTS = {
   RecipientExpired: { type: 'RecipientExpired', data: { ...one, reason: 'too late' } },
   RecipientFailed: { type: 'RecipientFailed', data: { ...one, reason: 'erased' } },
   RecipientSuppressed: { type: 'RecipientSuppressed', data: { ...one, reason: 'on the list' } },
+  RecipientCancelled: { type: 'RecipientCancelled', data: { ...one, reason: 'called off' } },
   RecipientComplained: { type: 'RecipientComplained', data: one },
+  RecipientUnsubscribed: { type: 'RecipientUnsubscribed', data: { ...one, method: 'page' } },
 } satisfies { readonly [Type in Later]: Extract<MessageEvent, { readonly type: Type }> };
 
 export const laterTypes = Object.keys(LATER_EVENTS) as (Later & EventType)[];

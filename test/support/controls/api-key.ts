@@ -31,7 +31,16 @@ export const keyRotated = (number: number, previousExpiresAt: string, revokesPre
   data: { keyId: 'key_1', secret: secretNumber(number), previousExpiresAt, revokesPrevious },
 });
 
+type Updated = Extract<ApiKeyEvent, { type: 'KeyUpdated' }>;
+
+export const keyUpdated = (changes: Omit<Updated['data'], 'keyId'>): Updated => ({
+  type: 'KeyUpdated',
+  data: { keyId: 'key_1', ...changes },
+});
+
 export const keyRevoked: ApiKeyEvent = { type: 'KeyRevoked', data: { keyId: 'key_1' } };
+export const keyExpired: ApiKeyEvent = { type: 'KeyExpired', data: { keyId: 'key_1' } };
+export const keyDeleted: ApiKeyEvent = { type: 'KeyDeleted', data: { keyId: 'key_1' } };
 
 export const callerWith = (changes: Partial<Caller> = {}): Caller => ({
   keyId: 'key_caller',

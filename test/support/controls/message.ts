@@ -48,3 +48,15 @@ export const attemptStarted = (
   type: 'AttemptStarted',
   data: { ...about, sequence: 2, attempt, recipientIds, leaseUntil: '2026-11-21T12:05:00.000Z', ...more },
 });
+
+type Scheduled = Extract<MessageEvent, { type: 'MessageScheduled' }>;
+
+/** For the day after, with a day to live. */
+export const messageScheduled = (data: Partial<Scheduled['data']> = {}): Scheduled => ({
+  type: 'MessageScheduled',
+  data: {
+    ...{ ...about, sequence: 2, recipientIds: ['rcp_1'] },
+    ...{ scheduledAt: '2026-11-22T08:00:00.000Z', expiresAt: '2026-11-23T08:00:00.000Z' },
+    ...data,
+  },
+});

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { apiKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
+import { apiKeyShape } from '../../shapes/api-key-shape.ts';
 import { listOf, listShape } from '../../shapes/list-shape.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
+import { showKeys } from './show-key.ts';
 
 const LIST = 'api-keys';
 const query = z.strictObject(pageParameters);
@@ -24,13 +25,7 @@ export const listKeysRoute = (house: House): void => {
         limit,
         after,
       });
-      const marks = await deps.usageMarks.of(items.map(({ keyId }) => keyId));
-      const now = deps.context.system.now().toISOString();
-      return listOf(
-        items.map((key) => showApiKey(key, marks, now)),
-        hasMore,
-        encodeCursor(LIST, next),
-      );
+      return listOf(await showKeys(house, items), hasMore, encodeCursor(LIST, next));
     },
   );
 };

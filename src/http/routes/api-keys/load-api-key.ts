@@ -1,9 +1,9 @@
 import { load } from '../../../commands/execute.ts';
 import { apiKey, apiKeyStream, type ExistingApiKey } from '../../../domain/api-key/api-key.ts';
+import { requireOwnKey } from '../../../domain/api-key/own-key.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import type { Revision } from '../../../domain/event-store.ts';
 import { isId } from '../../../domain/ids.ts';
-import { requireOwn } from '../../../domain/ownership.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 
@@ -18,7 +18,7 @@ export const loadApiKey = async (
 ): Promise<{ readonly key: ExistingApiKey; readonly revision: Revision | 'no-stream' }> => {
   if (!isId('key', id)) throw new Refusal('not_found', 'API key not found');
   const { state, revision } = await load(context.store, apiKey, apiKeyStream(id));
-  const key = requireOwn(state, caller.organizationId, 'API key');
+  const key = requireOwnKey(state, caller.organizationId);
   if (caller.environment === 'test' && key.environment === 'live') throw new Refusal('not_found', 'API key not found');
   return { key, revision };
 };

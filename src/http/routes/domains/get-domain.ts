@@ -4,7 +4,7 @@ import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
 import { loadDomain } from './load-domain.ts';
 
 export const getDomainRoute = (house: House): void => {
-  const { deps } = house;
+  const { deps, door } = house;
   defineEndpoint(
     house,
     'GET /v1/domains/:id',
@@ -12,7 +12,8 @@ export const getDomainRoute = (house: House): void => {
     async ({ caller, id, reply }) => {
       const { domain, revision } = await loadDomain(deps, caller, id);
       setRevision(reply, revision);
-      return showDomain(domain, deps.context.capturing);
+      await door.directory.catchUp();
+      return showDomain(domain, door.directory.domainFactsOf(id));
     },
   );
 };

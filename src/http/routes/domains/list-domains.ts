@@ -11,14 +11,14 @@ const LIST = 'domains';
 const query = z.strictObject(pageParameters);
 
 export const listDomainsRoute = (house: House): void => {
-  const { deps } = house;
+  const { deps, door } = house;
   defineEndpoint(
     house,
     'GET /v1/domains',
     { summary: 'List sending domains, newest first', query, answer: listShape(domainShape) },
     async ({ caller, query: { limit, after: cursor } }) => {
       const after = decodeCursor(LIST, cursor);
-      await readYourWrites(deps, ['domains']);
+      await Promise.all([readYourWrites(deps, ['domains']), door.directory.catchUp()]);
       const { items, hasMore, next } = await deps.readModels.domains.list({
         organizationId: caller.organizationId,
         domainId: ownDomainOnly(caller),
@@ -26,7 +26,7 @@ export const listDomainsRoute = (house: House): void => {
         after,
       });
       return listOf(
-        items.map((domain) => showDomain(domain, deps.context.capturing)),
+        items.map((domain) => showDomain(domain, door.directory.domainFactsOf(domain.domainId))),
         hasMore,
         encodeCursor(LIST, next),
       );

@@ -2,8 +2,8 @@ import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import type { Revision } from '../../../domain/event-store.ts';
 import { isId } from '../../../domain/ids.ts';
-import { requireOwn } from '../../../domain/ownership.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { requireOwnDomain } from '../../../domain/sending-domain/own-domain.ts';
 import {
   type ExistingSendingDomain,
   sendingDomain,
@@ -19,5 +19,5 @@ export const loadDomain = async (
 ): Promise<{ readonly domain: ExistingSendingDomain; readonly revision: Revision | 'no-stream' }> => {
   if (!isId('dom', id)) throw new Refusal('not_found', 'domain not found');
   const { state, revision } = await load(context.store, sendingDomain, sendingDomainStream(id));
-  return { domain: requireOwn(state, caller.organizationId, 'domain'), revision };
+  return { domain: requireOwnDomain(state, caller.organizationId), revision };
 };

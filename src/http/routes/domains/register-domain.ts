@@ -15,20 +15,28 @@ const body = z.strictObject({
   name: z
     .string()
     .refine((text) => domainName(text) !== null, 'is not a domain name')
-    .transform((text) => domainName(text) ?? ''),
+    .transform((text) => domainName(text) ?? '')
+    .describe('`mail.example.com`: all that stands behind the @ of addresses.'),
 });
 
 export const registerDomainRoute = (house: House): void => {
   const { context } = house.deps;
+  const { directory } = house.door;
   defineEndpoint(
     house,
     'POST /v1/domains',
-    { summary: 'Register a sending domain', body, answer: domainShape },
+    {
+      summary: 'Register a sending domain',
+      body,
+      examples: { 'A domain': { name: 'mail.example.com' } },
+      answer: domainShape,
+    },
     async ({ origin, body: { name }, reply }) => {
       const { domain, revision } = await registerDomain(context, origin, { name });
       setRevision(reply, revision);
       reply.header('location', `/v1/domains/${domain.domainId}`);
-      return showDomain(domain, context.capturing);
+      await directory.catchUp();
+      return showDomain(domain, directory.domainFactsOf(domain.domainId));
     },
   );
 };

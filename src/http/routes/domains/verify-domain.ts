@@ -5,7 +5,7 @@ import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
 import { loadDomain } from './load-domain.ts';
 
 export const verifyDomainRoute = (house: House): void => {
-  const { deps } = house;
+  const { deps, door } = house;
   defineEndpoint(
     house,
     'POST /v1/domains/:id/verify',
@@ -14,7 +14,8 @@ export const verifyDomainRoute = (house: House): void => {
       await loadDomain(deps, caller, id);
       const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
       setRevision(reply, revision);
-      return showDomain(domain, deps.context.capturing);
+      await door.directory.catchUp();
+      return showDomain(domain, door.directory.domainFactsOf(id));
     },
   );
 };

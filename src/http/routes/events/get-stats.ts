@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import {
-  STATS_BUCKETS_MAX,
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
   type StatsGranularity,
   type StatsMetric,
-} from '../../../projections/stats/queries.ts';
+} from '../../../projections/stats/metrics.ts';
+import { STATS_BUCKETS_MAX } from '../../../projections/stats/queries.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { showStats, statsShape } from '../../shapes/stats-shape.ts';
@@ -31,19 +31,24 @@ const isTimeZone = (text: string): boolean => {
   }
 };
 
-const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
+const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Counts only what has this value.');
 
 const query = z.strictObject({
-  from: timeParameter().optional(),
-  to: timeParameter().optional(),
-  granularity: z.enum(STATS_GRANULARITIES).default('day'),
-  timezone: z.string().refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin').default('UTC'),
-  group_by: z.enum(STATS_DIMENSIONS).optional(),
+  from: timeParameter().optional().describe(`In ISO 8601; ${DAYS_DEFAULT} days before \`to\` when absent.`),
+  to: timeParameter().optional().describe('In ISO 8601; now when absent.'),
+  granularity: z.enum(STATS_GRANULARITIES).default('day').describe('How long a bucket is.'),
+  timezone: z
+    .string()
+    .refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin')
+    .default('UTC')
+    .describe('Where days begin, by its IANA name.'),
+  group_by: z.enum(STATS_DIMENSIONS).optional().describe('Counts apart for each value of this.'),
   metrics: z
     .string()
     .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
     .transform((text) => text.split(',').filter(isMetric))
-    .optional(),
+    .optional()
+    .describe('Which counts, with commas between them; all when absent.'),
   domain: filter,
   stream: filter,
   api_key: filter,

@@ -34,8 +34,9 @@ const query = z.strictObject({
       `must be a list, with commas, of ${CUSTOMER_EVENT_TYPES.join(', ')}`,
     )
     .transform((text) => text.split(',').filter(isType))
-    .optional(),
-  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0),
+    .optional()
+    .describe('Which types, with commas between them; all when absent.'),
+  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
 });
 
 const decode = (after: string | undefined): FeedCursor | null => {

@@ -1,7 +1,8 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { messageShape, showMessage } from '../../shapes/message-shape.ts';
-import { bodyOf, loadMessage } from './load-message.ts';
+import { messageShape } from '../../shapes/message-shape.ts';
+import { loadMessage } from './load-message.ts';
+import { showCurrent } from './show-current.ts';
 
 export const getMessageRoute = (house: House): void => {
   const { deps } = house;
@@ -11,11 +12,8 @@ export const getMessageRoute = (house: House): void => {
     { summary: 'Read a message and how it stands', answer: messageShape },
     async ({ caller, id, reply }) => {
       const { message, revision } = await loadMessage(deps, caller, id);
-      const { contentId } = message.accepted;
-      const replies = message.recipients.map(({ smtp }) => smtp?.replyId ?? null).filter((one) => one !== null);
-      const contents = await deps.context.contents.heads([contentId, ...replies]);
       setRevision(reply, revision);
-      return showMessage(message, bodyOf(deps, contents, contentId), contents);
+      return showCurrent(deps, message);
     },
   );
 };

@@ -25,13 +25,13 @@ const address = z
 
 const query = z.strictObject({
   ...pageParameters,
-  status: z.enum(RECIPIENT_STATUSES).optional(),
-  to: address.optional(),
-  from: address.optional(),
-  tag: z.string().regex(TAG, 'must be <name>:<value>').optional(),
-  domain_id: z.string().optional(),
-  since: timeParameter().optional(),
-  until: timeParameter().optional(),
+  status: z.enum(RECIPIENT_STATUSES).optional().describe('How the message stands as a whole.'),
+  to: address.optional().describe('The address of one of its recipients.'),
+  from: address.optional().describe('The address it is from.'),
+  tag: z.string().regex(TAG, 'must be <name>:<value>').optional().describe('`name:value`.'),
+  domain_id: z.string().optional().describe('The domain it is from.'),
+  since: timeParameter().optional().describe('Accepted then or later, in ISO 8601.'),
+  until: timeParameter().optional().describe('Accepted before then, in ISO 8601.'),
 });
 
 export const listMessagesRoute = (house: House): void => {

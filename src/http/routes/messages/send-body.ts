@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import type { HtmlChecker } from '../../../domain/html-checker.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
-import { isReplyTo } from '../../../domain/message/own-header.ts';
+import { isListUnsubscribe, isReplyTo } from '../../../domain/message/own-header.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { detailsOf } from '../../validation/details.ts';
 import { line, text } from '../../validation/text.ts';
-import type { Problem } from '../../validation/wording.ts';
+import { timeField } from '../../validation/time-field.ts';
+import { type Problem, problemsIn } from '../../validation/wording.ts';
 import { attachments, headers, mailbox, mailboxes, metadata, tags } from './send-fields.ts';
+import { unsubscribe } from './unsubscribe-field.ts';
 
 /** RFC 5322 §2.1.1. */
 const SUBJECT_CHARACTERS_MAX = 998;
@@ -22,20 +25,46 @@ const ENCODED_PER_BYTE = (4 / 3) * (78 / 76);
 const ENCODED_PER_CHARACTER = 78 / 76;
 
 export const sendBody = z.strictObject({
-  from: mailbox,
-  to: mailboxes,
-  cc: mailboxes.optional(),
-  bcc: mailboxes.optional(),
-  reply_to: mailboxes.optional(),
-  subject: line(SUBJECT_CHARACTERS_MAX),
-  html: text(BODY_CHARACTERS_MAX).optional(),
-  text: text(BODY_CHARACTERS_MAX).optional(),
-  attachments: attachments.default([]),
-  headers: headers.default({}),
-  tags: tags.default([]),
-  metadata: metadata.default({}),
-  stream: z.enum(['transactional', 'bulk']).default('transactional'),
-  ttl_seconds: z.int().min(1).max(TTL_SECONDS_MAX).default(TTL_SECONDS_DEFAULT),
+  from: mailbox.describe('An address on the domain of the key, alone or as `Name <address>`.'),
+  to: mailboxes.describe(`One address or several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}.`),
+  cc: mailboxes.optional().describe('Further recipients whom everybody sees.'),
+  bcc: mailboxes.optional().describe('Further recipients whom nobody sees.'),
+  reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
+  subject: line(SUBJECT_CHARACTERS_MAX).describe('One line.'),
+  html: text(BODY_CHARACTERS_MAX).optional().describe('Valid HTML, as mail is written. This or `text` is required.'),
+  text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text; made from `html` when absent.'),
+  attachments: attachments.default([]).describe('The whole message, encoded, is at most 25 MB.'),
+  headers: headers
+    .default({})
+    .describe(
+      'Further headers, by name, at most 50: `X-…`, `In-Reply-To`, `References`; none that the service writes.',
+    ),
+  tags: tags.default([]).describe('What messages can be looked up by.'),
+  metadata: metadata
+    .default({})
+    .describe('Texts of your own, by name, given back with the message and its events: at most 50, 10 kB as JSON.'),
+  stream: z
+    .enum(['transactional', 'bulk'])
+    .default('transactional')
+    .describe('`bulk` is mail that many get alike; it should have `unsubscribe`.'),
+  unsubscribe: unsubscribe
+    .optional()
+    .describe('How recipients unsubscribe: by an address of yours, or `managed` by links of this service.'),
+  scheduled_at: timeField()
+    .optional()
+    .describe('When to send, with its zone, at most 30 days ahead; at once when absent.'),
+  ttl_seconds: z
+    .int()
+    .min(1)
+    .max(TTL_SECONDS_MAX)
+    .default(TTL_SECONDS_DEFAULT)
+    .describe(
+      'How long to try, in seconds from the time it is sent at; then recipients who did not get it are `expired`.',
+    ),
+  analysis: z
+    .enum(['off', 'warn', 'block'])
+    .default('off')
+    .describe('`warn` answers with what an analysis found, `block` refuses the message when it found errors.'),
 });
 export type SendBody = z.output<typeof sendBody>;
 
@@ -59,10 +88,32 @@ const htmlProblems = async (checker: HtmlChecker, html: unknown): Promise<readon
   ]);
 };
 
-const replyToProblems = ({ reply_to: replyTo, headers: given }: Sent): readonly Problem[] => {
-  if (replyTo === undefined || !isSent(given)) return [];
-  const names = Object.keys(given).filter(isReplyTo);
-  return names.map((name) => ['headers', `headers.${name} is not allowed beside reply_to, which writes this header`]);
+/** Fields that write a header, which then cannot be given beside them. */
+const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
+  reply_to: isReplyTo,
+  unsubscribe: isListUnsubscribe,
+};
+
+const writtenTwice = (sent: Sent): readonly Problem[] => {
+  const { headers: given } = sent;
+  if (!isSent(given)) return [];
+  return Object.entries(WRITERS).flatMap(([field, isItsHeader]) => {
+    const names = sent[field] === undefined ? [] : Object.keys(given).filter(isItsHeader);
+    return names.map(
+      (name): Problem => ['headers', `headers.${name} is not allowed beside ${field}, which writes this header`],
+    );
+  });
+};
+
+/** A `cid:` link leads to one part: of two with the same id nobody knows which. */
+const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] => {
+  if (!Array.isArray(given)) return [];
+  const ids = given.map((one: unknown) => (isSent(one) ? one.content_id : undefined));
+  return ids.flatMap((id, index): readonly Problem[] => {
+    const before = typeof id === 'string' ? ids.indexOf(id) : index;
+    if (before === index) return [];
+    return [['attachments', `attachments[${index}].content_id is the same as that of attachments[${before}]`]];
+  });
 };
 
 /** What no field shows by itself. */
@@ -74,7 +125,8 @@ const crossProblems = (sent: Sent): readonly Problem[] => {
     ...(recipients > RECIPIENTS_MAX
       ? [['to', `to, cc and bcc must have at most ${RECIPIENTS_MAX} addresses together`] as const]
       : []),
-    ...replyToProblems(sent),
+    ...writtenTwice(sent),
+    ...repeatedContentIds(sent),
   ];
 };
 
@@ -88,6 +140,20 @@ export const sendProblems =
 export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
   problems.every(([, sentence]) => sentence.startsWith(HTML_PROBLEM));
 
+/**
+ * One message of several, as the endpoint reads a body that is one.
+ * @throws {Refusal} `invalid_request`, `invalid_html`.
+ */
+export const readSend = async (checker: HtmlChecker, sent: unknown): Promise<SendBody> => {
+  if (!isSent(sent)) throw new Refusal('invalid_request', 'a message must be an object');
+  const body = sendBody.safeParse(sent);
+  const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
+  const problems = [...shape, ...(await sendProblems(checker)(sent))];
+  if (problems.length === 0 && body.success) return body.data;
+  const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
+  throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems) });
+};
+
 const requireSize = ({ html = '', text: plain = '', attachments: files }: SendBody): void => {
   const bytes =
     (Buffer.byteLength(html) + Buffer.byteLength(plain)) * ENCODED_PER_BYTE +
@@ -100,7 +166,19 @@ const requireSize = ({ html = '', text: plain = '', attachments: files }: SendBo
 /** @throws {Refusal} `body_too_large`. */
 export const draftOf = (body: SendBody): MessageDraft => {
   requireSize(body);
-  const { to, cc = [], bcc = [], reply_to: replyTo = [], ttl_seconds: ttlSeconds, html, text: plain, ...rest } = body;
+  const {
+    to,
+    cc = [],
+    bcc = [],
+    reply_to: replyTo = [],
+    ttl_seconds: ttlSeconds,
+    html,
+    text: plain,
+    unsubscribe: ways,
+    scheduled_at: scheduledAt,
+    analysis: _,
+    ...rest
+  } = body;
   return {
     ...rest,
     replyTo,
@@ -112,5 +190,7 @@ export const draftOf = (body: SendBody): MessageDraft => {
     ],
     ...(html === undefined ? {} : { html }),
     ...(plain === undefined ? {} : { text: plain }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    ...(ways === undefined ? {} : { unsubscribe: ways }),
   };
 };

@@ -15,6 +15,7 @@ const METADATA_BYTES_MAX = 10_000;
 const ATTACHMENTS_MAX = 20;
 const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
+const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 
@@ -46,7 +47,7 @@ const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => 
       isOther ? complain(context, 'must be a string or an array of strings', []) : readMailbox(value, context, []),
     ];
   }
-  if (value.length === 0) complain(context, 'must have at least one address', []);
+  if (value.length === 0) complain(context, 'must not be empty', []);
   return value.map((text, index) => readMailbox(text, context, [index]));
 };
 
@@ -96,13 +97,21 @@ export const attachments = z
   .array(
     z
       .strictObject({
-        filename: line(FILENAME_CHARACTERS_MAX),
-        content: z.string().refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks'),
+        filename: line(FILENAME_CHARACTERS_MAX).describe('What recipients see and save it as.'),
+        content: z
+          .string()
+          .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
+          .describe('Base64 (RFC 4648 §4), padded, without line breaks.'),
         content_type: z
           .string()
           .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
-          .default(CONTENT_TYPE_DEFAULT),
-        content_id: z.string().regex(CONTENT_ID).optional(),
+          .default(CONTENT_TYPE_DEFAULT)
+          .describe('Its media type.'),
+        content_id: z
+          .string()
+          .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
+          .optional()
+          .describe('Shows the file where the HTML names it: `cid:logo` for `logo`.'),
       })
       .transform(
         ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({

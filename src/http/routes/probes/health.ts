@@ -10,18 +10,13 @@ const PROBE_MS_MAX = 1_000;
 const alive = z.strictObject({ status: z.literal('ok') });
 
 /** Whether this process runs at all. */
-export const livezRoute = ({ server }: House): void => {
-  server.get(
-    '/livez',
-    { schema: routeSchema('GET /livez', { summary: 'Whether the process is alive', answer: alive }) },
-    async () => ({
-      status: 'ok',
-    }),
-  );
+export const livezRoute = ({ server, operationId }: House): void => {
+  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Whether the process is alive', answer: alive });
+  server.get('/livez', { schema }, async () => ({ status: 'ok' }));
 };
 
 /** Whether requests should be sent here: keys can be checked, all it depends on answers, and it is not closing. */
-export const readyzRoute = ({ server, deps, door, closing }: House): void => {
+export const readyzRoute = ({ server, deps, door, closing, operationId }: House): void => {
   const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
     try {
       await within(PROBE_MS_MAX, probe());
@@ -31,7 +26,10 @@ export const readyzRoute = ({ server, deps, door, closing }: House): void => {
     }
   };
 
-  const schema = routeSchema('GET /readyz', { summary: 'Whether the process can serve', answer: alive });
+  const schema = routeSchema(operationId, 'GET /readyz', {
+    summary: 'Whether the process can serve',
+    answer: alive,
+  });
   server.get('/readyz', { schema }, async () => {
     const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
     const fresh = door.directory.isFresh() || (await door.directory.catchUp());

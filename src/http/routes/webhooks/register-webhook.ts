@@ -13,12 +13,17 @@ const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0,
 const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 
 const body = z.strictObject({
-  url: line(URL_CHARACTERS_MAX),
+  url: line(URL_CHARACTERS_MAX).describe(
+    'Where events are posted to: HTTPS at a public address, without user and password.',
+  ),
   events: z
     .array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`))
     .min(1)
-    .transform((events) => [...new Set(events)]),
-  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null),
+    .transform((events) => [...new Set(events)])
+    .describe(
+      `Which events: types, \`message.delivered\`, or families, ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`,
+    ),
+  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null).describe('For people.'),
 });
 
 export const registerWebhookRoute = (house: House): void => {
@@ -26,7 +31,19 @@ export const registerWebhookRoute = (house: House): void => {
   defineEndpoint(
     house,
     'POST /v1/webhooks',
-    { summary: 'Register a webhook; its secret is shown this once', body, answer: createdWebhookShape },
+    {
+      summary: 'Register a webhook; its secret is shown this once',
+      body,
+      examples: {
+        'What becomes of messages': {
+          url: 'https://example.com/hooks/outbox',
+          events: ['message.delivered', 'message.bounced', 'message.complained'],
+          description: 'Order mail',
+        },
+        Everything: { url: 'https://example.com/hooks/all', events: ['message.*', 'domain.*', 'api_key.*'] },
+      },
+      answer: createdWebhookShape,
+    },
     async ({ caller, origin, body: asked, reply }) => {
       const command = { ...asked, environment: caller.environment };
       const { webhook, secret, revision } = await registerWebhook(context, origin, command);

@@ -1,0 +1,102 @@
+import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
+import { type Permission, permissionSchema } from '../domain/api-key/permissions.ts';
+import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
+import { type Environment, environmentSchema } from '../domain/environment.ts';
+import type { RateLimits } from '../domain/rate-limits.ts';
+import { parseRange } from '../http/door/address-ranges.ts';
+import { timeParameter } from '../http/validation/query.ts';
+import { line } from '../http/validation/text.ts';
+import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
+
+const NAME_CHARACTERS_MAX = 200;
+/** What brings back "never". */
+const NEVER = 'never';
+
+export const limitOptions = {
+  send: { type: 'string' },
+  read: { type: 'string' },
+  manage: { type: 'string' },
+} as const;
+
+/** Limits a minute, of those that were given. */
+export const limitsOf = (invocation: Invocation): RateLimits => {
+  const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
+  return {
+    ...(send === undefined ? {} : { send }),
+    ...(read === undefined ? {} : { read }),
+    ...(manage === undefined ? {} : { manage }),
+  };
+};
+
+/** Highest limits of an organization; none given: null. */
+export const ceilingsOf = (invocation: Invocation): RateLimits | null => {
+  const limits = limitsOf(invocation);
+  return Object.keys(limits).length === 0 ? null : limits;
+};
+
+export const environmentOf = (invocation: Invocation): Environment => {
+  const parsed = environmentSchema.safeParse(optional(invocation, 'environment') ?? 'live');
+  if (!parsed.success) throw new UsageError('--environment must be live or test');
+  return parsed.data;
+};
+
+const permissionOf = (text: string): Permission => {
+  const parsed = permissionSchema.safeParse(text.trim());
+  if (parsed.success) return parsed.data;
+  throw new UsageError(`--permissions: '${text}' is none of ${permissionSchema.options.join(', ')}`);
+};
+
+/** undefined: not given. */
+export const permissionsOf = (invocation: Invocation): readonly Permission[] | undefined => {
+  const given = optional(invocation, 'permissions');
+  return given === undefined ? undefined : [...new Set(given.split(',').map(permissionOf))];
+};
+
+/** undefined: not given. */
+export const nameOf = (invocation: Invocation): string | undefined => {
+  const given = optional(invocation, 'name');
+  if (given === undefined || line(NAME_CHARACTERS_MAX).safeParse(given).success) return given;
+  throw new UsageError(`--name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line`);
+};
+
+/** Given once or several times, each with one or several by commas; none given: undefined; `any`: none. */
+export const cidrsOf = (invocation: Invocation): readonly string[] | undefined => {
+  const given = repeated(invocation, 'cidr')?.flatMap((text) => text.split(',').map((one) => one.trim()));
+  if (given === undefined) return undefined;
+  if (given.length === 1 && given[0] === 'any') return [];
+  const wrong = given.find((text) => parseRange(text) === null);
+  if (wrong !== undefined) throw new UsageError(`--cidr: '${wrong}' is no address or network in CIDR notation`);
+  return given;
+};
+
+/** undefined: not given; null: never. @param now ISO 8601. */
+export const expiresAtOf = (invocation: Invocation, now: string): string | null | undefined => {
+  const given = optional(invocation, 'expires-at');
+  if (given === undefined) return undefined;
+  if (given === NEVER) return null;
+  const { data } = timeParameter().safeParse(given);
+  if (data === undefined || data <= now)
+    throw new UsageError(`--expires-at must be a time in the future, 2026-12-31T23:59:59Z, or ${NEVER}`);
+  return data;
+};
+
+export const graceOf = (invocation: Invocation): number => {
+  if (optional(invocation, 'grace-minutes') === '0') return 0;
+  const minutes = optionalCount(invocation, 'grace-minutes') ?? GRACE_PERIOD_MINUTES_DEFAULT;
+  if (minutes > GRACE_PERIOD_MINUTES_MAX)
+    throw new UsageError(`--grace-minutes must be at most ${GRACE_PERIOD_MINUTES_MAX}`);
+  return minutes;
+};
+
+/** A key as the operator sees it: never its value. */
+export const shownKey = (key: ExistingApiKey) => ({
+  key_id: key.keyId,
+  organization_id: key.organizationId,
+  domain_id: key.domainId,
+  name: key.name,
+  environment: key.environment,
+  permissions: key.permissions,
+  rate_limits: key.rateLimits,
+  allowed_cidrs: key.allowedCidrs,
+  expires_at: key.expiresAt,
+});

@@ -1,0 +1,83 @@
+import { replaces } from '../../domain/api-key/admin-power.ts';
+import { type ApiKey, apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
+import { type KeyCircumstances, works } from '../../domain/api-key/key-life.ts';
+import { requireOwnKey } from '../../domain/api-key/own-key.ts';
+import type { ApiKeyEvent } from '../../domain/events.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { FreshRegister } from '../../domain/register.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type Condition, load, requireRevision } from '../execute.ts';
+import { executeOnce } from '../execute-once.ts';
+import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization/release-admin-keys.ts';
+
+/** Who changes which key, and by what everything else is known. */
+export interface KeyChange extends Condition {
+  readonly by: KeyAuthority;
+  readonly keyId: string;
+  readonly register: FreshRegister;
+}
+
+interface Decision extends KeyChange {
+  decide(state: ApiKey, circumstances: KeyCircumstances): readonly ApiKeyEvent[];
+  /** Whether these events would shut out whoever asks for them. */
+  shutsOut?(events: readonly ApiKeyEvent[]): boolean;
+}
+
+export interface KeyAtRevision {
+  readonly key: ExistingApiKey;
+  readonly revision: number;
+}
+
+type Lost = ReturnType<ReleaseAdminKeys['lost']>;
+
+/** Others who change the same key, or take away admin keys, at the same moment are few. */
+const TRIES_MAX = 5;
+
+/** Whether an admin key that works now would not any more, or not for as long. */
+const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircumstances): boolean =>
+  key.permissions.includes('admin') &&
+  works(key, circumstances) &&
+  (after.status === 'absent' || !replaces(after, key));
+
+/** @returns null: somebody else wrote meanwhile. */
+const once = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision | null> => {
+  const { store, system } = context;
+  const { by, keyId, register } = change;
+  const stream = apiKeyStream(keyId);
+  const known = await load(store, apiKey, stream);
+  const key = requireOwnKey(known.state, origin.organizationId);
+  const revision = Number(known.revision);
+  requireRevision(change, known);
+  const { keys } = await register();
+  const circumstances: KeyCircumstances = {
+    now: system.now().toISOString(),
+    endedWithDomain: keys.get(keyId)?.endedWithDomain ?? false,
+  };
+  const events = change.decide(key, circumstances);
+  if (events.length === 0) return { key, revision };
+  const metadata = eventContext({ ...origin, environment: key.environment }, circumstances.now);
+  const after = events.reduce<ApiKey>((state, event) => apiKey.evolve(state, event, metadata), key);
+  const takesPower = losesPower(key, change.shutsOut?.(events) === true ? apiKey.initial : after, circumstances);
+  if (by !== 'operator' && takesPower) {
+    const lost = (): Lost => [{ key, revision }];
+    if (!(await releaseAdminKeys(context, origin, { register, domain: null, lost }))) return null;
+  }
+  const decide = (): readonly ApiKeyEvent[] => events;
+  const done = await executeOnce(context, { aggregate: apiKey, stream, context: metadata, decide, known });
+  return done === null ? null : { key: done.state as ExistingApiKey, revision: Number(done.revision) }; // it existed before
+};
+
+/**
+ * Changes a key at the very revision at which the change was decided. An admin key loses its power only after that was
+ * said in the organization's stream; the operator alone may take away the last one.
+ * @throws {Refusal} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
+ * `unavailable`; `resource_conflict` after too many conflicts.
+ */
+export const changeKey = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> => {
+  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
+    const changed = await once(context, origin, change);
+    if (changed !== null) return changed;
+  }
+  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+};

@@ -1,0 +1,62 @@
+import type { MessageBody } from '../../domain/contents.ts';
+import { acceptMessage } from '../../domain/message/accept-message.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { requireOwn } from '../../domain/ownership.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded } from '../execute.ts';
+import type { PreparedMessage } from './prepare-message.ts';
+
+export interface SentMessage {
+  readonly message: ExistingMessage;
+  readonly body: MessageBody;
+  /** This request was made before: nothing new was written. */
+  readonly replayed: boolean;
+}
+
+const UNHEARD_OF: Loaded<Message> = { state: message.initial, revision: 'no-stream' };
+
+const accept = async (
+  context: CommandContext,
+  origin: Origin,
+  { accept: command, contents }: PreparedMessage,
+  known: { readonly known?: Loaded<Message> },
+): Promise<SentMessage> => {
+  const { state, events } = await execute(context, {
+    aggregate: message,
+    stream: messageStream(command.accepted.messageId),
+    context: eventContext(origin, command.now),
+    contents: [contents],
+    decide: (before) => acceptMessage(before, command),
+    ...known,
+  });
+  const accepted = requireOwn(state, origin.organizationId, 'message');
+  if (events.length > 0) return { message: accepted, body: contents.body, replayed: false };
+  return { message: accepted, body: await firstBody(context, accepted), replayed: true };
+};
+
+/** What the first request of this idempotency key stored. */
+const firstBody = async ({ contents }: CommandContext, { accepted }: ExistingMessage): Promise<MessageBody> => {
+  const stored = (await contents.get([accepted.contentId])).get(accepted.contentId);
+  if (stored?.kind !== 'message') throw new Error(`the vault holds no contents ${accepted.contentId}`);
+  return stored;
+};
+
+/**
+ * Accepts a message durably, and takes for granted that it was not sent before: the append finds out. What would be
+ * refused now may have been accepted once, so a repeat is looked for before it is.
+ * @throws {Refusal} of `acceptMessage`.
+ */
+export const acceptPrepared = async (
+  context: CommandContext,
+  origin: Origin,
+  prepared: PreparedMessage,
+): Promise<SentMessage> => {
+  try {
+    return await accept(context, origin, prepared, { known: UNHEARD_OF });
+  } catch (error) {
+    const isRepeatable = prepared.accept.accepted.bodyDigest !== null;
+    if (!isRepeatable || !(error instanceof Refusal) || error.code === 'idempotency_key_reused') throw error;
+    return accept(context, origin, prepared, {});
+  }
+};

@@ -1,0 +1,71 @@
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
+import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import type { System } from '../../domain/system.ts';
+import { inTurns } from '../in-turns.ts';
+import type { MessageIdentity, Sender } from './prepare-message.ts';
+import { keyedMessageId } from './send-message.ts';
+
+/** A parsed request body before defaults. */
+export interface BatchBody {
+  readonly messages: readonly unknown[];
+  readonly [field: string]: unknown;
+}
+
+/** How the messages of one batch are known when it is repeated. */
+export interface BatchIdentities {
+  /**
+   * Of the message at `index`, where the one at `opener` is written first. That one stands where the key itself leads,
+   * as a single send's does: so any other request under the key meets it before it has written anything.
+   */
+  of(index: number, opener: number): MessageIdentity;
+  /** Which message of this very batch has this digest; -1: none. */
+  indexOf(bodyDigest: string | null): number;
+}
+
+/** No field goes as deep as JSON must to end the stack: a message that does was refused, and all such are alike. */
+const digestOf = (value: unknown): string => {
+  try {
+    return sha256Hex(canonicalJson(value));
+  } catch (error) {
+    if (error instanceof RangeError) return 'too deep';
+    throw error;
+  }
+};
+
+const keyedIdentities = async (
+  system: System,
+  sender: Sender,
+  { key, body: { messages, ...rest } }: { readonly key: string; readonly body: BatchBody },
+): Promise<BatchIdentities> => {
+  const parts = await inTurns(messages, { system, lanes: 1 }, digestOf);
+  const whole = sha256Hex([digestOf(rest), ...parts].join(' '));
+  // Each covers the whole batch: whoever sends another one under the key is refused by its first message.
+  const digests = messages.map((_, index) => keyedDigest(sender.secret, 'batch-body', `${index} ${whole}`));
+  const placeOf = (index: number, opener: number): number => {
+    if (index === opener) return 0;
+    return index === 0 ? opener : index;
+  };
+  return {
+    of: (index, opener) => {
+      const place = placeOf(index, opener);
+      // A key is printable, so that no other key ends like this.
+      const messageId = keyedMessageId(sender, place === 0 ? key : `${key}\0${place}`);
+      return { messageId, bodyDigest: digests[index] ?? null };
+    },
+    indexOf: (bodyDigest) => (bodyDigest === null ? -1 : digests.indexOf(bodyDigest)),
+  };
+};
+
+/** @param idempotency null: no `Idempotency-Key` was sent, and every message is a new one. */
+export const batchIdentities = async (
+  system: System,
+  sender: Sender,
+  idempotency: { readonly key: string; readonly body: BatchBody } | null,
+): Promise<BatchIdentities> => {
+  if (idempotency !== null) return keyedIdentities(system, sender, idempotency);
+  return {
+    of: () => ({ messageId: formatId('msg', system.randomBytes(ID_BYTES)), bodyDigest: null }),
+    indexOf: () => -1,
+  };
+};

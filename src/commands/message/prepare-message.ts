@@ -1,0 +1,109 @@
+import type { Analysis } from '../../domain/analysis/analysis.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { MessageBody, MessageContents } from '../../domain/contents.ts';
+import { keyedDigest } from '../../domain/digest.ts';
+import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
+import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import type { AcceptMessage } from '../../domain/message/accept-message.ts';
+import type { MessageDraft } from '../../domain/message/draft.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { System } from '../../domain/system.ts';
+
+/** What a client wants sent, and what is known about it. */
+export interface SendRequest {
+  readonly draft: MessageDraft;
+  /** Absent: none was asked for. */
+  readonly analysed?: {
+    readonly analysis: Analysis;
+    /** Its errors refuse the message. */
+    readonly blocks: boolean;
+  };
+}
+
+/** By what a repeat of a request is known. */
+export interface MessageIdentity {
+  readonly messageId: string;
+  /** Keyed digest of the request; null where no `Idempotency-Key` was sent. */
+  readonly bodyDigest: string | null;
+}
+
+/** Who sends, and the secret of his organization. */
+export interface Sender {
+  readonly caller: Caller;
+  readonly secret: Uint8Array;
+}
+
+/** A message with all its ids, before it is decided upon. */
+export interface PreparedMessage {
+  readonly accept: AcceptMessage;
+  readonly contents: MessageContents & { readonly body: MessageBody };
+}
+
+const SECOND_MS = 1000;
+
+/** @throws {Refusal} `from_domain_mismatch` (spec §4). */
+export const requireFromDomain = ({ domain }: Caller, fromAddress: string): void => {
+  if (domainOf(fromAddress) === domain.name) return;
+  const problem = `from must be an address on ${domain.name}, the key's domain`;
+  throw new Refusal('from_domain_mismatch', problem, { details: { from: [problem] } });
+};
+
+const sizeOf = ({ html = '', text = '', attachments }: MessageDraft): number =>
+  Buffer.byteLength(html) +
+  Buffer.byteLength(text) +
+  attachments.reduce((sum, { content }) => sum + Math.floor((content.length * 3) / 4), 0);
+
+const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
+  if (analysed === undefined) return {};
+  const { score, verdict, findings } = analysed.analysis;
+  return { analysis: { score, verdict, findings } };
+};
+
+/**
+ * Everything about a message that needs time, chance or a secret, so that deciding upon it needs none.
+ * @throws {Refusal} `from_domain_mismatch`.
+ */
+export const prepareMessage = (
+  system: System,
+  { caller, secret }: Sender,
+  { messageId, bodyDigest }: MessageIdentity,
+  request: SendRequest,
+): PreparedMessage => {
+  const { draft, analysed } = request;
+  requireFromDomain(caller, draft.from.address);
+  const { domain, keyId, environment, organizationId } = caller;
+  const { stream, ttlSeconds, scheduledAt = null, recipients: addressed, ...rest } = draft;
+  const digestOf = (address: string): string => keyedDigest(secret, 'address', canonicalAddress(address));
+  const contentId = system.uuid();
+  const recipients = addressed.map((recipient) => ({
+    ...recipient,
+    id: formatId('rcp', system.randomBytes(ID_BYTES)),
+  }));
+  const now = system.now();
+  const leavesMs = scheduledAt === null ? now.getTime() : Date.parse(scheduledAt);
+  return {
+    contents: {
+      id: contentId,
+      organizationId,
+      body: { kind: 'message', messageId, ...rest, recipients, ...told(request) },
+    },
+    accept: {
+      ...{ now: now.toISOString(), scheduledAt, blocking: analysed?.blocks === true ? analysed.analysis : null },
+      // A test key needs no proof: nothing leaves.
+      sendable: domain.verified || environment === 'test',
+      accepted: {
+        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest },
+        internetMessageId: `<${messageId}@${domain.name}>`,
+        fromDigest: digestOf(draft.from.address),
+        fromDomain: domain.name,
+        recipients: recipients.map(({ id, kind, address }) => ({
+          ...{ id, kind, domain: domainOf(address), digest: digestOf(address) },
+        })),
+        tagDigests: draft.tags.map(({ name, value }) => keyedDigest(secret, 'tag', `${name}\0${value}`)),
+        stream,
+        sizeBytes: sizeOf(draft),
+        expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
+      },
+    },
+  };
+};

@@ -1,0 +1,177 @@
+import type { Caller } from '../../domain/caller.ts';
+import { acceptMessage } from '../../domain/message/accept-message.ts';
+import { message, messageStream } from '../../domain/message/message.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { CommandContext, Origin } from '../context.ts';
+import { load } from '../execute.ts';
+import { inTurns } from '../in-turns.ts';
+import { organizationSecret } from '../organization/organization-secret.ts';
+import { acceptPrepared, type SentMessage } from './accept-prepared.ts';
+import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
+import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } from './prepare-message.ts';
+
+export interface SendBatch {
+  /** What is refused already stands as its refusal. */
+  readonly items: readonly (SendRequest | Refusal)[];
+  /** One that is refused refuses all. */
+  readonly strict: boolean;
+  /** `Idempotency-Key`, and the parsed request body before defaults; null where none was sent. */
+  readonly idempotency: { readonly key: string; readonly body: BatchBody } | null;
+}
+
+/** In the order of the items. */
+export type SentBatch = readonly (SentMessage | Refusal)[];
+
+/** A strict batch of which nothing was written, because of these messages. */
+export class BatchRefused extends Error {
+  override readonly name = 'BatchRefused';
+  readonly refusals: ReadonlyMap<number, Refusal>;
+  constructor(refusals: ReadonlyMap<number, Refusal>) {
+    super(`${refusals.size} messages of the batch are refused`);
+    this.refusals = refusals;
+  }
+}
+
+/** What would become of a message that was not sent before. */
+type Judged =
+  | { readonly prepared: PreparedMessage; readonly request: SendRequest; readonly refusal: Refusal | null }
+  | { readonly prepared: null; readonly refusal: Refusal };
+
+interface Batch {
+  readonly context: CommandContext;
+  readonly origin: Origin;
+  readonly sender: Sender;
+  readonly identities: BatchIdentities;
+  readonly judged: readonly Judged[];
+}
+
+/** Which message was written first, and what came of it where that was just now. */
+interface Opening {
+  readonly opener: number;
+  readonly sent?: SentMessage;
+}
+
+const orRefusal = <T>(work: () => T): T | Refusal => {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+};
+
+const judge =
+  ({ system }: CommandContext, sender: Sender, identities: BatchIdentities) =>
+  (item: SendRequest | Refusal, index: number): Judged => {
+    if (item instanceof Refusal) return { prepared: null, refusal: item };
+    const prepared = orRefusal(() => prepareMessage(system, sender, identities.of(index, 0), item));
+    if (prepared instanceof Refusal) return { prepared: null, refusal: prepared };
+    const decided = orRefusal(() => acceptMessage(message.initial, prepared.accept));
+    return { prepared, request: item, refusal: decided instanceof Refusal ? decided : null };
+  };
+
+/** The message at `index` under the id that it has in this batch. */
+const acceptOne = async (
+  { context, origin, sender, identities, judged }: Batch,
+  index: number,
+  opener: number,
+): Promise<SentMessage> => {
+  const one = judged[index];
+  if (one === undefined || one.prepared === null) throw one?.refusal ?? new RangeError(`no message ${index}`);
+  const isMoved = index !== opener ? index === 0 : opener !== 0;
+  const prepared = isMoved
+    ? prepareMessage(context.system, sender, identities.of(index, opener), one.request)
+    : one.prepared;
+  return acceptPrepared(context, origin, prepared);
+};
+
+/** @throws {Refusal} `idempotency_key_reused`. */
+const findOpening = async ({ context, identities }: Batch): Promise<Opening | null> => {
+  const { messageId } = identities.of(0, 0);
+  const { state } = await load(context.store, message, messageStream(messageId));
+  if (state.status === 'absent') return null;
+  const opener = identities.indexOf(state.accepted.bodyDigest);
+  if (opener >= 0) return { opener };
+  throw new Refusal('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+};
+
+/**
+ * Writes the first message, alone, or finds out that it was written before.
+ * @throws {Refusal} `idempotency_key_reused`, and nothing is written.
+ */
+const open = async (batch: Batch, first: number): Promise<Opening | null> => {
+  try {
+    return { opener: first, sent: await acceptOne(batch, first, first) };
+  } catch (error) {
+    // By now another message may be the first that is acceptable.
+    if (error instanceof Refusal && error.code === 'idempotency_key_reused') return findOpening(batch);
+    throw error;
+  }
+};
+
+type Repeated = ReadonlyMap<number, SentMessage>;
+
+/** What is refused now, and was accepted when this batch came before. */
+const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Repeated> => {
+  const found = new Map<number, SentMessage>();
+  if (opening === null || opening.sent?.replayed === false) return found;
+  const indexes = batch.judged.flatMap(({ prepared, refusal }, index) =>
+    prepared === null || refusal === null ? [] : [index],
+  );
+  await inTurns(indexes, { system: batch.context.system, lanes: indexes.length }, async (index) => {
+    try {
+      found.set(index, await acceptOne(batch, index, opening.opener));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  });
+  return found;
+};
+
+const requireAll = (batch: Batch, repeated: Repeated): void => {
+  const refused = batch.judged.flatMap(({ refusal }, index) =>
+    refusal === null || repeated.has(index) ? [] : [[index, refusal] as const],
+  );
+  if (refused.length > 0) throw new BatchRefused(new Map(refused));
+};
+
+/** All that are acceptable at once: they share commits. */
+const acceptAll = (batch: Batch, opening: Opening | null, repeated: Repeated): Promise<SentBatch> => {
+  const { context, judged } = batch;
+  const { opener, sent } = opening ?? { opener: 0 };
+  return inTurns(judged, { system: context.system, lanes: judged.length }, ({ refusal }, index) => {
+    const known = index === opener && sent !== undefined ? sent : repeated.get(index);
+    return known ?? refusal ?? acceptOne(batch, index, opener);
+  });
+};
+
+const openBatch = async (batch: Batch, { strict, idempotency }: SendBatch): Promise<Opening | null> => {
+  if (idempotency === null) return null;
+  const first = batch.judged.findIndex(({ refusal }) => refusal === null);
+  const isWhole = batch.judged.every(({ refusal }) => refusal === null);
+  return first < 0 || (strict && !isWhole) ? findOpening(batch) : open(batch, first);
+};
+
+/**
+ * Accepts many messages as `sendMessage` does each. It is no transaction over their streams: what fails halfway is
+ * completed when it is sent again with the same key.
+ * @throws {BatchRefused} strict, and some are refused that were not accepted before.
+ * @throws {Refusal} `idempotency_key_reused`; nothing is written.
+ */
+export const sendBatch = async (
+  context: CommandContext,
+  origin: Origin,
+  caller: Caller,
+  command: SendBatch,
+): Promise<SentBatch> => {
+  const { items, strict, idempotency } = command;
+  const { system } = context;
+  const sender = { caller, secret: await organizationSecret(context.secrets, caller.organizationId) };
+  const identities = await batchIdentities(system, sender, idempotency);
+  const judged = await inTurns(items, { system, lanes: 1 }, judge(context, sender, identities));
+  const batch = { context, origin, sender, identities, judged };
+  const opening = await openBatch(batch, command);
+  const repeated = await repeatRefused(batch, opening);
+  if (strict) requireAll(batch, repeated);
+  return acceptAll(batch, opening, repeated);
+};

@@ -1,0 +1,67 @@
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import {
+  unsubscribeRecipient as decide,
+  type UnsubscribeRecipient,
+} from '../../domain/message/unsubscribe-recipient.ts';
+import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
+import { organizationSecret } from '../organization/organization-secret.ts';
+
+type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
+
+/** Whom a link of ours is for. */
+export interface LinkedRecipient {
+  readonly message: Loaded<ExistingMessage>;
+  readonly recipientId: string;
+}
+
+const notFound = (): Refusal => new Refusal('not_found', 'there is no such link');
+
+/** Stands in for the secret of an organization where there is no message: secrets in use are in memory as well. */
+const NO_SECRET = new Uint8Array(32);
+
+const secretFor = async ({ secrets }: Context, state: Message): Promise<Uint8Array> =>
+  state.status === 'absent' ? NO_SECRET : organizationSecret(secrets, state.organizationId);
+
+/**
+ * Finds out whom an unsubscribe link is for, from the link, the log and the organization's secret alone.
+ * @throws {Refusal} `not_found`: it was not made by us; the same for a message that is not there and for a forgery.
+ */
+export const findLinkedRecipient = async (context: Context, text: string): Promise<LinkedRecipient> => {
+  const token = readUnsubscribeToken(text);
+  if (token === null) throw notFound();
+  const { messageId, recipientId } = token;
+  const { state, revision } = await load(context.store, message, messageStream(messageId));
+  const isOurs = isUnsubscribeToken(await secretFor(context, state), token);
+  if (!isOurs || state.status === 'absent') throw notFound();
+  if (!state.recipients.some(({ id }) => id === recipientId)) throw notFound();
+  return { message: { state, revision }, recipientId };
+};
+
+const originOf = ({ state }: Loaded<ExistingMessage>, recipientId: string, requestId: string): Origin => ({
+  ...{ actor: `recipient:${recipientId}`, requestId },
+  ...{ organizationId: state.organizationId, environment: state.environment },
+  ...{ correlationId: state.accepted.messageId, causationId: requestId },
+});
+
+/**
+ * Records that the recipient of a link wants no more mail; a second time nothing is written.
+ * @returns the message.
+ * @throws {Refusal} `not_found`.
+ */
+export const unsubscribeRecipient = async (
+  context: Context,
+  { token, method, requestId }: Pick<UnsubscribeRecipient, 'method'> & { token: string; requestId: string },
+): Promise<ExistingMessage> => {
+  const { message: found, recipientId } = await findLinkedRecipient(context, token);
+  await execute(context, {
+    aggregate: message,
+    stream: messageStream(found.state.accepted.messageId),
+    context: eventContext(originOf(found, recipientId, requestId), context.system.now().toISOString()),
+    decide: (state: Message) => decide(state, { recipientId, method }),
+    known: found,
+  });
+  return found.state;
+};

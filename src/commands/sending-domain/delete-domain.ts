@@ -1,0 +1,65 @@
+import { workingAdminKeys } from '../../domain/api-key/admin-power.ts';
+import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { FreshRegister, KeyEntry, Register } from '../../domain/register.ts';
+import { deleteDomain as decide } from '../../domain/sending-domain/delete-domain.ts';
+import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type Condition, load, requireRevision } from '../execute.ts';
+import { executeOnce } from '../execute-once.ts';
+import { releaseAdminKeys } from '../organization/release-admin-keys.ts';
+
+export interface DeleteDomain extends Condition {
+  readonly by: KeyAuthority;
+  readonly domainId: string;
+  readonly register: FreshRegister;
+}
+
+/** Others who change the same domain, or take away admin keys, at the same moment are few. */
+const TRIES_MAX = 5;
+
+const boundTo = ({ keys }: Register, domainId: string): readonly KeyEntry[] =>
+  [...keys.values()].filter(
+    ({ key, endedWithDomain }) => key.domainId === domainId && key.status === 'active' && !endedWithDomain,
+  );
+
+/** @returns false: somebody else wrote meanwhile. */
+const once = async (
+  context: CommandContext,
+  origin: Origin,
+  { by, domainId, register, ...condition }: DeleteDomain,
+): Promise<boolean> => {
+  const { store, system } = context;
+  const { organizationId } = origin;
+  const stream = sendingDomainStream(domainId);
+  const known = await load(store, sendingDomain, stream);
+  requireRevision(condition, known);
+  const now = system.now().toISOString();
+  const keys = boundTo(await register(), domainId).map(({ key }) => key);
+  const events = decide(known.state, { by, organizationId, keys });
+  const adminKeys = (fresh: Register): readonly KeyEntry[] =>
+    workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
+  // Without admin keys too: somebody may be making one at this moment, and another counting on it.
+  if (by !== 'operator') {
+    const domain = { domainId, revision: Number(known.revision) };
+    if (!(await releaseAdminKeys(context, origin, { register, lost: adminKeys, domain }))) return false;
+  }
+  const done = await executeOnce(context, {
+    ...{ aggregate: sendingDomain, stream, known },
+    context: eventContext({ ...origin, environment: null }, now),
+    decide: () => events,
+  });
+  return done !== null;
+};
+
+/**
+ * Deletes a domain at the very revision at which that was decided; the keys bound to it end with it.
+ * @throws {Refusal} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
+ * many conflicts.
+ */
+export const deleteDomain = async (context: CommandContext, origin: Origin, command: DeleteDomain): Promise<void> => {
+  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
+    if (await once(context, origin, command)) return;
+  }
+  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+};

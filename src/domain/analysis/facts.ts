@@ -1,0 +1,107 @@
+import type { Mailbox } from '../contents.ts';
+import type { HtmlProblem } from '../html-checker.ts';
+import type { MessageDraft } from '../message/draft.ts';
+import type { DomainFacts } from './analysis.ts';
+import type { Target } from './hosts/web-address.ts';
+
+/** Where something begins in the text as it was sent, in UTF-16 code units. */
+interface Found {
+  readonly offset: number;
+}
+
+export interface LinkFact extends Found {
+  readonly href: string;
+  readonly target: Target;
+  /** What a reader sees of it, cut after some hundred characters. */
+  readonly text: string;
+}
+
+export interface ImageFact extends Found {
+  readonly src: string;
+  readonly target: Target;
+  /** Null: it has no such attribute. */
+  readonly alt: string | null;
+  /** As written, from the attribute or the style. */
+  readonly width: string | null;
+  readonly height: string | null;
+  readonly hidden: boolean;
+}
+
+/** Text under one element that no reader sees. */
+export interface HiddenTextFact extends Found {
+  /** `display: none`. */
+  readonly by: string;
+  /** White space and fillers not counted. */
+  readonly characters: number;
+  /** Nothing that is seen stands before it. */
+  readonly atStart: boolean;
+  /** It has a class or an id by which a style sheet may show it. */
+  readonly selectable: boolean;
+}
+
+export interface ElementFact extends Found {
+  /** `<script>`, `onclick`. */
+  readonly what: string;
+}
+
+/** A piece of the source in which text stands: neither markup nor CSS nor comment. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: 'text' | 'attribute';
+}
+
+/** All that the rules ask of the html, read in one pass. */
+export interface HtmlFacts {
+  readonly source: string;
+  readonly problems: readonly HtmlProblem[];
+  /** In the order of the source, as all lists here. */
+  readonly links: readonly LinkFact[];
+  readonly images: readonly ImageFact[];
+  readonly hiddenTexts: readonly HiddenTextFact[];
+  /** What runs, asks for input or loads a page. */
+  readonly activeContents: readonly ElementFact[];
+  readonly externalStyles: readonly ElementFact[];
+  readonly spans: readonly Span[];
+  /** The beginning of what a reader sees. */
+  readonly visibleText: string;
+  /** Of all of it; white space and fillers not counted. */
+  readonly visibleCharacters: number;
+  readonly depth: number;
+  /** The html element; null: the source has none. */
+  readonly root: (Found & { readonly lang: string }) | null;
+  /** A style sheet asks what it is shown on. */
+  readonly hasMediaQueries: boolean;
+}
+
+export interface AttachmentFact {
+  readonly filename: string;
+  readonly contentId?: string;
+  /** The first bytes, in hexadecimal. */
+  readonly head: string;
+}
+
+/** Everything the rules know of a message. */
+export interface MessageFacts
+  extends Pick<
+    MessageDraft,
+    'from' | 'replyTo' | 'recipients' | 'subject' | 'text' | 'headers' | 'stream' | 'unsubscribe'
+  > {
+  readonly html: HtmlFacts | null;
+  /** URLs that stand in the plain text. */
+  readonly textLinks: readonly LinkFact[];
+  readonly attachments: readonly AttachmentFact[];
+  readonly domain: DomainFacts;
+  readonly sizeBytes: number;
+}
+
+/** Mailboxes by the names of the request's fields: `from`, `to[1]`. */
+export const mailboxFields = ({ from, replyTo, recipients }: MessageFacts): readonly (readonly [string, Mailbox])[] => {
+  const kinds = { reply_to: replyTo, ...Object.groupBy(recipients, ({ kind }) => kind) };
+  return [
+    ['from', from],
+    ...Object.entries(kinds).flatMap(([field, list]) =>
+      list.map((mailbox, index) => [list.length === 1 ? field : `${field}[${index}]`, mailbox] as const),
+    ),
+  ];
+};

@@ -1,0 +1,106 @@
+import { type Analysis, FINDINGS_MAX, type Finding, type Severity, type Verdict } from './analysis.ts';
+import { activeContent } from './checks/active-content.ts';
+import { attachments } from './checks/attachments.ts';
+import { authentication } from './checks/authentication.ts';
+import { encodingDamage } from './checks/encoding-damage.ts';
+import { hiddenText } from './checks/hidden-text.ts';
+import { imageHeavy } from './checks/image-heavy.ts';
+import { images } from './checks/images.ts';
+import { linkHosts } from './checks/link-hosts.ts';
+import { linkTargets } from './checks/link-targets.ts';
+import { linkTexts } from './checks/link-texts.ts';
+import { lookalikes } from './checks/lookalikes.ts';
+import { secrets } from './checks/secrets.ts';
+import { sender } from './checks/sender.ts';
+import { size } from './checks/size.ts';
+import { subject } from './checks/subject.ts';
+import { templateMarkers } from './checks/template-markers.ts';
+import { textPart } from './checks/text-part.ts';
+import { unsubscribe } from './checks/unsubscribe.ts';
+import { validHtml } from './checks/valid-html.ts';
+import type { Check, Discovery } from './discovery.ts';
+import type { MessageFacts } from './facts.ts';
+import { RULE_TABLE, type Rule, type RuleName } from './rule-table.ts';
+import { createPlaces, type Places } from './text/places.ts';
+
+/** More of one kind is told as a number: whoever mends ten has found the cause. */
+const FINDINGS_PER_RULE_MAX = 10;
+const SCORE_MAX = 100;
+
+const CHECKS: readonly Check[] = [
+  ...[authentication, sender, lookalikes, unsubscribe, subject],
+  ...[templateMarkers, encodingDamage, secrets, textPart],
+  ...[validHtml, size, activeContent, hiddenText],
+  ...[linkTargets, linkTexts, linkHosts, images, imageHeavy, attachments],
+];
+
+const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];
+const VERDICTS: Readonly<Record<Severity, Verdict>> = { error: 'fail', warning: 'warn', info: 'pass' };
+const RULES: Readonly<Record<RuleName, Rule>> = RULE_TABLE;
+const RULE_NAMES = Object.keys(RULE_TABLE) as RuleName[];
+
+interface Tally {
+  count: number;
+  readonly first: Discovery[];
+}
+
+const tallyOf = (facts: MessageFacts): ReadonlyMap<RuleName, Tally> => {
+  const tally = new Map<RuleName, Tally>();
+  for (const check of CHECKS) {
+    for (const found of check(facts)) {
+      const { rule } = found;
+      const known = tally.get(rule) ?? { count: 0, first: [] };
+      known.count += 1;
+      if (known.first.length < FINDINGS_PER_RULE_MAX) known.first.push(found);
+      tally.set(rule, known);
+    }
+  }
+  return tally;
+};
+
+type PlacesByField = Readonly<Record<string, Places>>;
+
+/** @param more findings that are not listed after this one. */
+const sentence = (said: string, more: number): string =>
+  `${said.charAt(0).toUpperCase()}${said.slice(1)}${more > 0 ? ` (and ${more} more of this rule)` : ''}.`;
+
+const findingOf = ({ rule, field, message, at }: Discovery, places: PlacesByField, more: number): Finding => {
+  const place = typeof at === 'number' ? places[field]?.(at) : at;
+  const { severity, fix } = RULES[rule];
+  return { rule, severity, message: sentence(message(), more), field, ...(place === undefined ? {} : place), fix };
+};
+
+const findingsOf = (tally: ReadonlyMap<RuleName, Tally>, places: PlacesByField): readonly Finding[] =>
+  SEVERITIES.flatMap((severity) => RULE_NAMES.filter((rule) => RULES[rule].severity === severity)).flatMap((rule) => {
+    const { count, first } = tally.get(rule) ?? { count: 0, first: [] };
+    return first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
+  });
+
+const bounded = (findings: readonly Finding[]): readonly Finding[] => {
+  const listed = findings.slice(0, FINDINGS_MAX);
+  const last = listed.at(-1);
+  if (last === undefined || findings.length === listed.length) return listed;
+  const message = `${last.message} ${findings.length - listed.length} findings of less weight are not listed.`;
+  return [...listed.slice(0, -1), { ...last, message }];
+};
+
+const scoreOf = (tally: ReadonlyMap<RuleName, Tally>): number => {
+  const taken = [...tally].map(([rule, { count }]) => Math.min(RULES[rule].points * count, RULES[rule].pointsMax));
+  return Math.max(
+    0,
+    taken.reduce((score, points) => score - points, SCORE_MAX),
+  );
+};
+
+/** What the rules say of a message. The same facts give the same analysis. */
+export const judge = (facts: MessageFacts): Analysis => {
+  const tally = tallyOf(facts);
+  const places = { html: createPlaces(facts.html?.source ?? ''), text: createPlaces(facts.text ?? '') };
+  const worst = SEVERITIES.find((severity) => [...tally.keys()].some((rule) => RULES[rule].severity === severity));
+  return {
+    score: scoreOf(tally),
+    verdict: VERDICTS[worst ?? 'info'],
+    findings: bounded(findingsOf(tally, places)),
+    sizeBytes: facts.sizeBytes,
+  };
+};

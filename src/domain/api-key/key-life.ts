@@ -1,0 +1,28 @@
+import { Refusal } from '../refusal.ts';
+import type { ExistingApiKey } from './api-key.ts';
+
+/** Facts about a key that its own stream does not tell. */
+export interface KeyCircumstances {
+  /** ISO 8601. */
+  readonly now: string;
+  /** Its domain was deleted: the key ended with it. */
+  readonly endedWithDomain: boolean;
+}
+
+export const isExpired = ({ expiresAt }: ExistingApiKey, now: string): boolean =>
+  expiresAt !== null && expiresAt <= now;
+
+/** Whether the key opens the door. */
+export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumstances): boolean =>
+  key.status === 'active' && !endedWithDomain && !isExpired(key, now);
+
+/** A key that has ended for good is not changed any more. @throws {Refusal} `key_not_active`. */
+export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
+  if (key.status === 'revoked') throw new Refusal('key_not_active', 'API key is revoked');
+  if (endedWithDomain) throw new Refusal('key_not_active', 'API key ended when its domain was deleted');
+};
+
+/** @throws {Refusal} `key_not_active`. */
+export const requireNotExpired = (key: ExistingApiKey, { now }: KeyCircumstances): void => {
+  if (isExpired(key, now)) throw new Refusal('key_not_active', 'API key is expired');
+};

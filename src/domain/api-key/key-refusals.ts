@@ -1,0 +1,63 @@
+import type { Aggregate } from '../decider.ts';
+import type { ErrorCode } from '../error-catalogue.ts';
+import type { StreamName } from '../event-store.ts';
+import type { ApiKeyRefusalEvent } from '../events.ts';
+
+type Refused = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
+export type KeyChangeName = Refused['change'];
+
+interface NotedRefusal extends Omit<Refused, 'keyId'> {
+  readonly actor: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** The latest refusals, oldest first. */
+export type KeyRefusals = readonly NotedRefusal[];
+
+export interface NoteRefusal extends NotedRefusal {
+  readonly keyId: string;
+}
+
+/** Of one key: more would let whoever repeats himself fill the log, fewer would leave out some that somebody asks about. */
+export const REFUSALS_PER_MINUTE_MAX = 20;
+const MINUTE_MS = 60_000;
+
+/** Refusals that somebody will ask about later: they tell of an attempt on a key, not of a slip in a request. */
+const NOTED_CODES: readonly ErrorCode[] = [
+  'key_not_active',
+  'too_many_live_secrets',
+  'last_admin_key',
+  'permission_missing',
+];
+
+export const isNotedRefusal = (code: ErrorCode): boolean => NOTED_CODES.includes(code);
+
+export const keyRefusalsStream = (keyId: string): StreamName => `apiKeyRefusal-${keyId}`;
+
+export const keyRefusals: Aggregate<KeyRefusals, ApiKeyRefusalEvent> = {
+  category: 'apiKeyRefusal',
+  initial: [],
+  evolve: (state, event, { actor, occurredAt }) => {
+    switch (event.type) {
+      case 'KeyChangeRefused': {
+        const { keyId: _, ...refused } = event.data;
+        return [...state.slice(1 - REFUSALS_PER_MINUTE_MAX), { ...refused, actor, at: occurredAt }];
+      }
+      default:
+        return event.type satisfies never;
+    }
+  },
+};
+
+/** Notes that a change was refused; the same again within a minute, or too many in one, are not. */
+export const noteRefusal = (
+  state: KeyRefusals,
+  { keyId, change, code, actor, at }: NoteRefusal,
+): readonly ApiKeyRefusalEvent[] => {
+  const minuteAgo = new Date(Date.parse(at) - MINUTE_MS).toISOString();
+  const recent = state.filter((noted) => noted.at > minuteAgo);
+  const isRepeated = recent.some((noted) => noted.change === change && noted.code === code && noted.actor === actor);
+  if (isRepeated || recent.length >= REFUSALS_PER_MINUTE_MAX) return [];
+  return [{ type: 'KeyChangeRefused', data: { keyId, change, code } }];
+};

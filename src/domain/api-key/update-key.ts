@@ -1,0 +1,63 @@
+import { canonicalJson } from '../canonical-json.ts';
+import type { ApiKeyEvent } from '../events.ts';
+import type { RateLimits } from '../rate-limits.ts';
+import type { ApiKey, ExistingApiKey } from './api-key.ts';
+import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
+import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
+import { requireOwnKey } from './own-key.ts';
+import type { Permission } from './permissions.ts';
+
+/** What is absent stays as it is. */
+export interface KeyChanges {
+  readonly name?: string;
+  readonly permissions?: readonly Permission[];
+  /** Kind by kind: a number takes the place of the old, null brings back the default. */
+  readonly rateLimits?: { readonly [Kind in keyof RateLimits]?: number | null | undefined };
+  readonly allowedCidrs?: readonly string[];
+  /** In the future; null: never. */
+  readonly expiresAt?: string | null;
+}
+
+export interface UpdateKey extends KeyCircumstances {
+  readonly by: KeyAuthority;
+  readonly organizationId: string;
+  readonly changes: KeyChanges;
+}
+
+type Updated = Extract<ApiKeyEvent, { readonly type: 'KeyUpdated' }>['data'];
+
+const limitsAfter = (limits: RateLimits, changes: KeyChanges['rateLimits']): RateLimits =>
+  Object.fromEntries(Object.entries({ ...limits, ...changes }).filter(([, limit]) => limit != null));
+
+/** Order and repetition say nothing in permissions and networks. */
+const comparable = (value: unknown): string =>
+  canonicalJson(Array.isArray(value) ? [...new Set(value)].sort() : (value ?? null));
+
+/** Those of the wanted values that the key does not have yet. */
+const differences = (key: ExistingApiKey, { permissions, allowedCidrs, rateLimits, ...rest }: KeyChanges) => {
+  const wanted: Omit<Updated, 'keyId'> = {
+    ...rest,
+    ...(permissions === undefined ? {} : { permissions: [...permissions] }),
+    ...(allowedCidrs === undefined ? {} : { allowedCidrs: [...allowedCidrs] }),
+    ...(rateLimits === undefined ? {} : { rateLimits: limitsAfter(key.rateLimits, rateLimits) }),
+  };
+  const entries = Object.entries(wanted) as [keyof typeof wanted, unknown][];
+  return Object.fromEntries(entries.filter(([field, value]) => comparable(value) !== comparable(key[field])));
+};
+
+/**
+ * Changes what the key is called, may do and from where, and until when. An expired key comes back with another expiry
+ * alone. What is as it was already is no change.
+ * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`, `key_not_active`.
+ */
+export const updateKey = (state: ApiKey, command: UpdateKey): readonly ApiKeyEvent[] => {
+  const { by, organizationId, changes } = command;
+  const key = requireOwnKey(state, organizationId);
+  requireKeyAuthority(by, key);
+  requireKeyAuthority(by, { ...key, permissions: changes.permissions ?? [] });
+  if (changes.rateLimits !== undefined) requireLimitAuthority(by);
+  requireNotEnded(key, command);
+  if (changes.expiresAt === undefined) requireNotExpired(key, command);
+  const different = differences(key, changes);
+  return Object.keys(different).length === 0 ? [] : [{ type: 'KeyUpdated', data: { keyId: key.keyId, ...different } }];
+};

@@ -1,0 +1,44 @@
+import type { MessageEvent } from '../events.ts';
+import { requireOwn } from '../ownership.ts';
+import { Refusal } from '../refusal.ts';
+import { isBeingSent, lostAttempt } from './lease.ts';
+import type { ExistingMessage, Message, Recipient } from './message.ts';
+import { numbered, type UnnumberedEvent } from './numbered.ts';
+import { isOpen } from './status.ts';
+
+export interface CancelMessage {
+  readonly organizationId: string;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+const CALLED_OFF = 'cancelled by its sender';
+/** Of a recipient whose attempt was lost: the cancellation may have come too late. */
+const CALLED_OFF_IN_DOUBT = 'cancelled by its sender after an attempt whose outcome is unknown';
+
+/** An attempt whose lease has run out is put on record first, as the next attempt would have done. */
+const lost = (message: ExistingMessage, now: string): readonly UnnumberedEvent[] =>
+  message.lease === null ? [] : [lostAttempt(message, message.lease.attempt, now)];
+
+const cancelled = ({ accepted }: ExistingMessage, { id, status }: Recipient): UnnumberedEvent => {
+  const { messageId, contentId } = accepted;
+  const reason = status === 'sending' ? CALLED_OFF_IN_DOUBT : CALLED_OFF;
+  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: id, reason } };
+};
+
+/**
+ * Calls off whoever has not got it yet. Again changes nothing, so that a retry is answered as the first was.
+ * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled then), `message_ended`.
+ */
+export const cancelMessage = (state: Message, { organizationId, now }: CancelMessage): readonly MessageEvent[] => {
+  const message = requireOwn(state, organizationId, 'message');
+  if (isBeingSent(message, now)) {
+    throw new Refusal('message_being_sent', 'the message is being handed over at this moment');
+  }
+  const open = message.recipients.filter(({ status }) => isOpen(status));
+  if (open.length > 0) {
+    return numbered(message, [...lost(message, now), ...open.map((recipient) => cancelled(message, recipient))]);
+  }
+  if (message.recipients.some(({ status }) => status === 'cancelled')) return [];
+  throw new Refusal('message_ended', 'every recipient of the message has its final outcome');
+};

@@ -1,0 +1,38 @@
+import { isBeingLost, replaces, workingAdminKeys } from '../api-key/admin-power.ts';
+import type { Revision } from '../event-store.ts';
+import type { OrganizationEvent } from '../events.ts';
+import { Refusal } from '../refusal.ts';
+import type { KeyEntry, Register } from '../register.ts';
+import type { Organization } from './organization.ts';
+
+export interface ReleaseAdminKeys {
+  /** Working admin keys that are about to lose their power, each at the revision that is about to change. */
+  readonly lost: readonly Pick<KeyEntry, 'key' | 'revision'>[];
+  /** The domain that is about to be deleted with its keys; null: none is. */
+  readonly domain: { readonly domainId: string; readonly revision: Revision } | null;
+  /** Fresher than `state`: whatever others counted on when they wrote there has to be known. */
+  readonly register: Register;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+/**
+ * Whoever takes admin keys away says so first, where all who do so meet; what is left must administer all that is lost.
+ * @throws {Refusal} `last_admin_key`.
+ */
+export const releaseAdminKeys = (
+  state: Organization,
+  { lost, domain, register, now }: ReleaseAdminKeys,
+): readonly OrganizationEvent[] => {
+  if (state.status === 'absent') throw new Refusal('not_found', 'organization not found');
+  const losing = new Set(lost.map(({ key }) => key.keyId));
+  const left = workingAdminKeys(register, state.organizationId, now).filter(
+    (entry) =>
+      !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, register),
+  );
+  if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
+    throw new Refusal('last_admin_key', 'this would take away the last usable admin key of the organization');
+  }
+  const keys = lost.map(({ key, revision }) => ({ keyId: key.keyId, revision }));
+  return [{ type: 'AdminKeysReleased', data: { organizationId: state.organizationId, keys, domain } }];
+};

@@ -1,0 +1,120 @@
+import { type ApiKey, apiKey, type ExistingApiKey } from './api-key/api-key.ts';
+import { categoryOf, idOf, type RecordedEvent, type Revision } from './event-store.ts';
+import type { ApiKeyEvent, DomainRecordsEvent, OrganizationEvent, SendingDomainEvent } from './events.ts';
+import { type Organization, organization } from './organization/organization.ts';
+import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
+import { type SendingDomain, sendingDomain } from './sending-domain/sending-domain.ts';
+
+/** A key as the log tells it. */
+export interface KeyEntry {
+  readonly key: ExistingApiKey;
+  readonly revision: Revision;
+  /** Its domain was deleted after it was made, or before: it works no more, whoever registers the name again. */
+  readonly endedWithDomain: boolean;
+}
+
+export interface DomainEntry {
+  readonly domain: SendingDomain;
+  readonly revision: Revision;
+}
+
+/** What an event did to a key. */
+export interface KeyChange {
+  /** undefined: it has just been made. */
+  readonly before: KeyEntry | undefined;
+  readonly after: KeyEntry;
+}
+
+/** Organizations, domains and keys: small enough to be held whole, and true whatever state the read models are in. */
+export interface Register {
+  readonly organizations: ReadonlyMap<string, Organization>;
+  readonly domains: ReadonlyMap<string, DomainEntry>;
+  /** What the DNS says of domains, by their ids. */
+  readonly records: ReadonlyMap<string, DomainRecords>;
+  readonly keys: ReadonlyMap<string, KeyEntry>;
+}
+
+export interface WritableRegister extends Register {
+  /** Takes in the next event of the log. @returns the keys it changed. */
+  apply(event: RecordedEvent): readonly KeyChange[];
+}
+
+/**
+ * The register, knowing all that was in the log when it was asked for.
+ * @throws {Refusal} `unavailable`.
+ */
+export type FreshRegister = () => Promise<Register>;
+
+/** What a register needs to see of the log. */
+export const REGISTER_CATEGORIES: readonly string[] = [
+  organization.category,
+  sendingDomain.category,
+  domainRecords.category,
+  apiKey.category,
+];
+
+const NOTHING: readonly KeyChange[] = [];
+
+export const createRegister = (): WritableRegister => {
+  const organizations = new Map<string, Organization>();
+  const domains = new Map<string, DomainEntry>();
+  const records = new Map<string, DomainRecords>();
+  const keys = new Map<string, KeyEntry>();
+
+  const put = (after: KeyEntry): KeyChange => {
+    const before = keys.get(after.key.keyId);
+    keys.set(after.key.keyId, after);
+    return { before, after };
+  };
+
+  const applyKey = (id: string, event: RecordedEvent<ApiKeyEvent>): readonly KeyChange[] => {
+    const before = keys.get(id);
+    const state: ApiKey = apiKey.evolve(before?.key ?? apiKey.initial, event, event.metadata);
+    if (state.status === 'absent') return NOTHING;
+    // One that was made while its domain was being deleted never works: whoever made it did not know.
+    const endedWithDomain = before?.endedWithDomain ?? domains.get(state.domainId)?.domain.status === 'deleted';
+    return [put({ key: state, revision: event.revision, endedWithDomain })];
+  };
+
+  const endKeysOf = (domainId: string): readonly KeyChange[] =>
+    [...keys.values()]
+      .filter(({ key, endedWithDomain }) => key.domainId === domainId && !endedWithDomain)
+      .map((entry) => put({ ...entry, endedWithDomain: true }));
+
+  const applyDomain = (id: string, event: RecordedEvent<SendingDomainEvent>): readonly KeyChange[] => {
+    const before = domains.get(id)?.domain ?? sendingDomain.initial;
+    domains.set(id, { domain: sendingDomain.evolve(before, event, event.metadata), revision: event.revision });
+    return event.type === 'DomainDeleted' ? endKeysOf(id) : NOTHING;
+  };
+
+  const applyRecords = (id: string, event: RecordedEvent<DomainRecordsEvent>): readonly KeyChange[] => {
+    records.set(id, domainRecords.evolve(records.get(id) ?? domainRecords.initial, event, event.metadata));
+    return NOTHING;
+  };
+
+  const applyOrganization = (id: string, event: RecordedEvent<OrganizationEvent>): readonly KeyChange[] => {
+    const before = organizations.get(id) ?? organization.initial;
+    organizations.set(id, organization.evolve(before, event, event.metadata));
+    return NOTHING;
+  };
+
+  return {
+    ...{ organizations, domains, records, keys },
+    apply: (event) => {
+      const id = idOf(event.stream);
+      // A stream of a category holds events of its family only.
+      switch (categoryOf(event.stream)) {
+        case apiKey.category:
+          return applyKey(id, event as RecordedEvent<ApiKeyEvent>);
+        case sendingDomain.category:
+          return applyDomain(id, event as RecordedEvent<SendingDomainEvent>);
+        case domainRecords.category:
+          return applyRecords(id, event as RecordedEvent<DomainRecordsEvent>);
+        case organization.category:
+          return applyOrganization(id, event as RecordedEvent<OrganizationEvent>);
+        default:
+          return NOTHING;
+      }
+    },
+  };
+};

@@ -1,0 +1,74 @@
+import { curl } from './curl.ts';
+import { type ApiDocument, type ApiOperation, type ApiResponse, nameIn } from './document.ts';
+import { fieldTable, typeOf } from './fields.ts';
+import { escaped, markdown } from './markdown.ts';
+
+/** An operation and where it is. */
+export interface Placed {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: ApiOperation;
+}
+
+const parameterTable = ({ parameters }: ApiOperation): string => {
+  if (parameters.length === 0) return '';
+  const rows = parameters.map(
+    ({ name, in: place, required, schema, description }) =>
+      `<tr><td><code>${escaped(name)}</code>${required ? ' <b title="required">*</b>' : ''}<br><small>${escaped(place)}</small></td>` +
+      `<td>${typeOf(schema)}${description === '' ? '' : markdown(description)}</td></tr>`,
+  );
+  return `<h4>Parameters</h4><div class="wide"><table>${rows.join('')}</table></div>`;
+};
+
+const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDocument): string => {
+  const content = body?.content['application/json'];
+  if (body === undefined || content === undefined) return '';
+  return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${fieldTable(content.schema, components.schemas)}`;
+};
+
+const examples = ({ method, path, operation }: Placed, { servers }: ApiDocument): string => {
+  const url = (servers[0]?.url ?? '') + path;
+  const given = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
+  const commands =
+    given.length === 0
+      ? [{ summary: 'Example', text: curl({ method, url }, operation) }]
+      : given.map(({ summary, value }) => ({ summary, text: curl({ method, url }, operation, value) }));
+  return commands.map(({ summary, text }) => `<h4>${escaped(summary)}</h4><pre>${escaped(text)}</pre>`).join('');
+};
+
+const resolve = (response: ApiOperation['responses'][string], document: ApiDocument): ApiResponse | undefined =>
+  '$ref' in response ? document.components.responses[nameIn(String(response.$ref))] : (response as ApiResponse);
+
+const responseRow = (status: string, response: ApiResponse): string => {
+  const [type, content] = Object.entries(response.content ?? {})[0] ?? [];
+  const body =
+    type === 'application/json' && content !== undefined && status < '400' ? ` ${typeOf(content.schema)}` : '';
+  const headers = Object.keys(response.headers).filter(
+    (name) => name !== 'X-Request-Id' && !name.startsWith('RateLimit'),
+  );
+  const told =
+    headers.length === 0 ? '' : `<small>${headers.map((name) => `<code>${escaped(name)}</code>`).join(' ')}</small>`;
+  return `<tr><td><code>${status}</code>${body}</td><td>${markdown(response.description)}${told}</td></tr>`;
+};
+
+const responses = ({ operation }: Placed, document: ApiDocument): string => {
+  const rows = Object.entries(operation.responses).flatMap(([status, one]) => {
+    const response = resolve(one, document);
+    return response === undefined ? [] : [responseRow(status, response)];
+  });
+  return `<h4>Answers</h4><div class="wide"><table>${rows.join('')}</table></div>`;
+};
+
+/** Everything about one operation, with an anchor of its name. */
+export const operationSection = (placed: Placed, document: ApiDocument): string => {
+  const { method, path, operation } = placed;
+  return `<section id="${escaped(operation.operationId)}">
+<h3><a href="#${escaped(operation.operationId)}"><span class="method">${method}</span> ${escaped(path)}</a></h3>
+<p class="summary">${escaped(operation.summary)}</p>
+${markdown(operation.description)}
+${parameterTable(operation)}
+${requestBody(operation, document)}
+${examples(placed, document)}
+${responses(placed, document)}
+</section>`;
+};

@@ -1,0 +1,49 @@
+import type { DomainFacts } from '../../domain/analysis/analysis.ts';
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { RateLimits } from '../../domain/rate-limits.ts';
+import type { Register } from '../../domain/register.ts';
+import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
+import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
+
+/** What requests ask of the register, without a look at the log. */
+export interface RegisterFacts {
+  callerOf(key: ExistingApiKey): Caller;
+  domainOf(domainId: string): Caller['domain'];
+  /** What an analysis is to know of the sending domain. */
+  domainFactsOf(domainId: string): DomainFacts;
+  domainNamesOf(organizationId: string): readonly string[];
+  /** Highest rate limits keys of the organization may have; null: no ceilings. */
+  ceilingsOf(organizationId: string): RateLimits | null;
+  /** Whether the key ended with its domain. */
+  endedWithDomain(keyId: string): boolean;
+}
+
+export const createRegisterFacts = (register: Register, capturing: boolean): RegisterFacts => {
+  const domainOf = (id: string): Caller['domain'] => {
+    const domain = register.domains.get(id)?.domain;
+    if (domain === undefined || domain.status === 'absent') return { id, name: '', verified: false };
+    return { id, name: domain.name, verified: isVerified(domain, capturing) };
+  };
+
+  return {
+    callerOf: ({ keyId, organizationId, environment, permissions, domainId }) => ({
+      ...{ keyId, organizationId, environment, permissions },
+      domain: domainOf(domainId),
+    }),
+    domainOf,
+    domainFactsOf: (domainId) => {
+      const { name, verified } = domainOf(domainId);
+      return { name, verified, capturing, ...(register.records.get(domainId) ?? RECORDS_UNKNOWN) };
+    },
+    domainNamesOf: (organizationId) =>
+      [...register.domains.values()].flatMap(({ domain }) =>
+        domain.status === 'registered' && domain.organizationId === organizationId ? [domain.name] : [],
+      ),
+    ceilingsOf: (organizationId) => {
+      const found = register.organizations.get(organizationId);
+      return found?.status === 'active' ? found.ceilings : null;
+    },
+    endedWithDomain: (keyId) => register.keys.get(keyId)?.endedWithDomain === true,
+  };
+};

@@ -1,0 +1,41 @@
+import type { FastifyReply } from 'fastify';
+import { type ActionKind, DEFAULT_RATE_LIMITS, type RateLimiter, type RateLimits } from '../../domain/rate-limits.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Admitted } from './authenticate.ts';
+import type { KeyDirectory } from './key-directory.ts';
+import { setRateLimitHeaders } from './rate-limit-headers.ts';
+
+export interface SpendTools {
+  readonly rateLimiter: RateLimiter;
+  readonly directory: Pick<KeyDirectory, 'ceilingsOf'>;
+}
+
+/** How many actions of a kind. */
+export interface Cost {
+  readonly kind: ActionKind;
+  readonly count: number;
+}
+
+const lower = (kind: ActionKind, own: RateLimits, ceilings: RateLimits | null): number =>
+  Math.min(own[kind] ?? DEFAULT_RATE_LIMITS[kind], ceilings?.[kind] ?? Number.POSITIVE_INFINITY);
+
+/** A key's own limit a minute, or the default, and never more than its organization may have. */
+export const limitOf = ({ directory }: SpendTools, { caller, rateLimits }: Admitted, kind: ActionKind): number =>
+  lower(kind, rateLimits, directory.ceilingsOf(caller.organizationId));
+
+/** Counts actions against the key's limit, all or none, and tells both. @throws {Refusal} `rate_limit_exceeded`. */
+export const spend = async (
+  tools: SpendTools,
+  admitted: Admitted,
+  { kind, count }: Cost,
+  reply: FastifyReply,
+): Promise<void> => {
+  const limit = limitOf(tools, admitted, kind);
+  const result = await tools.rateLimiter.take(`${admitted.caller.keyId}:${kind}`, count, limit);
+  setRateLimitHeaders(reply, kind, result);
+  if (result.allowed) return;
+  const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
+  throw new Refusal('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {
+    retryAfterSeconds,
+  });
+};

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { permissionSchema } from '../../../domain/api-key/permissions.ts';
+import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
+import { parseRange } from '../../door/address-ranges.ts';
+import { timeParameter } from '../../validation/query.ts';
+import { line } from '../../validation/text.ts';
+import type { Problem } from '../../validation/wording.ts';
+
+const NAME_CHARACTERS_MAX = 200;
+/** Compared one after another with the address of every request. */
+const RANGES_MAX = 100;
+/** The longest there is: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128`. */
+const RANGE_CHARACTERS_MAX = 49;
+
+/** What can be said of a key when it is made and when it is changed. */
+export const keyFields = {
+  name: line(NAME_CHARACTERS_MAX).describe('For people: what the key is for.'),
+  permissions: z
+    .array(permissionSchema)
+    .min(1)
+    .transform((permissions) => [...new Set(permissions)])
+    .describe('What the key may do. None but `admin` includes another.'),
+  allowed_cidrs: z
+    .array(
+      z
+        .string()
+        .max(RANGE_CHARACTERS_MAX)
+        .refine((text) => parseRange(text) !== null, 'must be an address or a network in CIDR notation'),
+    )
+    .max(RANGES_MAX)
+    .describe('Addresses and networks that the key may be used from; empty: any.'),
+  expires_at: timeParameter().nullable().describe('When the key ends, in ISO 8601; null: never.'),
+};
+
+const limitsSent = z.object({ rate_limits: z.record(z.string(), z.unknown()) });
+
+const ceilingProblems = (sent: unknown, ceilings: RateLimits | null): readonly Problem[] => {
+  const { data } = limitsSent.safeParse(sent);
+  return ACTION_KINDS.flatMap((kind): readonly Problem[] => {
+    const asked = data?.rate_limits[kind];
+    const ceiling = ceilings?.[kind];
+    return ceiling !== undefined && typeof asked === 'number' && asked > ceiling
+      ? [['rate_limits', `rate_limits.${kind} must be at most ${ceiling}, your organization's ceiling`]]
+      : [];
+  });
+};
+
+const expirySent = z.object({ expires_at: timeParameter() });
+
+const expiryProblems = (sent: unknown, now: string): readonly Problem[] => {
+  const { data } = expirySent.safeParse(sent);
+  return data !== undefined && data.expires_at <= now ? [['expires_at', 'expires_at must be in the future']] : [];
+};
+
+/** Problems of a body as it was sent that no schema sees, to be told with all others. @param now ISO 8601. */
+export const keyProblems = (
+  sent: unknown,
+  { ceilings, now }: { readonly ceilings: RateLimits | null; readonly now: string },
+): readonly Problem[] => [...ceilingProblems(sent, ceilings), ...expiryProblems(sent, now)];

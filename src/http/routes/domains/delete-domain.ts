@@ -1,0 +1,19 @@
+import { deleteDomain } from '../../../commands/sending-domain/delete-domain.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { ifMatch } from '../../revisions.ts';
+import { loadDomain } from './load-domain.ts';
+
+export const deleteDomainRoute = (house: House): void => {
+  const { deps, door } = house;
+  defineEndpoint(
+    house,
+    'DELETE /v1/domains/:id',
+    { summary: 'Delete a domain; the keys bound to it end with it, and its waiting messages fail' },
+    async ({ caller, origin, id, request }) => {
+      await loadDomain(deps, caller, id);
+      const { freshRegister: register } = door.directory;
+      await deleteDomain(deps.context, origin, { by: caller, domainId: id, register, ...ifMatch(request) });
+      await door.directory.catchUp();
+    },
+  );
+};

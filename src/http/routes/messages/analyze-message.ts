@@ -1,0 +1,41 @@
+import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
+import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
+import type { HtmlChecker } from '../../../domain/html-checker.ts';
+import { domainFactsFor } from '../../domain-facts.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { analysisShape, showAnalysis } from '../../shapes/analysis-shape.ts';
+import { draftOf, sendBody, sendProblems } from './send-body.ts';
+import { SEND_EXAMPLES } from './send-examples.ts';
+import { SEND_BYTES_MAX } from './send-message.ts';
+
+/** What would refuse a send is a finding here. */
+const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
+
+const DESCRIPTION = `Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:
+nothing is looked up. A finding is an \`error\` where the message should not leave as it is, a \`warning\` where it will
+suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any error, \`warn\` with any warning.
+The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
+${RULES_VERSION}.`;
+
+export const analyzeMessageRoute = (house: House): void => {
+  const { analyzer } = house.deps;
+  defineEndpoint(
+    house,
+    'POST /v1/messages/analyze',
+    {
+      summary: 'Analyse a message without sending it',
+      description: DESCRIPTION,
+      body: sendBody,
+      examples: SEND_EXAMPLES,
+      answer: analysisShape,
+      bodyBytesMax: SEND_BYTES_MAX,
+      problems: sendProblems(UNCHECKED),
+    },
+    async ({ caller, body }) => {
+      const draft = draftOf(body);
+      requireFromDomain(caller, draft.from.address);
+      const domain = await domainFactsFor(house.door.directory, caller);
+      return showAnalysis(await analyzer.analyze({ draft, domain }));
+    },
+  );
+};

@@ -1,0 +1,127 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { inTurns } from '../../../commands/in-turns.ts';
+import type { BatchBody } from '../../../commands/message/batch-identities.ts';
+import type { SendRequest } from '../../../commands/message/prepare-message.ts';
+import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import type { DoorTools } from '../../door/door.ts';
+import { limitOf, spend } from '../../door/spend.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { batchShape, showBatch } from '../../shapes/batch-shape.ts';
+import { batchRefusal } from './send-batch-refusal.ts';
+import { readSend } from './send-body.ts';
+import { SEND_EXAMPLES } from './send-examples.ts';
+import { SEND_BYTES_MAX } from './send-message.ts';
+import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.ts';
+
+/** More keep a client waiting for its first answer, fewer cost it round trips; all of them travel in one commit. */
+const MESSAGES_MAX = 500;
+/** 29 MB of HTML, checked and analysed in threads beside other requests. */
+const DEADLINE_MS = 60_000;
+/** One message is checked or analysed in a thread while the next is on its way there: more would crowd others out. */
+const LANES = 2;
+
+/** Each message is read by itself, so that the event loop gets its turns; the document knows what it is. */
+const message = z.unknown().meta({ $ref: '#/$defs/SendMessageRequest' });
+
+const body = z.strictObject({
+  messages: z
+    .array(message)
+    .min(1)
+    .max(MESSAGES_MAX)
+    .describe('Each as it would be sent alone; each counts as one request.'),
+  mode: z
+    .enum(['strict', 'partial'])
+    .default('strict')
+    .describe('`strict` refuses all when one is refused, `partial` sends the others.'),
+});
+
+/** The door took one; all or none of the rest. @throws {Refusal} `batch_exceeds_limit`, `rate_limit_exceeded`. */
+const spendRest = async (
+  door: DoorTools,
+  count: number,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> => {
+  const { admitted } = request;
+  if (admitted === null || count === 1) return;
+  const limit = limitOf(door, admitted, 'send');
+  if (count > limit) {
+    const problem = `messages must have at most ${limit} items: the key may send no more in a minute`;
+    throw new Refusal('batch_exceeds_limit', problem, { details: { messages: [problem] } });
+  }
+  await spend(door, admitted, { kind: 'send', count: count - 1 }, reply);
+};
+
+/** Every message on its own: as the command takes it, or why it does not come so far. */
+const readAll = (
+  house: House,
+  caller: Caller,
+  messages: readonly unknown[],
+): Promise<readonly (SendRequest | Refusal)[]> =>
+  inTurns(messages, { system: house.deps.context.system, lanes: LANES }, async (sent) => {
+    try {
+      return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent));
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  });
+
+const requireAll = (items: readonly (SendRequest | Refusal)[]): void => {
+  const refused = items.flatMap((one, index) => (one instanceof Refusal ? [[index, one] as const] : []));
+  if (refused.length > 0) throw batchRefusal(new Map(refused));
+};
+
+/** Whether nothing new was written for any of them. */
+const isReplayed = (sent: SentBatch): boolean => {
+  const replayed = sent.flatMap((one) => (one instanceof Refusal ? [] : [one.replayed]));
+  return replayed.length > 0 && replayed.every(Boolean);
+};
+
+const inOneRefusal = (error: unknown): never => {
+  throw error instanceof BatchRefused ? batchRefusal(error.refusals) : error;
+};
+
+const EXAMPLES = {
+  'Two messages': { messages: [SEND_EXAMPLES['To one recipient'], SEND_EXAMPLES['To one recipient']] },
+  'Each on its own': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
+};
+
+const DESCRIPTION = `Each message is the body of a send and costs one of the limit. \`strict\`: one that is refused
+refuses all, and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each stands alone, and the answer is
+202 even where all are refused. It is not one transaction: after a 503 the same request with the same
+\`Idempotency-Key\` completes it.`;
+
+export const sendBatchRoute = (house: House): void => {
+  const { context } = house.deps;
+  defineEndpoint(
+    house,
+    'POST /v1/messages/batch',
+    {
+      summary: 'Send up to 500 messages',
+      description: DESCRIPTION,
+      body,
+      examples: EXAMPLES,
+      answer: batchShape,
+      bodyBytesMax: SEND_BYTES_MAX,
+      deadlineMs: DEADLINE_MS,
+    },
+    async ({ caller, origin, body: { messages, mode }, request, reply }) => {
+      const key = idempotencyKey(request.headers['idempotency-key']);
+      await spendRest(house.door, messages.length, request, reply);
+      const sender = await withFreshDomain(house.door.directory, caller);
+      const items = await readAll(house, sender, messages);
+      const strict = mode === 'strict';
+      if (strict) requireAll(items);
+      const sent = await sendBatch(context, origin, sender, {
+        ...{ items, strict },
+        idempotency: key === null ? null : { key, body: request.body as BatchBody }, // its schema has just passed
+      }).catch(inOneRefusal);
+      if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
+      return showBatch(sent);
+    },
+  );
+};

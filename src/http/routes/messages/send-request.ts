@@ -1,0 +1,40 @@
+import type { SendRequest } from '../../../commands/message/prepare-message.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { domainFactsFor } from '../../domain-facts.ts';
+import type { KeyDirectory } from '../../door/key-directory.ts';
+import type { House } from '../../endpoint.ts';
+import { draftOf, type SendBody } from './send-body.ts';
+
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+
+/** @throws {Refusal} `invalid_request`. */
+export const idempotencyKey = (header: string | string[] | undefined): string | null => {
+  if (header === undefined) return null;
+  if (typeof header === 'string' && PRINTABLE.test(header)) return header;
+  throw new Refusal('invalid_request', 'the Idempotency-Key is malformed', {
+    details: { 'Idempotency-Key': ['Idempotency-Key must be 1 to 255 printable ASCII characters'] },
+  });
+};
+
+/** A domain verified a moment ago counts: the log is asked again before its mail is refused. */
+export const withFreshDomain = async (directory: KeyDirectory, caller: Caller): Promise<Caller> => {
+  if (caller.domain.verified || caller.environment === 'test') return caller;
+  await directory.catchUp();
+  return { ...caller, domain: directory.domainOf(caller.domain.id) };
+};
+
+/** One message as the command takes it, analysed where it asks for it. @throws {Refusal} `body_too_large`. */
+export const sendRequestOf = async (
+  { deps, door }: Pick<House, 'deps' | 'door'>,
+  caller: Caller,
+  body: SendBody,
+): Promise<SendRequest> => {
+  const draft = draftOf(body);
+  if (body.analysis === 'off') return { draft };
+  const domain = await domainFactsFor(door.directory, caller);
+  return {
+    draft,
+    analysed: { analysis: await deps.analyzer.analyze({ draft, domain }), blocks: body.analysis === 'block' },
+  };
+};

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { unsubscribeRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
+import type { UnsubscribeRecipient } from '../../../domain/message/unsubscribe-recipient.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import type { House } from '../../endpoint.ts';
+import { definePage } from '../../pages/define-page.ts';
+import { CONFIRMATION, ONE_CLICK } from './confirmation.ts';
+import { unsubscribedPage } from './unsubscribed-page.ts';
+
+/** Either of the two. */
+const posted = z.union([
+  z.strictObject({ [ONE_CLICK.name]: z.literal(ONE_CLICK.value) }),
+  z.strictObject({ [CONFIRMATION.name]: z.literal(CONFIRMATION.value) }),
+]);
+
+/** @throws {Refusal} `invalid_request`. */
+const methodOf = (form: FormData): UnsubscribeRecipient['method'] => {
+  if (form.get(ONE_CLICK.name) === ONE_CLICK.value) return 'one_click';
+  if (form.get(CONFIRMATION.name) === CONFIRMATION.value) return 'page';
+  throw new Refusal('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
+};
+
+export const unsubscribeRecipientRoute = (house: House): void =>
+  definePage(
+    house,
+    'POST /unsubscribe/:token',
+    {
+      summary: 'Unsubscribe',
+      description:
+        'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
+        'Unsubscribing a second time changes nothing.',
+      body: posted,
+      examples: {
+        'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },
+        'By the page': { [CONFIRMATION.name]: CONFIRMATION.value },
+      },
+    },
+    async ({ token, form, request }) => {
+      const method = methodOf(form);
+      const { accepted } = await unsubscribeRecipient(house.deps.context, { token, method, requestId: request.id });
+      return unsubscribedPage(accepted.fromDomain);
+    },
+  );

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { SentMessage } from '../../commands/message/accept-prepared.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { type ErrorAnswer, refusalAnswer } from '../errors/error-answer.ts';
+import { errorShape } from './error-shape.ts';
+import { sentMessageShape, showSent } from './message-shape.ts';
+
+const ACCEPTED = 202;
+const REFUSED_MIN = 400;
+const REFUSED_MAX = 499;
+
+/** Place of the message in the request. */
+const index = z.int().min(0);
+
+/** As a send is answered, but that `status` is the one of HTTP: that of the message stands at its recipients. */
+const sentItemShape = sentMessageShape.extend({ index, status: z.literal(ACCEPTED) });
+const refusedItemShape = errorShape.extend({ index, status: z.int().min(REFUSED_MIN).max(REFUSED_MAX) });
+
+export const batchShape = z.strictObject({
+  object: z.literal('batch'),
+  /** Of the messages, how many. */
+  accepted: z.int().min(0),
+  refused: z.int().min(0),
+  data: z.array(z.union([sentItemShape, refusedItemShape])),
+});
+
+type Item =
+  | z.infer<typeof sentItemShape>
+  | (Pick<z.infer<typeof refusedItemShape>, 'index' | 'status'> & ErrorAnswer['body']);
+
+export interface BatchShape extends Omit<z.infer<typeof batchShape>, 'data'> {
+  readonly data: readonly Item[];
+}
+
+const showItem = (one: SentMessage | Refusal, place: number): Item => {
+  if (one instanceof Refusal) {
+    const { status, body } = refusalAnswer(one);
+    return { index: place, status, ...body };
+  }
+  return { index: place, ...showSent(one.message, one.body), status: ACCEPTED };
+};
+
+export const showBatch = (items: readonly (SentMessage | Refusal)[]): BatchShape => {
+  const refused = items.filter((one) => one instanceof Refusal).length;
+  return { object: 'batch', accepted: items.length - refused, refused, data: items.map(showItem) };
+};

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { analyzeMessage, inputOf } from '../../../src/adapters/analyzer/analyze-message.ts';
+import { readHtml } from '../../../src/adapters/analyzer/read-html.ts';
+import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
+import { analysed, messageWith } from './analysed.ts';
+
+/** What is promised; it takes a third of it where nothing else runs. */
+const ANSWER_MS_MAX = 2_000;
+const MICROSECONDS = 1000;
+
+/** Of each time on average, by the processor's clock: others use the machine too, and that clock is coarse. */
+const cpuMs = (times: number, work: () => unknown): number => {
+  const begun = process.threadCpuUsage();
+  for (let count = 0; count < times; count += 1) work();
+  const { user, system } = process.threadCpuUsage(begun);
+  return (user + system) / MICROSECONDS / times;
+};
+
+const row = (index: number): string =>
+  `<table role="presentation" width="100%" style="background-color:#ffffff"><tr><td style="padding:20px 0;color:#333333">
+<a href="https://shop.example/p/${index}?a=1&amp;b=2" style="color:#0000ee"><img src="https://shop.example/${index}.png"
+alt="Product ${index}" width="200" style="display:block"></a><p style="margin:0">Product ${index} &amp; what is to be said of
+it in some words, as catalogues do.</p></td></tr></table>\n`;
+const catalogue = (bytes: number): string =>
+  `<html lang="en"><body>${Array.from({ length: bytes / row(1000).length }, (_, index) => row(index)).join('')}</body></html>`;
+
+describe('a megabyte is analysed in time, as html and as text', { timeout: 60_000 }, () => {
+  test.each(Object.entries(ADVERSARIAL_HTML))('of %s', (_what, source) => {
+    const input = inputOf(messageWith({ html: source, text: source }));
+    expect(cpuMs(1, () => analyzeMessage(input))).toBeLessThan(ANSWER_MS_MAX);
+  });
+});
+
+test('the time is linear in the size', { timeout: 60_000 }, () => {
+  const input = (bytes: number) =>
+    inputOf(messageWith({ html: catalogue(bytes), text: 'Product and words. '.repeat(bytes / 40) }));
+  const [small, large] = [input(10_000), input(1_000_000)];
+  cpuMs(50, () => analyzeMessage(small)); // it is compiled by now
+  const ratio = cpuMs(3, () => analyzeMessage(large)) / cpuMs(200, () => analyzeMessage(small));
+  expect(ratio).toBeLessThan(200);
+});
+
+test('a message of 100 kB takes less than 20 ms', () => {
+  const input = inputOf(messageWith({ html: catalogue(100_000), text: 'Product and words. '.repeat(1000) }));
+  cpuMs(10, () => analyzeMessage(input)); // it is compiled by now
+  expect(cpuMs(20, () => analyzeMessage(input))).toBeLessThan(20);
+});
+
+describe('depth beyond what is kept', () => {
+  test('is counted, and what stands in it is still read', () => {
+    const source = `${'<div>'.repeat(5000)}<a href="http://shop.example">x</a>${'</div>'.repeat(5000)}<p hidden>y</p>`;
+    const { depth, links, hiddenTexts } = readHtml(source);
+    expect([depth, links.length, hiddenTexts.length]).toEqual([5001, 1, 1]);
+  });
+
+  test('keeps nothing hidden that stands behind it', () => {
+    const source = `<div hidden>${'<div>'.repeat(2000)}a${'</div>'.repeat(2000)}</div><p>seen</p>`;
+    expect(readHtml(source)).toMatchObject({ visibleText: 'seen', hiddenTexts: [{ characters: 1 }] });
+  });
+});
+
+test('a hundred thousand findings become few, which say how many there are', () => {
+  const { findings } = analysed({ html: ADVERSARIAL_HTML['images without anything'] ?? '' });
+  expect(findings.filter(({ rule }) => rule === 'image-without-alt')).toHaveLength(10);
+  expect(findings.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/\(and 90\d{3} more of this rule\)\.$/),
+  );
+  expect(JSON.stringify(findings).length).toBeLessThan(20_000);
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { analysed, countOf, told, toldOfHtml } from './analysed.ts';
+
+const attached = (filename: string, content = 'aGVsbG8=') => ({ filename, contentType: 'application/pdf', content });
+
+describe('images', () => {
+  const text = 'Long enough to stand beside the images that are tested here, whatever they are.';
+  test.each([
+    ['<img src="https://shop.example/a.png" width="9" alt="">', []],
+    ['<img src="https://shop.example/a.png" width="9">', ['image-without-alt html 1:1']],
+    ['<img src="https://shop.example/a.png" alt="a">', ['image-without-width html 1:1']],
+    ['<img src="https://shop.example/a.png" alt="a" style="border:0;width:100%">', []],
+    ['<img src="data:image/png;base64,iVBORw0KGgo=" width="9" alt="">', ['image-data-uri html 1:1']],
+    ['<img src="a.png" width="9" alt="">', ['image-without-source html 1:1']],
+    ['<img width="9" alt="">', ['image-without-source html 1:1']],
+    ['<img src="http://shop.example/a.png" width="9" alt="">', ['link-plain-http html 1:1']],
+    ['<img src="cid:none" width="9" alt="">', ['image-attachment-missing html 1:1']],
+    ['<img src="cid:a%40b" width="9" alt=""><img src="CID:c" width="9" alt="">', []],
+    ['<img src="https://t.example/o.gif" width="1" height="1">', ['tracking-pixel html 1:1']],
+    ['<img src="https://t.example/o.gif" style="width:1px;height:0px">', ['tracking-pixel html 1:1']],
+    ['<img src="{{logo}}" width="9" alt="">', ['template-marker html 1:11']],
+  ])('%s', (html, expected) => {
+    const attachments = [
+      { ...attached('a.png'), contentId: 'a@b' },
+      { ...attached('c.png'), contentId: 'c' },
+    ];
+    expect(told({ html: `${html}<p>${text}</p>`, text, attachments })).toEqual(expected);
+  });
+
+  test('that say everything are told', () => {
+    const image = '<a href="https://shop.example"><img src="https://shop.example/a.png" width="600" alt="Sale"></a>';
+    expect(countOf('image-heavy', { html: image })).toBe(1);
+    expect(countOf('image-heavy', { html: `${image}<p>${text}</p>` })).toBe(0);
+    expect(countOf('image-heavy', { html: `${image.repeat(9)}<p>${text}</p>` })).toBe(1);
+    const icon = '<img src="https://shop.example/a.png" width="24" alt="">';
+    expect(countOf('image-heavy', { html: `${icon.repeat(9)}<p>${text}</p>` })).toBe(0);
+  });
+});
+
+describe('the body', () => {
+  test.each([
+    ['<p>\n <b>x</p>', ['html-invalid html 2:6']],
+    ['<html><body><p>x</p></body></html>', ['html-lang-missing html 1:1']],
+    ['<p>x</p><script>1</script>', ['active-content html 1:9']],
+    ['<script type="application/ld+json">{}</script><p>x</p>', []],
+    ['<form><input></form><p>x</p>', ['active-content html 1:1', 'active-content html 1:7']],
+    ['<p onclick="x()">x</p>', ['active-content html 1:1']],
+    ['<meta http-equiv="Refresh" content="0"><p>x</p>', ['active-content html 1:1']],
+    ['<iframe src="x"></iframe><p>x</p>', ['active-content html 1:1']],
+    ['<style>\n@import url(x);</style><p>x</p>', ['external-style html 2:1']],
+    ['<link rel="stylesheet" href="x"><p>x</p>', ['external-style html 1:1']],
+    ['<p>sk_live_abcdefghijklmnop1234</p>', ['secret html 1:4']],
+  ])('%s', (html, expected) => {
+    expect(toldOfHtml(html)).toEqual(expected);
+  });
+
+  test('that shows nothing is told', () => {
+    expect(told({ html: '<p>&nbsp;\u200b</p>', text: 'x' })).toEqual(['body-empty html']);
+    expect(told({ text: ' \n' })).toEqual(['body-empty text']);
+  });
+
+  test('without plain text gets one, and with another text is told', () => {
+    const words =
+      'alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey';
+    expect(analysed({ html: `<p>${words}</p>`, text: words }).findings).toEqual([]);
+    expect(countOf('text-differs', { html: `<p>${words}</p>`, text: 'Please see the version on the web' })).toBe(1);
+    expect(countOf('text-differs', { html: `<p>${words}</p>`, text: `${words} with a little more` })).toBe(0);
+    expect(countOf('text-differs', { html: `<p>${words}</p>`, text: words.split(' ').slice(0, 15).join(' ') })).toBe(0);
+  });
+
+  test('larger than Gmail shows is told, counted in UTF-8', () => {
+    const html = (characters: number) => `<p>${'é'.repeat(characters)}</p>`;
+    expect(countOf('html-clipped', { html: html(51 * 1024) })).toBe(1);
+    expect(countOf('html-clipped', { html: html(51 * 1024 - 4) })).toBe(0);
+  });
+
+  test('with attachments of more than 10 MB is told, and its size', () => {
+    const content = 'A'.repeat(10_000_000);
+    const analysis = analysed({ attachments: [attached('a.pdf', content)] });
+    expect(analysis.findings.map(({ rule, field }) => [rule, field])).toEqual([['message-large', 'attachments']]);
+    expect(analysis.sizeBytes).toBeGreaterThan(10_000_000);
+    expect(analysed({ attachments: [attached('a.pdf', content.slice(0, 9_000_000))] }).verdict).toBe('pass');
+  });
+
+  test('nested deeper than any layout is told', () => {
+    expect(countOf('html-deep', { html: `${'<div>'.repeat(100)}x${'</div>'.repeat(100)}` })).toBe(0);
+    expect(countOf('html-deep', { html: `${'<div>'.repeat(101)}x${'</div>'.repeat(101)}` })).toBe(1);
+  });
+});
+
+test('a body of html alone gets a text, which is worth knowing', () => {
+  const { findings, verdict, score } = analysed({ html: '<p>x</p>' }, {}, ['text']);
+  expect(findings.map(({ rule, severity }) => [rule, severity])).toEqual([['text-missing', 'info']]);
+  expect([verdict, score]).toEqual(['pass', 99]);
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { countOf, told, toldOfHtml } from './analysed.ts';
+
+describe('the subject', () => {
+  const reply = { 'In-Reply-To': '<1@example.org>' };
+  test.each([
+    ['\u200b \u00a0\u2060', {}, ['subject-blank subject']],
+    ['x'.repeat(78), {}, []],
+    ['x'.repeat(79), {}, ['subject-long subject']],
+    ['x'.repeat(151), {}, ['subject-too-long subject']],
+    ['THE BEST OFFER OF ALL', {}, ['subject-shouting subject']],
+    ['ЛУЧШЕЕ ПРЕДЛОЖЕНИЕ', {}, ['subject-shouting subject']],
+    ['Buy now!!!', {}, ['subject-shouting subject']],
+    ['NASA & ESA: news', {}, []],
+    ['Re: your order', {}, ['subject-fake-reply subject']],
+    ['AW : Ihre Bestellung', {}, ['subject-fake-reply subject']],
+    ['Fwd: your order', {}, ['subject-fake-reply subject']],
+    ['RE[2]: your order', {}, ['subject-fake-reply subject']],
+    ['Re: your order', reply, []],
+    ['Regarding: your order', {}, []],
+    ['Hello {{first_name}}', {}, ['template-marker subject']],
+    ['Gr\u00c3\u00bc\u00c3\u0178e &amp; more', {}, ['encoding-damage subject', 'encoding-damage subject']],
+  ])('%j', (subject, headers, expected) => {
+    expect(told({ subject, headers })).toEqual(expected);
+  });
+});
+
+describe('template markers', () => {
+  test.each([
+    ...['{{name}}', '{{{name}}}', '{{ user.name | default: "x" }}', '{% if a %}', '<%= name %>', '&lt;%= name %&gt;'],
+    ...['$' + '{name}', '%%FIRST NAME%%', '[[name]]', '*|FNAME|*', '*|IF:X|*', '[object Object]'],
+  ])('%s is told in the text of html, in its attributes and in plain text', (marker) => {
+    expect(toldOfHtml(`<p>Hi\n ${marker}</p>`)).toEqual(['template-marker html 2:2']);
+    const escaped = marker.replaceAll('"', '&quot;');
+    expect(toldOfHtml(`<p title="a ${escaped}">x</p>`)).toEqual(['template-marker html 1:13']);
+    if (!marker.startsWith('&')) expect(told({ text: `Hi\n ${marker}` })).toEqual(['template-marker text 2:2']);
+  });
+
+  test.each([
+    ...['<style>.a{{color:red}}</style>', '<!-- {{name}} -->', '<p style="{{css}}">x</p>', '<script>{{x}}</script>'],
+    ...['<p>{ } {{}} {{ %} 50%% $5 [1] [[1]] ** | {a}</p>', '<p>{{a\nb}}</p>'],
+  ])('are not seen in %s', (html) => {
+    expect(countOf('template-marker', { html })).toBe(0);
+  });
+
+  test('are told in the titles of documents and the names of people', () => {
+    expect(toldOfHtml('<title>{{title}}</title><p>x</p>')).toEqual(['template-marker html 1:8']);
+    expect(
+      told({
+        recipients: [
+          { address: 'a@example.org', name: 'A', kind: 'to' },
+          { address: 'b@example.org', name: '{{name}}', kind: 'to' },
+        ],
+      }),
+    ).toEqual(['template-marker to[1]']);
+  });
+});
+
+describe('encoding damage', () => {
+  test.each([
+    ['M\u00c3\u00a4dchen', 1],
+    ['it\u00e2\u20ac\u2122s', 1],
+    ['caf\ufffd', 1],
+    ['\u00f0\u0178\u02dc\u20ac', 1],
+    ['a&amp;nbsp;b &amp;#39;', 2],
+    ['Mädchen it’s café 😀 &nbsp; &amp; A&amp;B; ÃO', 0],
+  ])('of %j is told', (words, count) => {
+    expect(countOf('encoding-damage', { html: `<p>${words}</p>` })).toBe(count);
+    expect(countOf('encoding-damage', { html: `<style>/*${words}*/</style>` })).toBe(0);
+  });
+
+  test('is told of entities in plain text', () => {
+    expect(told({ text: 'A &amp; B' })).toEqual(['encoding-damage text 1:3']);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import type { MessageFacts } from '../../../src/domain/analysis/facts.ts';
+import { judge } from '../../../src/domain/analysis/judge.ts';
+import { RULE_TABLE } from '../../../src/domain/analysis/rule-table.ts';
+
+const facts = (more: Partial<MessageFacts> = {}): MessageFacts => ({
+  ...{ from: { address: 'a@shop.example' }, replyTo: [], recipients: [{ address: 'b@example.org', kind: 'to' }] },
+  ...{ subject: 'Hello', text: 'Hello', headers: {}, stream: 'transactional', html: null, textLinks: [] },
+  ...{ attachments: [], sizeBytes: 5 },
+  domain: {
+    ...{ name: 'shop.example', verified: true, capturing: false },
+    ...{ spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+  },
+  ...more,
+});
+const programs = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ filename: `${index}.exe`, head: '' }));
+
+describe('an analysis', () => {
+  test('of a message in order is 100, passes, and tells the size', () => {
+    expect(judge(facts())).toEqual({ score: 100, verdict: 'pass', findings: [], sizeBytes: 5 });
+  });
+
+  test('warns with a warning, fails with an error, and passes with what is worth knowing', () => {
+    const from = { address: 'noreply@shop.example' };
+    expect(judge(facts({ from })).verdict).toBe('pass');
+    expect(judge(facts({ from, subject: 'Re: x' })).verdict).toBe('warn');
+    expect(judge(facts({ from, subject: 'Re: {{x}}' })).verdict).toBe('fail');
+  });
+
+  test('puts errors first, and what is found first before what is found later', () => {
+    const { findings } = judge(facts({ subject: 'Re: {{x}} {{y}}', from: { address: 'noreply@shop.example' } }));
+    expect(findings.map(({ severity }) => severity)).toEqual(['error', 'error', 'warning', 'info']);
+    expect(findings.map(({ message }) => message).slice(0, 2)).toEqual([
+      '"{{x}}" was not filled in.',
+      '"{{y}}" was not filled in.',
+    ]);
+  });
+
+  test('takes points for each finding up to what the rule takes at most, and never goes below 0', () => {
+    const { points, pointsMax } = RULE_TABLE['attachment-executable'];
+    expect([1, 2, 3, 20].map((count) => judge(facts({ attachments: programs(count) })).score)).toEqual([
+      ...[100 - points, 100 - 2 * points, 100 - pointsMax, 100 - pointsMax],
+    ]);
+    const all = { subject: 'Re: {{x}}{{y}}{{z}}', attachments: programs(20), text: '{{a}}' };
+    expect(judge(facts(all)).score).toBe(0);
+  });
+
+  test('lists ten findings of a rule, the last of which counts the others', () => {
+    const ten = judge(facts({ attachments: programs(10) })).findings;
+    expect(ten.at(-1)?.message).toBe('"9.exe" is a program.');
+    const { findings } = judge(facts({ attachments: programs(20) }));
+    expect(findings).toHaveLength(10);
+    expect(findings.at(-1)?.message).toBe('"9.exe" is a program (and 10 more of this rule).');
+  });
+
+  test('quotes nothing that could break out of the sentence it stands in', () => {
+    const filename = `\u202e${'x'.repeat(100)}\u0007.exe`;
+    const [finding] = judge(facts({ attachments: [{ filename, head: '' }] })).findings;
+    expect(finding?.message).toBe(`"${'x'.repeat(59)}…" is a program.`);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, test } from 'vitest';
+import type { MessageEvent } from '../../../src/domain/events.ts';
+import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { type Message, message } from '../../../src/domain/message/message.ts';
+import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
+import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+  smtpReply,
+} from '../../support/controls/message.ts';
+import { NOW, specify } from '../../support/specification.ts';
+
+const MUCH_LATER = '2026-11-24T11:00:00.000Z';
+
+const cancel =
+  (now = NOW, organizationId = 'org_mine') =>
+  (state: Message) =>
+    cancelMessage(state, { organizationId, now });
+
+const cancelled = (recipientId: string, sequence: number, reason = 'cancelled by its sender') => ({
+  type: 'RecipientCancelled' as const,
+  data: { ...about, sequence, recipientId, reason },
+});
+
+const TWO = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
+const CLAIMED = attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 });
+
+describe('cancelling a message', () => {
+  const { given } = specify(message);
+
+  /** The attempt that was claimed, ended so. */
+  const after = (...outcomes: AttemptOutcome[]): MessageEvent[] => {
+    const { state } = given([TWO, CLAIMED]);
+    return [TWO, CLAIMED, ...recordAttempt(state, { attempt: 1, outcomes, now: NOW, chance: 0.5 })];
+  };
+  const delivered = (recipientId: string): AttemptOutcome => ({ recipientId, outcome: 'delivered', smtp: smtpReply() });
+  const deferred = (recipientId: string): AttemptOutcome => ({
+    ...{ recipientId, outcome: 'deferred', smtp: smtpReply(451), reason: 'try later' },
+  });
+
+  test('ends every recipient, accepted or scheduled, so that nobody claims it', () => {
+    given([TWO]).when(cancel()).thenEvents(cancelled('rcp_1', 3), cancelled('rcp_2', 4));
+    given([messageAccepted(), messageScheduled()]).when(cancel()).thenEvents(cancelled('rcp_1', 3));
+    const { state } = given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)]);
+    given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)])
+      .when(() => startAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, chance: 0.5 }))
+      .thenNothing();
+  });
+  test('ends those that are deferred and leaves the others as they ended', () => {
+    const { when } = given(after(delivered('rcp_1'), deferred('rcp_2')));
+    when(cancel()).thenEvents(cancelled('rcp_2', 7));
+    when(cancel()).thenState({ recipients: [{ status: 'delivered' }, { status: 'cancelled', nextAttemptAt: null }] });
+  });
+  test('is refused while any recipient is being sent to, whatever became of the others', () => {
+    given([TWO, CLAIMED]).when(cancel()).thenRefused('message_being_sent');
+    given(after(delivered('rcp_1')))
+      .when(cancel())
+      .thenRefused('message_being_sent');
+    given(after(deferred('rcp_1')))
+      .when(cancel())
+      .thenRefused('message_being_sent');
+  });
+  test('puts an attempt on record whose lease has run out, and says that a copy may be out', () => {
+    const now = '2026-11-21T12:05:00.000Z';
+    const inDoubt = 'cancelled by its sender after an attempt whose outcome is unknown';
+    const { when } = given(after(deferred('rcp_1')));
+    when(cancel(now)).thenEvents(
+      {
+        type: 'AttemptOutcomeUnknown',
+        data: { ...about, sequence: 6, attempt: 1, recipientIds: ['rcp_2'], nextAttemptAt: now },
+      },
+      cancelled('rcp_1', 7),
+      cancelled('rcp_2', 8, inDoubt),
+    );
+    when(cancel(now)).thenState({ lease: null, recipients: [{ status: 'cancelled' }, { status: 'cancelled' }] });
+  });
+  test('again changes nothing, be it all or the rest that was cancelled', () => {
+    given([TWO, cancelled('rcp_1', 3), cancelled('rcp_2', 4)])
+      .when(cancel())
+      .thenNothing();
+    given([...after(delivered('rcp_1'), deferred('rcp_2')), cancelled('rcp_2', 7)])
+      .when(cancel())
+      .thenNothing();
+  });
+  test('is refused where everybody has ended without it', () => {
+    given(after(delivered('rcp_1'), { recipientId: 'rcp_2', outcome: 'failed', reason: 'because' }))
+      .when(cancel())
+      .thenRefused('message_ended');
+  });
+  test('is refused for a message that does not exist, or is another organization’s', () => {
+    given([]).when(cancel()).thenRefused('not_found');
+    given([TWO]).when(cancel(NOW, 'org_other')).thenRefused('other_organization');
+  });
+});

@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
+import { message } from '../../../src/domain/message/message.ts';
+import { unsubscribeRecipient } from '../../../src/domain/message/unsubscribe-recipient.ts';
+import {
+  isUnsubscribeToken,
+  readUnsubscribeToken,
+  unsubscribeToken,
+} from '../../../src/domain/message/unsubscribe-token.ts';
+import { unsubscribeUrlProblem } from '../../../src/domain/message/unsubscribe-url.ts';
+import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
+import { specify } from '../../support/specification.ts';
+
+const SECRET = new Uint8Array(32).fill(1);
+const bytes = fc.uint8Array({ minLength: 16, maxLength: 16 });
+const ids = fc.tuple(bytes, bytes).map(([one, other]) => [formatId('msg', one), formatId('rcp', other)] as const);
+
+describe('unsubscribing a recipient', () => {
+  const { given } = specify(message);
+  const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
+  const by =
+    (recipientId: string, method: 'one_click' | 'page' = 'page') =>
+    (state: Parameters<typeof unsubscribeRecipient>[0]) =>
+      unsubscribeRecipient(state, { recipientId, method });
+  const unsubscribed = (sequence: number) => ({
+    type: 'RecipientUnsubscribed' as const,
+    data: { ...about, sequence, recipientId: 'rcp_1', method: 'page' as const },
+  });
+
+  test('is recorded for that recipient alone, with how', () => {
+    const { when } = given([two]);
+    when(by('rcp_1')).thenEvents(unsubscribed(3));
+    when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribed: false }, { unsubscribed: true }] });
+  });
+  test('changes nothing else about it, not even while it is being sent', () => {
+    given([two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
+      .when(by('rcp_1'))
+      .thenState({ lease: { attempt: 1 }, recipients: [{ status: 'sending' }, { status: 'sending' }] });
+  });
+  test('is recorded once, whichever way it is said again', () => {
+    const { when } = given([two, unsubscribed(3)]);
+    when(by('rcp_1')).thenNothing();
+    when(by('rcp_1', 'one_click')).thenNothing();
+  });
+  test('of nobody, or of a message that does not exist, changes nothing', () => {
+    given([two]).when(by('rcp_3')).thenNothing();
+    given([]).when(by('rcp_1')).thenNothing();
+  });
+});
+
+describe('the token of an unsubscribe link', () => {
+  test('says whose it is, and is known again', () => {
+    fc.assert(
+      fc.property(ids, ([messageId, recipientId]) => {
+        const text = unsubscribeToken(SECRET, messageId, recipientId);
+        expect(text).toMatch(/^[\w-]{64}$/);
+        const token = readUnsubscribeToken(text);
+        expect(token).toMatchObject({ messageId, recipientId });
+        expect(token !== null && isUnsubscribeToken(SECRET, token)).toBe(true);
+      }),
+    );
+  });
+
+  test('is another with any bit of it changed, and then nobody’s', () => {
+    fc.assert(
+      fc.property(ids, fc.nat(383), ([messageId, recipientId], bit) => {
+        const raw = Buffer.from(unsubscribeToken(SECRET, messageId, recipientId), 'base64url');
+        raw[bit >> 3] = (raw[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        const token = readUnsubscribeToken(raw.toString('base64url'));
+        expect(token !== null && isUnsubscribeToken(SECRET, token)).toBe(false);
+      }),
+    );
+  });
+
+  test('is nobody’s under another secret, nor with another recipient of the same message', () => {
+    const id = (prefix: 'msg' | 'rcp', byte: number) => formatId(prefix, new Uint8Array(16).fill(byte));
+    const token = readUnsubscribeToken(unsubscribeToken(SECRET, id('msg', 1), id('rcp', 1)));
+    if (token === null) throw new Error('not read');
+    expect(isUnsubscribeToken(new Uint8Array(32).fill(2), token)).toBe(false);
+    expect(isUnsubscribeToken(SECRET, { ...token, recipientId: id('rcp', 2) })).toBe(false);
+    expect(isUnsubscribeToken(SECRET, { ...token, messageId: id('msg', 2) })).toBe(false);
+  });
+
+  test.each([
+    '',
+    'x',
+    'x'.repeat(63),
+    'x'.repeat(65),
+    'x'.repeat(10_000),
+    `${'x'.repeat(63)}=`,
+    `${'x'.repeat(63)}+`,
+    `${'x'.repeat(64)}\n`,
+    `${'x'.repeat(63)}é`,
+  ])('is not %j', (text) => {
+    expect(readUnsubscribeToken(text)).toBeNull();
+  });
+
+  test('holds ids by the bytes that they were made of', () => {
+    fc.assert(
+      fc.property(bytes, (raw) => {
+        expect([...bytesOfId(formatId('msg', raw))]).toEqual([...raw]);
+      }),
+    );
+  });
+});
+
+describe('a link that a sender gives', () => {
+  test.each([
+    'https://a.test/',
+    'https://a.test',
+    'HTTPS://A.test:8443/u/%C3%BC?x=1&y=(2),3;z#there',
+    'https://[2001:db8::1]/u',
+    'https://a.test/u?to=b@c.test',
+    `https://a.test/${'x'.repeat(885)}`,
+  ])('may be %s', (text) => {
+    expect(unsubscribeUrlProblem(text)).toBeNull();
+  });
+
+  test.each([
+    '',
+    'a.test',
+    '/unsubscribe',
+    '//a.test/u',
+    'http://a.test/u',
+    'mailto:a@b.test',
+    'javascript:alert(1)',
+    'https:a.test',
+    'https:/a.test',
+    'https://',
+    'https:///u',
+    'https://?u',
+    'https://a.test\\u',
+    'https://a test/',
+    'https://a.test/ü',
+    'https://müller.test/',
+    'https://a.test/%zz',
+    'https://a.test/%',
+    'https://user@a.test/',
+    'https://user:password@a.test/',
+    'https://@a.test/',
+    'https://a.test:99999/',
+    'https://a.test/\r\nBcc: b@c.test',
+    'https://a.test/\0',
+    'https://\r\na.test/',
+    ' https://a.test/',
+    'https://a.test/ ',
+    'https://a.test/>,<mailto:b@c.test',
+    'https://a.test/"',
+    'https://a.test/=?utf-8?q?x?=',
+    `https://a.test/${'x'.repeat(886)}`,
+  ])('may not be %j', (text) => {
+    expect(unsubscribeUrlProblem(text)).toMatch(/^must /);
+  });
+
+  test('may not be 10 MB, which nobody reads', () => {
+    expect(unsubscribeUrlProblem(`https://a.test/${'x'.repeat(10_000_000)}`)).toBe('must have at most 900 characters');
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { deleteDomain } from '../../../src/domain/sending-domain/delete-domain.ts';
+import { registerDomain } from '../../../src/domain/sending-domain/register-domain.ts';
+import { sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { specify } from '../../support/specification.ts';
+
+const domain = { domainId: 'dom_1', name: 'example.test', token: 'token' };
+const registered: SendingDomainEvent = { type: 'DomainRegistered', data: domain };
+const verified: SendingDomainEvent = {
+  type: 'DomainVerified',
+  data: { domainId: 'dom_1', name: 'example.test', method: 'dns' },
+};
+const deleted: SendingDomainEvent = { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } };
+
+const { given } = specify(sendingDomain);
+const remove = (state: Parameters<typeof sendingDomain.evolve>[0]) =>
+  deleteDomain(state, { by: 'operator', organizationId: 'org_mine', keys: [] });
+
+describe('deleting a domain', () => {
+  test('is recorded, verified or not', () => {
+    given([registered]).when(remove).thenEvents(deleted);
+    given([registered, verified]).when(remove).thenEvents(deleted);
+  });
+  test('is refused where there is none any more', () => {
+    given([]).when(remove).thenRefused('not_found');
+    given([registered, deleted]).when(remove).thenRefused('not_found');
+  });
+  test('is refused to another organization', () => {
+    given([registered], 'org_other').when(remove).thenRefused('other_organization');
+  });
+  test('frees the name for the organization itself, which has to prove it anew', () => {
+    const again = { ...domain, token: 'other token' };
+    const { when } = given([registered, verified, deleted]);
+    when((state) => registerDomain(state, { ...again, takenByAnother: false })).thenState({
+      status: 'registered',
+      token: 'other token',
+      verification: null,
+    });
+    expect(given([registered, verified, deleted]).state).toMatchObject({ status: 'deleted', verification: null });
+  });
+});

@@ -1,0 +1,94 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Answer, AnyBody } from '../../support/api-client.ts';
+import { apiClient } from '../../support/api-client.ts';
+import { operator } from '../../support/operator.ts';
+import { newDataDir, type Program, startProgram } from '../../support/program.ts';
+
+interface Asked {
+  readonly method?: string;
+  readonly path: string;
+  readonly key?: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A made key: its id and its full value. */
+export interface MadeKey {
+  readonly id: string;
+  readonly value: string;
+}
+
+export interface Conforming {
+  readonly program: Program;
+  /** An admin key of the first organization without limits that a test could reach. */
+  readonly admin: string;
+  /** The same of another organization, with a domain `other.test` of its own. */
+  readonly stranger: string;
+  /** Ids of the two domains. */
+  readonly domainId: string;
+  readonly otherDomainId: string;
+  /** One request by a key; `admin` when none is named. */
+  ask(asked: Asked): Promise<Answer<AnyBody>>;
+  /** One request with these headers and no others. */
+  raw(path: string, init?: RequestInit): Promise<Response>;
+  /** A key of the first organization, made by its admin key. */
+  makeKey(fields?: object): Promise<MadeKey>;
+}
+
+const WIDE = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
+const WIDE_OPTIONS = ['--send', '1000000', '--read', '1000000', '--manage', '1000000'];
+
+export const MESSAGE = {
+  from: 'Shop <shop@example.test>',
+  to: 'customer@example.net',
+  subject: 'Your order',
+  html: '<p>Thank you.</p>',
+};
+
+const open = async (dataDir: string): Promise<Conforming> => {
+  const program = await startProgram({ dataDir });
+  const command = (...words: readonly string[]) => operator({ dataDir }, ...words);
+  const adminOf = async (organization: string, domain: string): Promise<string> => {
+    const place = ['--organization', organization, '--domain', domain, '--permissions', 'admin'];
+    return (await command('keys', 'create', ...place, ...WIDE_OPTIONS)).key;
+  };
+  const [own] = await command('domains', 'list');
+  const { organization_id: other } = await command('organizations', 'create', '--name', 'Other');
+  const otherDomain = await command('domains', 'create', '--organization', other, '--name', 'other.test');
+  const admin = await adminOf(own.organization_id, own.domain_id);
+  const stranger = await adminOf(other, otherDomain.domain_id);
+
+  const ask: Conforming['ask'] = ({ method = 'GET', path, key = admin, body, headers }) =>
+    apiClient(program.baseUrl, key).call(method, path, body, headers);
+
+  return {
+    ...{ program, admin, stranger, ask },
+    domainId: own.domain_id,
+    otherDomainId: otherDomain.domain_id,
+    raw: (path, init) => fetch(program.baseUrl + path, init),
+    makeKey: async (fields = {}) => {
+      const body = {
+        ...{ name: 'made for a test', domain_id: own.domain_id, permissions: ['send'], rate_limits: WIDE },
+        ...fields,
+      };
+      const made = await ask({ method: 'POST', path: '/v1/api-keys', body });
+      if (made.status !== 201) throw new Error(`no key: ${JSON.stringify(made.body)}`);
+      return { id: made.body.id, value: made.body.key };
+    },
+  };
+};
+
+/** The service as its user starts it, for all the tests of a file. */
+export const conforming = (): { readonly service: () => Conforming } => {
+  let data: Awaited<ReturnType<typeof newDataDir>>;
+  let service: Conforming;
+  beforeAll(async () => {
+    data = await newDataDir();
+    service = await open(data.path);
+  }, 60_000);
+  afterAll(async () => {
+    await service.program.end('SIGTERM');
+    await data.remove();
+  });
+  return { service: () => service };
+};

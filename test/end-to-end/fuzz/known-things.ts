@@ -1,0 +1,63 @@
+import type { Random } from './random.ts';
+
+const KEPT_MAX = 200;
+const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
+
+/** Ids and cursors that the service has given, for requests to name. */
+export interface KnownThings {
+  /** Remembers what an answer holds. @param ours it was made by this run, which may end it again. */
+  learn(body: unknown, ours: boolean): void;
+  /** @param ending it may be changed or ended by what it is picked for. */
+  id(random: Random, prefix: string, ending: boolean): string | undefined;
+  cursor(random: Random): string | undefined;
+}
+
+/** Every text in a body, by the name of its field. */
+const textsIn = (body: unknown): readonly (readonly [name: string, text: string])[] =>
+  Object.entries(Object(body)).flatMap(([name, value]) => {
+    if (typeof value === 'string') return [[name, value] as const];
+    return typeof value === 'object' ? textsIn(value) : [];
+  });
+
+/** @param foreign ids of another organization, which are to be picked now and then. */
+export const createKnownThings = (own: readonly string[], foreign: readonly string[]): KnownThings => {
+  const seen = new Map<string, string[]>();
+  const made = new Map<string, string[]>();
+  const cursors: string[] = [];
+
+  const keep = (list: string[], value: string): void => {
+    if (list.includes(value)) return;
+    list.push(value);
+    if (list.length > KEPT_MAX) list.shift();
+  };
+
+  const keepId = (lists: Map<string, string[]>, id: string): void => {
+    const prefix = id.slice(0, 3);
+    const list = lists.get(prefix) ?? [];
+    keep(list, id);
+    lists.set(prefix, list);
+  };
+
+  for (const id of [...own, ...foreign]) keepId(seen, id);
+  for (const id of foreign) keepId(made, id);
+
+  const learnId = (id: string, ours: boolean): void => {
+    keepId(seen, id);
+    if (ours && !own.includes(id)) keepId(made, id);
+  };
+
+  const learn = (body: unknown, ours: boolean): void => {
+    const texts = textsIn(body);
+    for (const [, cursor] of texts.filter(([name]) => name === 'next_cursor')) keep(cursors, cursor);
+    for (const [, id] of texts.filter(([name, text]) => name === 'id' && ID.test(text))) learnId(id, ours);
+  };
+
+  return {
+    learn,
+    id: (random, prefix, ending) => {
+      const list = (ending ? made : seen).get(prefix) ?? [];
+      return list.length === 0 ? undefined : random.pick(list);
+    },
+    cursor: (random) => (cursors.length === 0 ? undefined : random.pick(cursors)),
+  };
+};

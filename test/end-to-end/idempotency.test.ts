@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Answer, type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { operator, unlimitedKey } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+
+const SECRET_KEY = 'a secret key that is long enough for a test';
+const SEND = '/v1/messages/send';
+const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Once', html: '<p>Once</p>' };
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+interface Pair {
+  readonly place: { readonly dataDir: string; readonly env: Record<string, string> };
+  readonly programs: readonly [Program, Program];
+}
+
+/** One service in two processes: both take requests, one of them does the rest. */
+const startPair = async (engine: Record<string, string> = {}): Promise<Pair> => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  const place = { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY, ...engine } };
+  const start = async (roles: string): Promise<Program> => {
+    const program = await startProgram({ ...place, env: { ...place.env, ROLES: roles } });
+    undo.push(() => program.end('SIGTERM'));
+    return program;
+  };
+  return { place, programs: [await start('api,projections,workers'), await start('api')] };
+};
+
+const clientsOf = ({ programs }: Pair, key: string): readonly [ApiClient, ApiClient] => [
+  apiClient(programs[0].baseUrl, key),
+  apiClient(programs[1].baseUrl, key),
+];
+
+const once = (api: ApiClient, name: string, message: object = MESSAGE) =>
+  api.post(SEND, message, { 'idempotency-key': name });
+const isReplay = ({ headers }: Answer<AnyBody>): boolean => headers.get('idempotent-replayed') === 'true';
+const listed = async (api: ApiClient): Promise<readonly AnyBody[]> => (await api.get('/v1/messages')).body.data;
+
+/** 50 equal requests at once, half of them to each process, are one message. */
+const expectOneOfFifty = async (both: readonly [ApiClient, ApiClient]): Promise<string> => {
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => once(both[index % 2 === 0 ? 0 : 1], 'race')),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+  expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  expect(answers.filter(isReplay).length).toBeGreaterThanOrEqual(49);
+  const { id } = answers[0]?.body ?? {};
+  await eventually(
+    () => both[1].get(`/v1/messages/${id}`),
+    ({ body }) => body.status === 'delivered',
+  );
+  expect((await listed(both[0])).map((one) => one.id)).toEqual([id]);
+  expect((await both[0].get('/v1/inbox')).body.data).toHaveLength(1);
+  return id;
+};
+
+describe('an Idempotency-Key on two processes', () => {
+  test('makes 50 equal requests at once one message, one delivery and one answer, for ever', async () => {
+    const pair = await startPair();
+    const key = await unlimitedKey(pair.place);
+    const [one, other] = clientsOf(pair, key);
+    const id = await expectOneOfFifty([one, other]);
+
+    const reused = await once(other, 'race', { ...MESSAGE, subject: 'Another' });
+    expect([reused.status, reused.body.error.code]).toEqual([422, 'idempotency_key_reused']);
+
+    const { id: keyId } = (await one.get('/v1/api-keys')).body.data[0]; // the newest: this very key
+    const rotated = await one.post(`/v1/api-keys/${keyId}/rotate`, { revoke_previous: true });
+    const replayed = await once(apiClient(pair.programs[1].baseUrl, rotated.body.key), 'race');
+    expect([replayed.status, replayed.body.id, isReplay(replayed)]).toEqual([202, id, true]);
+  }, 60_000);
+
+  test('tells a stranger nothing: another organization and the other environment get messages of their own', async () => {
+    const pair = await startPair();
+    const { live, test: simulated } = pair.programs[0].keys;
+    const [one] = clientsOf(pair, live);
+    const first = await once(one, 'theirs');
+
+    const { organization_id: organization } = await operator(pair.place, 'organizations', 'create', '--name', 'Other');
+    const named = ['--organization', organization, '--name', 'other.test'];
+    const { domain_id: domain } = await operator(pair.place, 'domains', 'create', ...named);
+    const bound = ['--organization', organization, '--domain', domain, '--permissions', 'admin'];
+    const { key: foreign } = await operator(pair.place, 'keys', 'create', ...bound);
+
+    const theirs = await once(clientsOf(pair, foreign)[1], 'theirs', { ...MESSAGE, from: 'a@other.test' });
+    const sandbox = await once(clientsOf(pair, simulated)[1], 'theirs');
+    expect([theirs.status, isReplay(theirs), sandbox.status, isReplay(sandbox)]).toEqual([202, false, 202, false]);
+    expect(new Set([first.body.id, theirs.body.id, sandbox.body.id]).size).toBe(3);
+  }, 60_000);
+
+  test('makes a batch that both get at once one batch', async () => {
+    const pair = await startPair();
+    const both = clientsOf(pair, await unlimitedKey(pair.place));
+    const messages = Array.from({ length: 20 }, (_, index) => ({ ...MESSAGE, subject: `${index}` }));
+    const send = (api: ApiClient) => api.post('/v1/messages/batch', { messages }, { 'idempotency-key': 'batch' });
+    const answers = await Promise.all([...both, ...both, ...both].map(send));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(await listed(both[1])).toHaveLength(20);
+  }, 60_000);
+
+  test('does the same with the log in EventStoreDB', async () => {
+    const eventStore = await startEventStoreDbDouble();
+    undo.push(eventStore.close);
+    const pair = await startPair({ EVENTSTORE_URL: eventStore.url });
+    await expectOneOfFifty(clientsOf(pair, await unlimitedKey(pair.place)));
+  }, 60_000);
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiClient, eventually } from '../support/api-client.ts';
+import { operator } from '../support/operator.ts';
+import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+
+const UNKNOWN = `org_${'a'.repeat(26)}`;
+
+describe('the operator, beside a running service', () => {
+  let data: Awaited<ReturnType<typeof newDataDir>>;
+  let database: TestDatabase;
+  let program: Program;
+  let options: { dataDir: string; env: Record<string, string> };
+  let organization: string;
+  let domain: string;
+
+  const run = (...words: readonly string[]) => operator(options, ...words);
+  const own = (command: string, ...words: readonly string[]) =>
+    run('keys', command, '--organization', organization, ...words);
+  const statusOf = async (key: string, path = '/v1/api-keys'): Promise<number> =>
+    (await fetch(program.baseUrl + path, { headers: { authorization: `Bearer ${key}` } })).status;
+
+  beforeAll(async () => {
+    data = await newDataDir();
+    database = await freshDatabase();
+    const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    options = { dataDir: data.path, env };
+    program = await startProgram(options);
+    organization = (await run('organizations', 'create', '--name', 'Example')).organization_id;
+    const made = await run('domains', 'create', '--organization', organization, '--name', 'operated.test');
+    domain = made.domain_id;
+  }, 60_000);
+  afterAll(async () => {
+    await program.end('SIGTERM');
+    await database.drop();
+    await data.remove();
+  });
+
+  const make = (...words: readonly string[]) => own('create', '--domain', domain, '--permissions', 'admin', ...words);
+
+  test('sets ceilings, which keys feel at once, and takes them away', async () => {
+    const { key } = await make('--read', '5000');
+    const limitOf = async (): Promise<string | null> =>
+      (await apiClient(program.baseUrl, key).get('/v1/organization')).headers.get('ratelimit-limit');
+    const set = ['organizations', 'set-ceilings', '--organization', organization];
+    expect(await limitOf()).toBe('5000');
+    expect(await run(...set, '--read', '700', '--send', '10')).toMatchObject({ ceilings: { read: 700, send: 10 } });
+    await eventually(limitOf, (limit) => limit === '700');
+    const [listed] = (await run('organizations', 'list')).filter(
+      ({ organization_id }: { organization_id: string }) => organization_id === organization,
+    );
+    expect(listed.ceilings).toEqual({ read: 700, send: 10 });
+    expect(await run(...set)).toMatchObject({ ceilings: null });
+    await eventually(limitOf, (limit) => limit === '5000');
+  }, 60_000);
+
+  test('makes keys with networks and an expiry, changes them, and sees who uses them', async () => {
+    const made = await make('--cidr', '127.0.0.0/8,::1', '--cidr', '192.0.2.1', '--expires-at', '2099-01-01');
+    expect(made).toMatchObject({
+      ...{ allowed_cidrs: ['127.0.0.0/8', '::1', '192.0.2.1'], expires_at: '2099-01-01T00:00:00.000Z' },
+      status: 'active',
+    });
+    expect(await statusOf(made.key)).toBe(200);
+    const changed = await own('update', '--key', made.key_id, '--cidr', '192.0.2.0/24', '--expires-at', 'never');
+    expect(changed).toMatchObject({ allowed_cidrs: ['192.0.2.0/24'], expires_at: null });
+    await eventually(
+      () => statusOf(made.key),
+      (status) => status === 403,
+    );
+    await own('update', '--key', made.key_id, '--cidr', 'any', '--permissions', 'read', '--name', 'Reader');
+    await eventually(
+      () => statusOf(made.key, '/v1/messages'),
+      (status) => status === 200,
+    );
+    await program.end('SIGTERM'); // which writes what was last used where
+    program = await startProgram(options);
+    const listed = await own('list');
+    expect(listed.find(({ key_id }: { key_id: string }) => key_id === made.key_id)).toMatchObject({
+      ...{ name: 'Reader', status: 'active', permissions: ['read'], last_used_address: '127.0.0.1' },
+      last_used_at: expect.stringMatching(/Z$/),
+    });
+    expect(JSON.stringify(listed)).not.toContain(made.key.slice(8, 30));
+  }, 90_000);
+
+  test('revokes and deletes keys, the last admin key too, and always makes another', async () => {
+    const listed: readonly { key_id: string }[] = await own('list');
+    for (const { key_id } of listed) expect(await own('delete', '--key', key_id)).toMatchObject({ status: 'deleted' });
+    expect(await own('list')).toEqual([]);
+    const { key, key_id } = await make();
+    expect(await statusOf(key)).toBe(200);
+    expect(await own('revoke', '--key', key_id)).toMatchObject({ status: 'revoked' });
+    expect((await own('list'))[0]).toMatchObject({ key_id, status: 'revoked' });
+    expect((await make()).key).toMatch(/^ob_live_/);
+  }, 90_000);
+
+  test.each([
+    [['keys', 'list', '--organization', UNKNOWN], /there is no organization/],
+    [['domains', 'list', '--organization', UNKNOWN], /there is no organization/],
+    [['organizations', 'set-ceilings', '--organization', UNKNOWN], /there is no organization/],
+    [['keys', 'delete', '--organization', UNKNOWN, '--key', `key_${'a'.repeat(26)}`], /there is no organization/],
+    [['keys', 'create', '--cidr', '10/8'], /--cidr: '10\/8' is no address/],
+    [['keys', 'create', '--expires-at', '2001-01-01'], /--expires-at must be a time in the future/],
+    [['keys', 'create', '--name', 'two\nlines'], /--name must be/],
+    [['keys', 'update', '--key', `key_${'a'.repeat(26)}`, '--name', 'x'], /API key not found/],
+    [['keys', 'update', '--key', `key_${'a'.repeat(26)}`], /name something to change/],
+  ])('is told in a sentence what is wrong with %j', async (words, sentence) => {
+    const more = words.includes('--organization') ? [] : ['--organization', organization];
+    const place = words[1] === 'create' ? ['--domain', domain, '--permissions', 'send'] : [];
+    await expect(run(...words, ...more, ...place)).rejects.toThrow(sentence);
+  });
+});

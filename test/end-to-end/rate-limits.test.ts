@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { apiClient, eventually } from '../support/api-client.ts';
+import { operator } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { redisIsMissing, startRedis } from '../support/redis.ts';
+
+const LIMIT = 100;
+
+describe('two API processes', () => {
+  const undo: (() => Promise<unknown>)[] = [];
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  /** Two processes on one database, and a key of 100 requests a minute. */
+  const openTwo = async (more: Readonly<Record<string, string>> = {}) => {
+    const data = await newDataDir();
+    undo.push(data.remove);
+    const database = await freshDatabase();
+    undo.push(database.drop);
+    const shared = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    const options = { dataDir: data.path, env: { ...shared, ...more, ROLES: 'api' } };
+    const start = async (): Promise<Program> => {
+      const program = await startProgram(options);
+      undo.push(() => program.end('SIGTERM'));
+      return program;
+    };
+    const programs = [await start(), await start()];
+    const domain = (await operator(options, 'domains', 'list'))[0];
+    const place = ['--organization', domain.organization_id, '--domain', domain.domain_id];
+    const created = await operator(options, 'keys', 'create', ...place, '--permissions', 'admin', '--read', `${LIMIT}`);
+    return { programs, clients: programs.map(({ baseUrl }) => apiClient(baseUrl, created.key)) };
+  };
+  type Two = Awaited<ReturnType<typeof openTwo>>;
+
+  const ask = (client: Two['clients'][number] | undefined) =>
+    client === undefined ? Promise.reject(new Error('no client')) : client.get('/v1/organization');
+
+  /** All at once at all of the clients: how many were let in. */
+  const fire = async (clients: Two['clients'], each: number): Promise<number> => {
+    const asked = clients.flatMap((client) => Array.from({ length: each }, () => ask(client)));
+    const answers = await Promise.all(asked);
+    expect(answers.filter(({ status }) => ![200, 429].includes(status))).toEqual([]);
+    for (const { headers, body } of answers.filter(({ status }) => status === 429)) {
+      expect(body.error).toMatchObject({ code: 'rate_limit_exceeded' });
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    return answers.filter(({ status }) => status === 200).length;
+  };
+
+  const expectSharedLimit = async ({ clients }: Two): Promise<void> => {
+    let admitted = 0;
+    for (const client of clients) admitted += await fire([client], 1);
+    expect(admitted).toBe(2);
+    admitted += await fire(clients, 150);
+    expect(admitted).toBeLessThanOrEqual(LIMIT);
+    expect(admitted).toBeGreaterThanOrEqual(LIMIT - 5);
+  };
+
+  test('share the limit of a key on PostgreSQL alone', async () => {
+    await expectSharedLimit(await openTwo());
+  }, 60_000);
+
+  test('let a key whose requests all go to one of them have its whole limit', async () => {
+    const { clients } = await openTwo();
+    const [first, second] = [clients.slice(0, 1), clients.slice(1)];
+    let admitted = 0;
+    for (let i = 0; i < 15; i += 1) admitted += await fire(first, 10);
+    expect(admitted).toBe(LIMIT);
+    expect(await fire(second, 10)).toBe(0);
+  }, 60_000);
+
+  test('never let more in together after one of them was stopped and went on', async () => {
+    const { programs, clients } = await openTwo();
+    let admitted = await fire(clients, 10);
+    programs[0]?.child.kill('SIGSTOP');
+    admitted += await fire(clients.slice(1), 150);
+    programs[0]?.child.kill('SIGCONT');
+    // A key store that was stopped refuses until it has caught up with the log.
+    await eventually(
+      () => ask(clients[0]),
+      ({ status }) => status !== 503,
+    );
+    admitted += await fire(clients, 100);
+    expect(admitted).toBeLessThanOrEqual(LIMIT);
+  }, 60_000);
+
+  test.skipIf(redisIsMissing)(
+    'share the limit of a key in Redis',
+    async () => {
+      const redis = await startRedis();
+      undo.push(redis.stop);
+      await expectSharedLimit(await openTwo({ REDIS_URL: redis.url }));
+    },
+    60_000,
+  );
+});

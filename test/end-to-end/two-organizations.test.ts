@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { permissionSchema } from '../../src/domain/api-key/permissions.ts';
+import { environmentSchema } from '../../src/domain/environment.ts';
+import { type AnyBody, eventually } from '../support/api-client.ts';
+import { type Located, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { ATTEMPTS, BODIES, expectHarmless } from './two-organizations/attempts.ts';
+import { snapshotOf } from './two-organizations/snapshot.ts';
+import { openTenant, type Tenant, type TenantKey } from './two-organizations/tenant.ts';
+
+const NAMES = ['left', 'right'] as const;
+type Name = (typeof NAMES)[number];
+const PAIRS = [
+  ['left', 'right'],
+  ['right', 'left'],
+] as const;
+const KEY_NAMES = ['admin', 'test', 'send', 'read', 'manage'];
+
+const undo: (() => Promise<unknown>)[] = [];
+const tenants = {} as Record<Name, Tenant>;
+let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+let document: OpenApi;
+
+const start = async (): Promise<Program> => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  receiver = await startWebhookReceiver();
+  undo.push(receiver.close);
+  const options = {
+    dataDir: data.path,
+    env: { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' },
+  };
+  const program = await startProgram(options);
+  undo.push(() => program.end('SIGTERM'));
+  const place = { options, baseUrl: program.baseUrl, listener: receiver.url };
+  [tenants.left, tenants.right] = await Promise.all([openTenant(place, 'left'), openTenant(place, 'right')]);
+  return program;
+};
+
+beforeAll(async () => {
+  const program = await start();
+  document = readOpenApi(await (await fetch(`${program.baseUrl}/openapi.json`)).json());
+}, 180_000);
+afterAll(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+}, 60_000);
+
+const guard = z.looseObject({ 'x-permission': permissionSchema, 'x-environments': z.array(environmentSchema) });
+
+/** Operations that need a key, and what key. */
+const guarded = () =>
+  operationsOf(document).flatMap((located) => {
+    const { data } = guard.safeParse(located.operation);
+    return data === undefined
+      ? []
+      : [{ ...located, permission: data['x-permission'], environments: data['x-environments'] }];
+  });
+type Guarded = ReturnType<typeof guarded>[number];
+
+/** Why a key is refused whatever it asks for; null: it may ask. */
+const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): string | null => {
+  if (!key.permissions.includes(permission) && !key.permissions.includes('admin')) return 'permission_missing';
+  return environments.includes(key.environment) ? null : 'environment_not_allowed';
+};
+
+const idPrefix = ({ operation }: Located): string | null => {
+  const parameter = operation.parameters.find((one) => one.in === 'path');
+  return parameter === undefined ? null : String(parameter.schema.pattern).slice('^'.length, '^xxx'.length);
+};
+
+const bodyOf = ({ operation }: Located): object | undefined =>
+  operation.requestBody === undefined ? undefined : (BODIES[operation.operationId] ?? {});
+
+const keyOf = (tenant: Tenant, name: string): TenantKey => {
+  const found = tenant.keys.find((key) => key.name === name);
+  if (found === undefined) throw new Error(`there is no key ${name}`);
+  return found;
+};
+
+/** When nothing is on its way any more. */
+const atRest = async (tenant: Tenant): Promise<readonly AnyBody[]> => {
+  let last = '';
+  return eventually(
+    () => snapshotOf(tenant),
+    (snapshot) => {
+      const before = last;
+      last = JSON.stringify(snapshot);
+      return last === before && !last.includes('"status":"pending"') && !last.includes('"status":"sending"');
+    },
+    60_000,
+  );
+};
+
+test('every operation that needs a key can be asked for what is another organization’s', () => {
+  const operations = guarded();
+  expect(operations.length).toBeGreaterThan(30);
+  const [named, others] = [true, false].map((has) => operations.filter((one) => (idPrefix(one) !== null) === has));
+  expect((others ?? []).map(({ operation }) => operation.operationId).sort()).toEqual(Object.keys(ATTEMPTS).sort());
+  const prefixes = new Set((named ?? []).map(idPrefix));
+  expect([...prefixes].sort()).toEqual(Object.keys(tenants.left.ids).sort());
+});
+
+describe.each(PAIRS)('of %s, whoever asks as %s', (victimName, attackerName) => {
+  let before: readonly AnyBody[];
+  beforeAll(async () => {
+    before = await atRest(tenants[victimName]);
+  }, 90_000);
+
+  test.each(KEY_NAMES)('with the %s key by its ids is refused by every route', async (keyName) => {
+    const key = keyOf(tenants[attackerName], keyName);
+    for (const operation of guarded()) {
+      const ids = tenants[victimName].ids[idPrefix(operation) ?? ''] ?? [];
+      for (const id of ids) {
+        const path = operation.path.replace('{id}', id);
+        const { status, body } = await key.api.call(operation.method, path, bodyOf(operation));
+        const expected = refusalOf(operation, key) ?? 'other_organization';
+        expect([operation.method, path, status, body?.error?.code]).toEqual([operation.method, path, 403, expected]);
+      }
+    }
+  }, 60_000);
+
+  test.each(KEY_NAMES)('with the %s key by filters, cursors and bodies finds and changes nothing', async (keyName) => {
+    const key = keyOf(tenants[attackerName], keyName);
+    for (const operation of guarded()) {
+      for (const attempt of (await ATTEMPTS[operation.operation.operationId]?.(tenants[victimName])) ?? []) {
+        const { query = '', body } = attempt;
+        const answer = await key.api.call(operation.method, operation.path + query, body);
+        const refused = refusalOf(operation, key);
+        if (refused !== null) expect([operation.path, answer.body.error?.code]).toEqual([operation.path, refused]);
+        else expectHarmless(answer, attempt, tenants[victimName]);
+      }
+    }
+  }, 60_000);
+
+  test('finds its cursors of one resource to be none of any other', async () => {
+    const [victim, attacker] = [tenants[victimName], tenants[attackerName]];
+    for (const [prefix, path] of [['msg', '/v1/messages/ID/events'], ['key', '/v1/api-keys/ID/history']] as const) {
+      const [theirs = '', mine = ''] = [victim, attacker].map(({ ids }) => path.replace('ID', ids[prefix]?.[0] ?? ''));
+      const { body } = await victim.live.get(`${theirs}?limit=1`);
+      if (prefix === 'msg') expect(body.next_cursor).toMatch(/./);
+      const after = body.next_cursor ?? 'x';
+      const { status, body: answer } = await attacker.live.get(`${mine}?after=${after}`);
+      expect([path, status, answer.error.code]).toEqual([path, 400, 'invalid_cursor']);
+    }
+  });
+
+  test('has left no trace in it', async () => {
+    expect(await snapshotOf(tenants[victimName])).toEqual(before);
+  }, 60_000);
+});
+
+test('one Idempotency-Key is a message of each organization and environment', async () => {
+  const first = NAMES.flatMap((name) => [tenants[name].ids.msg?.[0], tenants[name].ids.msg?.[3]]);
+  expect(new Set(first).size).toBe(4);
+});
+
+describe('webhooks', () => {
+  test.each(NAMES)('of %s are posted its own messages and no others', (name) => {
+    const posts = receiver.posts.filter(({ url }) => url === `/hook?${name}`);
+    const ids = new Set(posts.map(({ body }) => JSON.parse(body).data.message_id));
+    const { ids: own, neighboursMessage } = tenants[name];
+    expect([...ids].sort()).toEqual([...(own.msg ?? []), neighboursMessage].sort());
+  });
+});
+
+describe('a key with send and read at the second domain of its organization', () => {
+  test('is answered 404 about messages of the first by every route', async () => {
+    const { neighbour, ids } = tenants.left;
+    for (const operation of guarded().filter((one) => idPrefix(one) === 'msg')) {
+      for (const id of ids.msg ?? []) {
+        const path = operation.path.replace('{id}', id);
+        const { status, body } = await neighbour.call(operation.method, path, bodyOf(operation));
+        expect([path, status, body.error.code]).toEqual([path, 404, 'not_found']);
+      }
+    }
+  });
+
+  test('lists, reads and counts its own messages alone', async () => {
+    const { neighbour, neighboursMessage, domain, second, ids } = tenants.left;
+    const get = async (path: string): Promise<AnyBody> => (await neighbour.get(path)).body;
+    expect((await get('/v1/messages')).data.map(({ id }: AnyBody) => id)).toEqual([neighboursMessage]);
+    expect((await get(`/v1/messages?domain_id=${domain.id}`)).data).toEqual([]);
+    expect((await get(`/v1/messages/${neighboursMessage}`)).id).toBe(neighboursMessage);
+    const events = await get('/v1/events?limit=100');
+    expect(events.data.length).toBeGreaterThan(0);
+    for (const id of [...(ids.msg ?? []), ...(ids.key ?? [])]) expect(JSON.stringify(events)).not.toContain(id);
+    for (const query of ['', `?domain=${second.id}`]) expect((await get(`/v1/stats${query}`)).totals.accepted).toBe(1);
+    const { status, body } = await neighbour.get(`/v1/stats?domain=${domain.id}`);
+    expect([status, body.error.code]).toEqual([403, 'permission_missing']);
+  });
+});

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { methodsOf } from '../../src/http/route-table.ts';
+import { type Service, startService } from './support/service.ts';
+import { expectAnswer, HOLDERS, openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
+import { expectedOf, GUARDED, type Holder, type Kind, OPEN_ROUTES, UNAUTHORIZED } from './support/walk-routes.ts';
+import { bearer } from './support/walk-strangers.ts';
+
+const ADMIN: Holder = { permission: 'admin', environment: 'live' };
+/** Of no route of the table. */
+const OTHER_METHODS = ['OPTIONS', 'TRACE', 'PUT', 'QUERY', 'PROPFIND'] as const;
+
+let service: Service;
+let own: WalkTenant;
+let other: WalkTenant;
+
+beforeAll(async () => {
+  // HEAD is in no document of an API that has GET, so that its answers are compared with those of GET instead.
+  service = await startService({}, () => undefined);
+  own = await openWalkTenant(service);
+  other = await openWalkTenant(service);
+});
+afterAll(() => service.close());
+
+const idOf = async (tenant: WalkTenant, kind: Kind | null): Promise<string> =>
+  kind === null ? '' : tenant.make(kind, 'live');
+
+describe.each(GUARDED.filter(({ method }) => method === 'GET'))('HEAD instead of $name', (route) => {
+  const ask = (method: 'GET' | 'HEAD', id: string, headers: Readonly<Record<string, string>>) =>
+    service.request({ ...requestOf(route, own, id), method, headers });
+
+  test.each(HOLDERS)('answers a $environment key with $permission as GET does, without a word', async (holder) => {
+    for (const tenant of [own, other]) {
+      const id = await idOf(tenant, route.kind);
+      const headers = bearer(own.keyOf(holder));
+      const [got, head] = [await ask('GET', id, headers), await ask('HEAD', id, headers)];
+      const { error, status } = expectedOf(route.rule, holder);
+      if (error !== null) expect(head.statusCode).toBe(status);
+      expect([head.statusCode, head.body, head.headers.etag]).toEqual([got.statusCode, '', got.headers.etag]);
+    }
+  });
+
+  test('answers nobody with 401', async () => {
+    const answer = await ask('HEAD', await idOf(own, route.kind), {});
+    expect([answer.statusCode, answer.body]).toEqual([UNAUTHORIZED.status, '']);
+  });
+});
+
+const paths = [...new Map(GUARDED.map((route) => [route.url, route])).values()];
+
+describe.each(paths)('$url', (route) => {
+  const answerTo = async (method: string, headers: Readonly<Record<string, string>>) => {
+    const { url, remoteAddress } = requestOf(route, own, await idOf(own, route.kind));
+    const asked = { method: method as 'GET', url: String(url), headers, ...(remoteAddress ? { remoteAddress } : {}) };
+    return { path: asked.url, answer: await service.request(asked) };
+  };
+
+  test.each(OTHER_METHODS)('answers %s with 405, and with 401 whoever has no key', async (method) => {
+    expectAnswer((await answerTo(method, {})).answer, UNAUTHORIZED);
+    const { path, answer } = await answerTo(method, bearer(own.keyOf(ADMIN)));
+    const allowed = methodsOf(path).join(', ');
+    expectAnswer(answer, { status: 405, error: { code: 'method_not_allowed', message: `${path} takes ${allowed}` } });
+    expect(answer.headers.allow).toBe(allowed);
+  });
+
+  test('answers HEAD with 405 where there is no GET', async () => {
+    const { path, answer } = await answerTo('HEAD', bearer(own.keyOf(ADMIN)));
+    if (!methodsOf(path).includes('GET')) expect([answer.statusCode, answer.body]).toEqual([405, '']);
+  });
+});
+
+describe('a path that is not there', () => {
+  test.each(['GET', 'POST', ...OTHER_METHODS])('is 404 to %s, under /v1 to whoever has a key alone', async (method) => {
+    const error = { code: 'not_found', message: 'there is no such path' } as const;
+    const key = own.keyOf(ADMIN);
+    for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/messages/x/y/z', '/v1/messages;x']) {
+      const remoteAddress = '192.0.2.1';
+      expectAnswer(await service.request({ method: method as 'GET', url, key, remoteAddress }), { status: 404, error });
+    }
+    for (const url of ['/', '/nothing', '/V1/messages', '//v1/messages', '/v1%2fmessages', '/metrics'])
+      expectAnswer(await service.request({ method: method as 'GET', url }), { status: 404, error });
+  });
+});
+
+describe.each(OPEN_ROUTES)('%s', (name) => {
+  test('answers whoever has a key, a bad one or none the same', async () => {
+    const [method, url = ''] = name.split(' ');
+    const ask = async (headers: Record<string, string>) => {
+      const asked = { method: method as 'GET', url: url.replace(':token', 'none'), headers };
+      const { statusCode, body } = await service.request(asked);
+      return [statusCode, body.replaceAll(/req_\w+/g, 'req')];
+    };
+    const answer = await ask({});
+    expect(answer[0]).not.toBe(401);
+    for (const headers of [bearer(own.keyOf(ADMIN)), bearer('ob_live_x'), { authorization: 'x' }])
+      expect(await ask({ ...headers })).toEqual(answer);
+  });
+});

@@ -1,0 +1,111 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { StoreUnavailable } from '../../../src/domain/event-store.ts';
+import { messageStream } from '../../../src/domain/message/message.ts';
+import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
+import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
+import { readOpenApi } from '../../support/openapi/document.ts';
+import { createMemoryStore, type Service, startService } from './service.ts';
+
+export interface Sent {
+  readonly id: string;
+  readonly recipients: readonly { readonly id: string }[];
+}
+
+export const FORM = 'application/x-www-form-urlencoded';
+
+/** The API for a whole test file, with an organization that sends, and one that has nothing to do with it. */
+export const createUnsubscribing = () => {
+  let service: Service;
+  let secret: Uint8Array;
+  let otherSecret: Uint8Array;
+  let key: string;
+  let isAway = false;
+  let addresses = 0;
+  let check: AnswerCheck;
+
+  beforeAll(async () => {
+    const contents = createInMemoryContents();
+    const store = createMemoryStore(contents);
+    const readStream: typeof store.readStream = (...asked) =>
+      isAway ? Promise.reject(new StoreUnavailable('away')) : store.readStream(...asked);
+    service = await startService({ context: { contents, store: { ...store, readStream } } });
+    const organizationId = await service.makeOrganization();
+    const { secrets } = service.deps.context;
+    secret = await organizationSecret(secrets, organizationId);
+    otherSecret = await organizationSecret(secrets, await service.makeOrganization());
+    check = answerCheck(readOpenApi((await service.request({ url: '/openapi.json' })).json()));
+    key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
+  });
+  afterAll(() => service.close());
+
+  /** To two recipients. */
+  const send = async (): Promise<Sent> => {
+    const to = ['b@example.org', 'c@example.org'];
+    const payload = { from: 'a@example.test', to, subject: 'Hello', text: 'Hello', unsubscribe: 'managed' };
+    return (await service.request({ method: 'POST', url: '/v1/messages/send', key, payload })).json();
+  };
+
+  /** Of each recipient. @param whose of the secret that signs. */
+  const tokensOf = ({ id, recipients }: Sent, whose: 'own' | 'other' = 'own'): readonly string[] =>
+    recipients.map((each) => unsubscribeToken(whose === 'own' ? secret : otherSecret, id, each.id));
+
+  /** Each from an address of its own, so that no limit is met by accident; answers must be as they are documented. */
+  const ask = async (token: string, options: InjectOptions = {}): Promise<LightMyRequestResponse> => {
+    addresses += 1;
+    const remoteAddress = `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
+    const path = `/unsubscribe/${token}`;
+    const answer = await service.request({ url: path, remoteAddress, ...options });
+    const headers = { get: (name: string) => answer.headers[name.toLowerCase()]?.toString() ?? null };
+    const { statusCode: status, payload: text } = answer;
+    expect(check({ method: options.method ?? 'GET', path, status, headers, text })).toEqual([]);
+    return answer;
+  };
+
+  return {
+    send,
+    tokensOf,
+    ask,
+    /** A token of ours of any two ids. */
+    tokenOf: (messageId: string, recipientId: string): string => unsubscribeToken(secret, messageId, recipientId),
+    aToken: async (): Promise<string> => tokensOf(await send())[0] ?? '',
+    post: (token: string, payload: string = 'List-Unsubscribe=One-Click', type = FORM) =>
+      ask(token, { method: 'POST', payload, headers: { 'content-type': type } }),
+    request: (options: InjectOptions) => service.request({ ...options, key }),
+    /** By recipient. */
+    unsubscribedOf: async ({ id }: Sent): Promise<readonly boolean[]> => {
+      const { recipients } = (await service.request({ url: `/v1/messages/${id}`, key })).json();
+      return recipients.map(({ unsubscribed }: { unsubscribed: boolean }) => unsubscribed);
+    },
+    historyOf: async (messageId: string) => service.deps.context.store.readStream(messageStream(messageId)),
+    /** While the log does not answer. */
+    whileAway: async <T>(work: () => Promise<T>): Promise<T> => {
+      isAway = true;
+      try {
+        return await work();
+      } finally {
+        isAway = false;
+      }
+    },
+  };
+};
+
+const POLICY =
+  /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/;
+
+export const expectPage = (answer: LightMyRequestResponse, status: number, title: string): void => {
+  expect(answer.statusCode).toBe(status);
+  expect(answer.body).toContain(`<h1>${title}</h1>`);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    'x-robots-tag': 'noindex, nofollow',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringMatching(POLICY),
+    'x-request-id': expect.stringMatching(/^req_/),
+  });
+  expect(answer.body).not.toMatch(/<(?:script|link|img|iframe)\b|@import|src=|url\(| on\w+=/);
+};

@@ -1,0 +1,111 @@
+import type { Permission } from '../../../src/domain/api-key/permissions.ts';
+import type { Environment } from '../../../src/domain/environment.ts';
+import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import type { IdPrefix } from '../../../src/domain/ids.ts';
+import {
+  type GuardedRoute,
+  type GuardedRouteName,
+  isRouteName,
+  methodAndUrl,
+  ROUTES,
+  type RouteName,
+  type RouteRule,
+} from '../../../src/http/route-table.ts';
+
+export interface WalkedRoute {
+  readonly name: GuardedRouteName;
+  readonly rule: GuardedRoute;
+  readonly method: string;
+  readonly url: string;
+  /** What `:id` names; null: the path names nothing. */
+  readonly kind: Kind | null;
+}
+
+/** Routes whose path names a resource, by the kind of it. */
+type KindIn<Name> = Name extends `${string} /v1/${infer Segment}/:id${string}` ? Segment : never;
+export type Kind = KindIn<RouteName>;
+
+interface KindLaw {
+  readonly prefix: IdPrefix;
+  /** What refusals call it. */
+  readonly noun: string;
+  /** Whether keys of an environment see those of another. */
+  sees(by: Environment, of: Environment): boolean;
+  /** Whether keys with only `send` or `read` see those of their own domain alone. */
+  readonly ofOneDomain: boolean;
+}
+
+const same = (by: Environment, of: Environment): boolean => by === of;
+
+/** A kind of resource that a path of the table names and that is missing here does not compile. */
+export const KINDS = {
+  messages: { prefix: 'msg', noun: 'message', sees: same, ofOneDomain: true },
+  'api-keys': {
+    ...{ prefix: 'key', noun: 'API key', ofOneDomain: false },
+    sees: (by, of) => by === 'live' || of === 'test',
+  },
+  domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },
+  webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
+} as const satisfies Readonly<Record<Kind, KindLaw>>;
+
+export const lawOf = (kind: Kind): KindLaw => KINDS[kind];
+export const ALL_KINDS = Object.keys(KINDS) as readonly Kind[];
+
+const isKind = (text: string | undefined): text is Kind => text !== undefined && Object.hasOwn(KINDS, text);
+
+const isGuarded = (entry: readonly [RouteName, RouteRule]): entry is readonly [GuardedRouteName, GuardedRoute] =>
+  entry[1].permission !== null;
+
+const entries = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .map((name): readonly [RouteName, RouteRule] => [name, ROUTES[name]]);
+
+/** Every route that needs a key. */
+export const GUARDED: readonly WalkedRoute[] = entries.filter(isGuarded).map(([name, rule]) => {
+  const { method, url } = methodAndUrl(name);
+  const [, , segment] = url.split('/');
+  return { name, rule, method, url, kind: url.includes('/:id') && isKind(segment) ? segment : null };
+});
+
+/** Every route that anybody may ask for. */
+export const OPEN_ROUTES = entries.filter((entry) => !isGuarded(entry)).map(([name]) => name);
+
+/** A key as far as the table is concerned. */
+export interface Holder {
+  readonly permission: Permission;
+  readonly environment: Environment;
+}
+
+/** How a request is answered: by its status alone, or by a refusal and its very words. */
+export interface Expected {
+  readonly status: number;
+  readonly error: { readonly code: ErrorCode; readonly message: string } | null;
+}
+
+export const UNAUTHORIZED: Expected = {
+  status: 401,
+  error: { code: 'unauthorized', message: 'invalid or missing API key' },
+};
+
+/** Whoever asks for what is another organization's (spec §7). */
+export const othersOf = (kind: Kind): Expected => ({
+  status: 403,
+  error: { code: 'other_organization', message: `${lawOf(kind).noun} belongs to another organization` },
+});
+
+export const missing = (kind: Kind): Expected => ({
+  status: 404,
+  error: { code: 'not_found', message: `${lawOf(kind).noun} not found` },
+});
+
+/** What follows from the table alone for a request that is right in everything else. */
+export const expectedOf = ({ permission, environments, status }: GuardedRoute, holder: Holder): Expected => {
+  if (holder.permission !== permission && holder.permission !== 'admin') {
+    const message = `API key lacks '${permission}' permission`;
+    return { status: 403, error: { code: 'permission_missing', message } };
+  }
+  if (!environments.includes(holder.environment)) {
+    return { status: 403, error: { code: 'environment_not_allowed', message: 'a test key cannot do this' } };
+  }
+  return { status, error: null };
+};

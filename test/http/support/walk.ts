@@ -1,0 +1,114 @@
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { expect } from 'vitest';
+import { permissionSchema } from '../../../src/domain/api-key/permissions.ts';
+import { type Environment, environmentSchema } from '../../../src/domain/environment.ts';
+import type { GuardedRouteName } from '../../../src/http/route-table.ts';
+import type { Service } from './service.ts';
+import { type Expected, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
+
+/** Each permission alone, in each environment. */
+export const HOLDERS: readonly Holder[] = environmentSchema.options.flatMap((environment) =>
+  permissionSchema.options.map((permission) => ({ permission, environment })),
+);
+
+const HOUR_MS = 3_600_000;
+const LISTENER = 'http://127.0.0.1:9/';
+
+/** An organization with a domain, a key of each holder, and ways to make what paths name. */
+export interface WalkTenant {
+  readonly organizationId: string;
+  readonly domainId: string;
+  readonly domainName: string;
+  keyOf(holder: Holder): string;
+  /** Something new that every change of the table can be made to. @returns its id. */
+  make(kind: Kind, environment: Environment): Promise<string>;
+}
+
+let names = 0;
+
+/** A name belongs to whoever proves it first. */
+const newName = (): string => {
+  names += 1;
+  return `walk${names}.test`;
+};
+
+let addresses = 0;
+
+/** Failures are counted by address: each request of the walk comes from another. */
+const nextAddress = (): string => {
+  addresses += 1;
+  return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
+};
+
+const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
+
+const messageFrom = (domainName: string) => ({
+  ...{ from: `a@${domainName}`, to: 'b@example.org', subject: 'Walk', text: 'Walk' },
+});
+
+type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}`>;
+
+/** What every route with a body succeeds with; one that is missing here does not compile. */
+const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
+  'POST /v1/messages/send': ({ domainName }) => messageFrom(domainName),
+  'POST /v1/messages/batch': ({ domainName }) => ({ messages: [messageFrom(domainName)] }),
+  'POST /v1/messages/analyze': ({ domainName }) => messageFrom(domainName),
+  'POST /v1/messages/:id/cancel': () => ({}),
+  'PATCH /v1/messages/:id': () => ({ scheduled_at: inAnHour() }),
+  'POST /v1/api-keys': ({ domainId }) => ({ name: 'Walk', domain_id: domainId, permissions: ['send'] }),
+  'PATCH /v1/api-keys/:id': () => ({ name: 'Another' }),
+  'POST /v1/api-keys/:id/rotate': () => ({}),
+  'POST /v1/api-keys/:id/revoke': () => ({}),
+  'POST /v1/domains': () => ({ name: newName() }),
+  'POST /v1/domains/:id/verify': () => ({}),
+  'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
+};
+
+const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
+
+/** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
+export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
+  ...{ method: method as 'GET', url: url.replace(':id', id), remoteAddress: nextAddress() }, // the table's own
+  ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
+});
+
+export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
+  const organizationId = await service.makeOrganization();
+  const domainName = newName();
+  const domainId = await service.makeDomain(organizationId, domainName);
+  const keys = new Map<string, string>();
+  for (const { permission, environment } of HOLDERS) {
+    const { value } = await service.makeKey(organizationId, domainId, { permissions: [permission], environment });
+    keys.set(`${permission} ${environment}`, value);
+  }
+  const keyOf = ({ permission, environment }: Holder): string => keys.get(`${permission} ${environment}`) ?? '';
+
+  const create = async (url: string, environment: Environment, payload: object): Promise<string> => {
+    const key = keyOf({ permission: 'admin', environment });
+    return (await service.request({ method: 'POST', url, key, payload })).json().id;
+  };
+  const makers: Readonly<Record<Kind, (environment: Environment) => Promise<string>>> = {
+    messages: (environment) =>
+      create('/v1/messages/send', environment, { ...messageFrom(domainName), scheduled_at: inAnHour() }),
+    'api-keys': async (environment) =>
+      (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id,
+    domains: () => service.makeDomain(organizationId, newName()),
+    webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
+  };
+  return {
+    ...{ organizationId, domainId, domainName, keyOf },
+    make: async (kind, environment) => {
+      const id = await makers[kind](environment);
+      expect(id).toMatch(new RegExp(`^${KINDS[kind].prefix}_`));
+      return id;
+    },
+  };
+};
+
+/** Status, code and message are as the table says, and a refusal says nothing else. */
+export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: Expected): void => {
+  const told = answer.body === '' ? null : answer.json();
+  expect([answer.statusCode, told?.error ?? null]).toEqual([status, error]);
+  if (error !== null) expect(told).toEqual({ error });
+  expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-f]{32}$/);
+};

@@ -1,0 +1,63 @@
+import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors/error-statuses.ts';
+import { errorsOf, ruleOf } from '../../../src/http/openapi/operation.ts';
+import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
+
+const HEAD = `# Errors
+
+Made from \`src/domain/error-catalogue.ts\`, \`src/http/errors/error-statuses.ts\` and \`src/http/route-table.ts\`; a test says
+when it is stale and how to make it anew.
+
+Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. Programs decide by the status and \`code\`;
+\`message\` is for people and may be reworded. \`details\` maps the name of a field to an array of what is wrong with it.
+
+Retry 429, 500, 502, 503 and 504, and nothing else, with exponential back-off and random jitter, a bounded number of times,
+never at once; after a 429 wait \`retry_after\` seconds (60 when it is absent). Send with an \`Idempotency-Key\`, so that a
+retry never sends twice. What Node refuses before there is a request (headers of more than 16 kB: 431; a request that
+does not arrive in a minute: 408; what is not HTTP: 400) has the code \`invalid_request\`.`;
+
+/** Spec §7, client handling rules. */
+const TRANSIENT = new Set([429, 500, 502, 503, 504]);
+
+const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
+const routes = Object.keys(ROUTES).filter(isRouteName);
+const guarded = routes.filter((name) => ruleOf(name).permission !== null);
+
+const whetherToRetry = (code: ErrorCode): string => {
+  if (code === 'resource_conflict') return 'after reading the resource again';
+  return TRANSIENT.has(ERROR_STATUSES[code]) ? 'yes, with back-off' : 'no';
+};
+
+/** Every route with the code by name, or in few words where that would name them all. */
+const whereItOccurs = (code: ErrorCode): string => {
+  const names = routes.filter((name) => errorsOf(ruleOf(name)).includes(code));
+  if (guarded.every((name) => names.includes(name))) return 'everywhere under `/v1`';
+  if (code === 'method_not_allowed') return 'any path, with a method it does not take';
+  const list = names.map((name) => `\`${name}\``).join(', ');
+  return code === 'not_found' ? `any path that does not exist; ${list}` : list;
+};
+
+const section = (code: ErrorCode): string => {
+  const { meaning, remedy } = ERROR_CATALOGUE[code];
+  return [
+    `### \`${code}\``,
+    '',
+    `${meaning} ${remedy}`,
+    '',
+    `- Status: ${ERROR_STATUSES[code]}`,
+    `- Retry: ${whetherToRetry(code)}`,
+    `- Where: ${whereItOccurs(code)}`,
+  ].join('\n');
+};
+
+const row = (code: ErrorCode): string =>
+  `| ${ERROR_STATUSES[code]} | [\`${code}\`](#${code}) | ${ERROR_CATALOGUE[code].meaning} | ${whetherToRetry(code)} |`;
+
+/** `docs/errors.md`: every code by status, with what it means, what to do, whether to retry, and where it occurs. */
+export const errorsDocument = (): string => {
+  const sorted = codes.toSorted(
+    (left, right) => ERROR_STATUSES[left] - ERROR_STATUSES[right] || (left < right ? -1 : 1),
+  );
+  const table = ['| status | code | meaning | retry |', '|---|---|---|---|', ...sorted.map(row)].join('\n');
+  return `${[HEAD, table, ...sorted.map(section)].join('\n\n')}\n`;
+};

@@ -1,0 +1,100 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
+import { type Asked, responseFinder } from './find-response.ts';
+
+/** One request and what it was answered with. */
+export interface RealAnswer extends Asked {
+  readonly headers: { get(name: string): string | null };
+  readonly text: string;
+}
+
+/** What an answer is wrong about, by the document; empty: nothing. */
+export type AnswerCheck = (answer: RealAnswer) => readonly string[];
+
+type Validate = (schema: object, value: unknown) => readonly string[];
+
+const ROOT = 'document';
+/** Answers that may have been given before the limits were counted. */
+const WITHOUT_LIMITS = new Set([401, 403, 429, 500, 503]);
+
+/** Answers may grow for clients; for us, a field that is not described is a mistake. */
+const closed = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, closed(one)]));
+  return 'properties' in value && !('additionalProperties' in value)
+    ? { ...inner, additionalProperties: false }
+    : inner;
+};
+
+const told = (errors: readonly ErrorObject[] | null | undefined): readonly string[] =>
+  (errors ?? []).map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
+
+const validator = (schemas: OpenApi['components']['schemas']): Validate => {
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+  addFormats.default(ajv);
+  ajv.addVocabulary(['components']);
+  ajv.addSchema({ components: { schemas: closed(schemas) } }, ROOT);
+  const compiled = new Map<string, ValidateFunction>();
+  return (schema, value) => {
+    const text = JSON.stringify(schema).replaceAll('"#/components', `"${ROOT}#/components`);
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    return validate(value) ? [] : told(validate.errors);
+  };
+};
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const isDue = (name: string, required: boolean, status: number): boolean =>
+  required || (name.startsWith('RateLimit') && !WITHOUT_LIMITS.has(status));
+
+const codeProblems = (body: unknown, codes: readonly string[] | undefined): readonly string[] => {
+  const { code } = (body as { error?: { code?: string } } | undefined)?.error ?? {};
+  return codes === undefined || codes.includes(String(code)) ? [] : [`code ${code} is not one of ${codes.join(', ')}`];
+};
+
+const bodyProblems = (answer: RealAnswer, declared: OpenApiResponse, validate: Validate): readonly string[] => {
+  const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+  if (type === undefined || content === undefined || answer.method === 'HEAD') {
+    return answer.text === '' ? [] : ['it has a body'];
+  }
+  if (answer.headers.get('content-type')?.startsWith(type) !== true) return [`it is not ${type}`];
+  // What is made for people names no code.
+  if (type !== 'application/json') return validate(content.schema, answer.text);
+  const body = parsed(answer.text);
+  return [...validate(content.schema, body), ...codeProblems(body, declared['x-error-codes'])];
+};
+
+/** Holds answers against an OpenAPI document: the status, the headers and the body. */
+export const answerCheck = (document: OpenApi): AnswerCheck => {
+  const { headers, schemas } = document.components;
+  const validate = validator(schemas);
+  const responseTo = responseFinder(document);
+
+  const headerProblems = (answer: RealAnswer, name: string, reference: string): readonly string[] => {
+    const { required = false, schema = {} } = headers[nameIn(reference)] ?? {};
+    const given = answer.headers.get(name);
+    if (given === null) return isDue(name, required, answer.status) ? [`it has no ${name}`] : [];
+    const value = (schema as { readonly type?: string }).type === 'integer' ? Number(given) : given;
+    return validate(schema, value).map((problem) => `${name}: ${given}: ${problem}`);
+  };
+
+  return (answer) => {
+    const declared = responseTo(answer);
+    if (declared === undefined) return ['the status is not documented'];
+    const named = Object.entries(declared.headers);
+    return [
+      ...named.flatMap(([name, { $ref }]) => headerProblems(answer, name, $ref)),
+      ...bodyProblems(answer, declared, validate),
+    ];
+  };
+};

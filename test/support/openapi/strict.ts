@@ -1,0 +1,76 @@
+import { z } from 'zod';
+
+/** The objects of OpenAPI 3.1.0 §4.8 as far as we write them: no field that the specification does not have. */
+const named = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[\w.-]+$/), value);
+const text = z.string().min(1);
+const schema = z.looseObject({});
+
+const reference = z.strictObject({ $ref: z.string().startsWith('#/components/') });
+
+const header = z.strictObject({ description: text, required: z.boolean().optional(), schema });
+
+const example = z.strictObject({ summary: text, value: z.unknown() });
+
+const mediaType = z.strictObject({ schema: reference, examples: named(example).optional() });
+
+const content = z.record(z.string().regex(/^\w+\/[\w.+-]+$/), mediaType);
+
+const response = z.strictObject({
+  description: text,
+  headers: z.record(z.string(), reference),
+  content: content.optional(),
+  'x-error-codes': z.array(text).min(1).optional(),
+});
+
+const parameter = z.discriminatedUnion('in', [
+  z.strictObject({ name: text, in: z.literal('path'), required: z.literal(true), description: text, schema }),
+  z.strictObject({
+    name: text,
+    in: z.enum(['query', 'header']),
+    required: z.boolean().optional(),
+    description: text.optional(),
+    schema,
+  }),
+]);
+
+const securityRequirement = z.strictObject({ apiKey: z.array(text) });
+
+const operation = z.strictObject({
+  operationId: text,
+  summary: text,
+  description: text,
+  tags: z.array(text).length(1),
+  security: z.array(securityRequirement),
+  parameters: z.array(parameter).min(1).optional(),
+  requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
+  responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
+  'x-permission': text.optional(),
+  'x-environments': z.array(text).optional(),
+  'x-rate-limit': text.optional(),
+});
+
+export const strictOpenApi = z.strictObject({
+  openapi: z.literal('3.1.0'),
+  info: z.strictObject({ title: text, version: text, summary: text, description: text }),
+  servers: z.array(z.strictObject({ url: z.url(), description: text })).length(1),
+  tags: z.array(z.strictObject({ name: text, description: text })),
+  security: z.array(securityRequirement),
+  paths: z.record(
+    z.string().startsWith('/'),
+    z.strictObject({
+      get: operation.optional(),
+      put: operation.optional(),
+      post: operation.optional(),
+      patch: operation.optional(),
+      delete: operation.optional(),
+    }),
+  ),
+  components: z.strictObject({
+    schemas: named(schema),
+    headers: named(header),
+    responses: named(response),
+    securitySchemes: named(
+      z.strictObject({ type: z.literal('http'), scheme: text, bearerFormat: text, description: text }),
+    ),
+  }),
+});

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { createKey } from '../../src/commands/api-key/create-key.ts';
+import { deleteKey } from '../../src/commands/api-key/delete-key.ts';
+import { updateKey } from '../../src/commands/api-key/update-key.ts';
+import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { apiKeyStream } from '../../src/domain/api-key/api-key.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { createRegister } from '../../src/domain/register.ts';
+import { createReadModels } from '../../src/projections/read-models.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { silentLogger } from '../support/logger.ts';
+import { migratedDatabase } from '../support/postgres.ts';
+import { openService, type Service } from './service.ts';
+import { openReceiver } from './webhooks/receiver.ts';
+
+const SOON_MS = 1_500;
+const closers: (() => Promise<unknown>)[] = [];
+
+let service: Service;
+
+beforeEach(async () => {
+  const { url, drop } = await migratedDatabase();
+  closers.push(drop);
+  const system = createSystem();
+  const logger = silentLogger;
+  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
+  const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + 5 });
+  closers.push(() => pool.end());
+  const readModels = createReadModels({ pool, store, system });
+  service = await openService({
+    ...{ store, contents: createPostgresContents({ pool }) },
+    expiredKeys: readModels.apiKeys.expired,
+  });
+  closers.push(() => service.close());
+  const stopping = new AbortController();
+  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
+  closers.push(() => {
+    stopping.abort();
+    return running;
+  });
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const origin = () => ({
+  ...{ actor: 'operator', organizationId: service.organizationId, environment: null, requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+});
+
+const makeKey = async (domainId: string, expiresAt: string | null): Promise<string> => {
+  const { key } = await createKey(service.context, origin(), {
+    ...{ by: 'operator', domainId, name: 'k', permissions: ['send'], environment: 'live' },
+    ...{ rateLimits: {}, allowedCidrs: [], expiresAt },
+  });
+  return key.keyId;
+};
+
+const typesOf = async (keyId: string): Promise<readonly string[]> =>
+  (await service.context.store.readStream(apiKeyStream(keyId))).map(({ type }) => type);
+
+describe('the expiry of a key', () => {
+  test('is in the log once, however many processes look for it, and webhooks are told', async () => {
+    const { domain } = await registerDomain(service.context, origin(), { name: 'keys.test' });
+    const soon = new Date(service.system.now().getTime() + SOON_MS).toISOString();
+    const [ending, removed] = [await makeKey(domain.domainId, soon), await makeKey(domain.domainId, soon)];
+    const lasting = await makeKey(domain.domainId, '2099-01-01T00:00:00.000Z');
+    const other = await makeKey(domain.domainId, null);
+    const register = async () => createRegister();
+    await deleteKey(service.context, origin(), { by: 'operator', keyId: removed, register });
+    const receiver = await openReceiver();
+    closers.push(() => receiver.close());
+    await service.webhook(receiver.url, ['api_key.expired']);
+    service.workers().start();
+    service.workers().start();
+    await vi.waitFor(() => expect(receiver.posts).toHaveLength(1), { timeout: 15_000, interval: 50 });
+    expect(receiver.posts[0]?.json).toMatchObject({ type: 'api_key.expired', data: { api_key_id: ending } });
+    await updateKey(service.context, origin(), {
+      ...{ by: 'operator', keyId: ending, register, leavesOutRequester: false },
+      changes: { expiresAt: new Date(service.system.now().getTime() + SOON_MS).toISOString() },
+    });
+    await vi.waitFor(() => expect(receiver.posts).toHaveLength(2), { timeout: 15_000, interval: 50 });
+    expect(await typesOf(ending)).toEqual(['KeyCreated', 'KeyExpired', 'KeyUpdated', 'KeyExpired']);
+    expect(await typesOf(removed)).toEqual(['KeyCreated', 'KeyDeleted']);
+    for (const keyId of [lasting, other]) expect(await typesOf(keyId)).toEqual(['KeyCreated']);
+  }, 45_000);
+});

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import type { MailTransport } from '../../../src/domain/mail-transport.ts';
+import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
+import { openService, type Parts, type Service } from '../service.ts';
+import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from '../smtp-sink.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+const open = async (options: SmtpSinkOptions & Parts = {}): Promise<Service & { readonly sink: SmtpSink }> => {
+  const sink = await openSmtpSink(options);
+  opened.push(sink);
+  const service = await openService({ ...options, smtpUrl: sink.url });
+  opened.push(service);
+  return { ...service, sink };
+};
+
+const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
+
+const statuses = async (service: Service, id: string): Promise<readonly string[]> =>
+  (await service.message(id)).recipients.map(({ status }) => status);
+
+const header = (raw: string, name: string): string | undefined =>
+  new RegExp(`^${name}: (.*)$`, 'im').exec(raw)?.[1]?.trim();
+
+const ADDRESSES = ['ann@example.org', 'bob@example.org', 'eve@example.org'];
+const MANAGED = { unsubscribe: 'managed' } as const;
+
+describe('a message with unsubscribe links of ours', () => {
+  test('goes as one copy for each recipient, which differ in the link alone', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
+    await until(async () => expect(await statuses(service, id)).toEqual(ADDRESSES.map(() => 'delivered')));
+    const { mails } = service.sink;
+    expect(mails.map(({ to }) => to)).toEqual(ADDRESSES.map((address) => [address]));
+    const secret = await organizationSecret(service.context.secrets, service.organizationId);
+    const { recipients } = await service.message(id);
+    const links = recipients.map(
+      (each) => `<https://mail.example.test/unsubscribe/${unsubscribeToken(secret, id, each.id)}>`,
+    );
+    expect(mails.map(({ raw }) => header(raw, 'List-Unsubscribe'))).toEqual(links);
+    expect(new Set(links).size).toBe(3);
+    const others = mails.map(({ raw }) => raw.replace(/^List-Unsubscribe: .*$/m, ''));
+    expect(new Set(others).size).toBe(1);
+    expect(header(others[0] ?? '', 'Message-ID')).toBe(`<${id}@example.test>`);
+    expect(header(others[0] ?? '', 'List-Unsubscribe-Post')).toBe('List-Unsubscribe=One-Click');
+    expect(header(others[0] ?? '', 'To')).toContain('ann@example.org');
+  });
+
+  test('says nothing of one click where the service is not reached by https', async () => {
+    const service = await open();
+    service.workers({ publicUrl: () => 'http://127.0.0.1:3000' }).start();
+    await service.send('ann@example.org', 'live', 'Hello', MANAGED);
+    await until(() => expect(service.sink.mails).toHaveLength(1));
+    const [mail] = service.sink.mails;
+    expect(header(mail?.raw ?? '', 'List-Unsubscribe')).toMatch(
+      /^<http:\/\/127\.0\.0\.1:3000\/unsubscribe\/[\w-]{64}>$/,
+    );
+    expect(mail?.raw).not.toContain('List-Unsubscribe-Post');
+  });
+
+  test('gives each recipient an outcome of its own, and tries only who is left again', async () => {
+    const replies = new Map([['bob@example.org', [{ code: 451, text: 'later' }]]]);
+    const service = await open({
+      onRcpt: (address) =>
+        address === 'eve@example.org' ? { code: 550, text: '5.1.1 nobody' } : (replies.get(address)?.shift() ?? null),
+    });
+    service.workers().start();
+    const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'deferred', 'bounced']));
+    service.system.shift(120_000);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'delivered', 'bounced']));
+    expect(service.sink.mails.map(({ to }) => to)).toEqual([['ann@example.org'], ['bob@example.org']]);
+    const links = service.sink.mails.map(({ raw }) => header(raw, 'List-Unsubscribe'));
+    expect(new Set(links).size).toBe(2);
+  });
+
+  test('is recorded copy by copy: what has arrived is in no doubt while the next is sent', async () => {
+    const service = await open({ onData: async ({ to }) => sleep(to[0] === 'bob@example.org' ? 1000 : 0, null) });
+    service.workers().start();
+    const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'sending', 'sending']));
+    await until(async () => expect(await statuses(service, id)).toEqual(ADDRESSES.map(() => 'delivered')));
+    expect(service.sink.mails).toHaveLength(3);
+    expect(await service.history(id)).toEqual([
+      ...['MessageAccepted', 'AttemptStarted', 'RecipientDelivered', 'RecipientDelivered', 'RecipientDelivered'],
+    ]);
+  });
+
+  test('of which one copy fails for a fault of ours goes to the others, and again to that one later', async () => {
+    const service = await open();
+    const { live } = service.dependencies.transports;
+    let faults = 1;
+    const faulty: MailTransport = {
+      ...live,
+      send: async (mail, options) => {
+        if (mail.envelope.to[0]?.address === 'bob@example.org' && faults-- > 0) throw new Error('a fault of ours');
+        return live.send(mail, options);
+      },
+    };
+    service.workers({ transports: { ...service.dependencies.transports, live: faulty } }).start();
+    const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'deferred', 'delivered']));
+    expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
+    service.system.shift(120_000);
+    await until(async () => expect(await statuses(service, id)).toEqual(ADDRESSES.map(() => 'delivered')));
+    expect(service.sink.mails).toHaveLength(3);
+  });
+
+  test('is simulated in the test environment', async () => {
+    const service = await open();
+    service.workers().start();
+    const fates = ['delivered@sandbox.outbox.test', 'bounced@sandbox.outbox.test'];
+    const id = await service.send(fates, 'test', 'Hello', MANAGED);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'bounced']));
+    expect(service.sink.mails).toHaveLength(0);
+  });
+});
+
+test('a message with a link of its sender’s goes as one mail for all', async () => {
+  const service = await open();
+  service.workers().start();
+  await service.send(ADDRESSES, 'live', 'Hello', { unsubscribe: { url: 'https://a.test/u', mailto: 'u@a.test' } });
+  await until(() => expect(service.sink.mails.map(({ to }) => to)).toEqual([ADDRESSES]));
+  expect(service.sink.mails[0]?.raw).toContain(
+    'List-Unsubscribe: <https://a.test/u>,\r\n <mailto:u@a.test>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n',
+  );
+});
