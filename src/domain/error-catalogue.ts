@@ -60,15 +60,15 @@ export const ERROR_CATALOGUE = {
     remedy: 'Use the existing domain, or register another name.',
   },
   key_not_active: {
-    meaning: 'The API key to be changed is revoked or deleted.',
-    remedy: 'The key is revoked or deleted: create a new one.',
+    meaning: 'The API key to be changed is revoked or expired, or its domain was deleted.',
+    remedy: 'Give an expired key another `expires_at`; in place of one that ended for good, create a new one.',
   },
   too_many_live_secrets: {
     meaning: 'Two earlier values of the key still work; a third may not.',
     remedy: 'Wait for an earlier secret to end, or rotate with `grace_period_minutes: 0` or `revoke_previous: true`.',
   },
   last_admin_key: {
-    meaning: 'It is the organization’s last usable key with `admin`.',
+    meaning: 'The organization would be left without a usable key with `admin` that lasts as long.',
     remedy: 'Create another admin key first.',
   },
   message_being_sent: {

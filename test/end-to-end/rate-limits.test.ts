@@ -53,7 +53,8 @@ describe('two API processes', () => {
     let admitted = 0;
     for (const client of clients) admitted += await fire([client], 1);
     expect(admitted).toBe(2);
-    admitted += await fire(clients, 150);
+    // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.
+    for (let i = 0; i < 6; i += 1) admitted += await fire(clients, 25);
     expect(admitted).toBeLessThanOrEqual(LIMIT);
     expect(admitted).toBeGreaterThanOrEqual(LIMIT - 5);
   };

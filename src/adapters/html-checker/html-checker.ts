@@ -6,10 +6,10 @@ import { createTurnBudget } from './turn-budget.ts';
 /** Checked at once up to here (0.2 ms, broken ones 1 ms); larger bodies go to a thread, which costs about 50 µs. */
 const INLINE_CHARACTERS_MAX = 20_000;
 /**
- * Checked at once in one turn of the event loop: 10 ms if all of it is broken. Less makes a batch wait for more turns,
- * more makes every other request wait for the batch.
+ * Checked at once in one turn of the event loop: 5 ms if all of it is broken, 20 ms before that code is warm. Less makes
+ * a batch wait for more turns, more makes every other request wait for the batch.
  */
-const TURN_CHARACTERS_MAX = 200_000;
+const TURN_CHARACTERS_MAX = 100_000;
 /** A megabyte takes 50 ms. Shorter refuses good mail on a busy machine, longer keeps a client waiting for nothing. */
 const TIME_LIMIT_MS = 5_000;
 /**

@@ -38,7 +38,7 @@ const openByProxy = async ({ onTestFinished }: TestContext) => {
   const proxy = await startTcpProxy(database.url);
   const one = await openProcess(proxy.url, { patienceMs: 50 });
   const other = await openProcess(database.url);
-  await acquainted();
+  await acquainted(database.url, 2);
   onTestFinished(async () => {
     proxy.thaw();
     proxy.mend();
@@ -53,13 +53,11 @@ const openByProxy = async ({ onTestFinished }: TestContext) => {
 describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
   test('admit together exactly the limit of takes that arrive at all of them at once', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}, {}]);
-    await acquainted();
     expect(await admitted(processes.flatMap(({ take }) => many(150, () => take('key', 1, 100))))).toBe(100);
   });
 
   test('give a key whose requests all go to one of them its whole limit, and count it down', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}, {}]);
-    await acquainted();
     const results = [];
     for (let i = 0; i < 101; i += 1) results.push(await pick(processes, 0).take('key', 1, 100));
     expect(results.map(({ allowed }) => allowed)).toEqual([...Array(100).fill(true), false]);
@@ -73,7 +71,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test.for([1, 3])('admit a limit of %i among four of them, whichever they are asked at', async (limit, context) => {
     const { processes } = await openProcesses(context, [{}, {}, {}, {}]);
-    await acquainted();
     let turn = 0;
     const next = () => {
       turn += 1;
@@ -85,7 +82,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test('take a batch whole or not at all, from what all of them have left', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}]);
-    await acquainted();
     const [one, other] = [pick(processes, 0), pick(processes, 1)];
     expect(await one.take('key', 60, 100)).toMatchObject({ allowed: true, remaining: 40 });
     expect(await other.take('key', 41, 100)).toMatchObject({ allowed: false });
@@ -105,7 +101,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test('give what they do not use to the one that needs it, within seconds', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}]);
-    await acquainted();
     const [one, other] = [pick(processes, 0), pick(processes, 1)];
     await one.take('key', 1, 100);
     let count = await inTurn(120, () => other.take('key', 1, 100));
@@ -142,7 +137,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
   test('have what a killed one held back, once all it can have taken has left the window', async (context) => {
     const timing = { windowMs: 1_000, leaseMs: 1_500 };
     const { processes } = await openProcesses(context, [timing, timing, timing]);
-    await acquainted();
     const [one, other] = [pick(processes, 0), pick(processes, 1)];
     await one.take('key', 30, 60);
     await one.kill();
@@ -155,7 +149,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test('keep counting what one had taken that ended, until it has left the window', async (context) => {
     const { processes } = await openProcesses(context, [{}, {}]);
-    await acquainted();
     await pick(processes, 0).take('key', 30, 60);
     await pick(processes, 0).close();
     expect(await pick(processes, 1).take('key', 0, 60)).toMatchObject({ remaining: 30 });
@@ -174,7 +167,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test('remember no more buckets than they may, in the database neither', async (context) => {
     const { database, processes } = await openProcesses(context, [{ bucketsMax: 3 }, { bucketsMax: 3 }]);
-    await acquainted();
     for (let i = 0; i < 50; i += 1) await pick(processes, 0).take(`key-${i}`, 1, 10);
     await vi.waitFor(async () => expect(await rowsOf(database.url)).toBeLessThanOrEqual(3), 5_000);
   });
@@ -194,7 +186,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     proxy.thaw();
     await vi.waitFor(() => expect(one.sentences).toContain(BACK), 10_000);
     await vi.waitFor(async () => expect((await one.take('key', 1, 100)).allowed).toBe(false));
-    await acquainted();
+    await sleep(1_200);
     expect(await admitted([one, other].flatMap(({ take }) => many(100, () => take('new', 1, 100))))).toBe(50);
   }, 30_000);
 
@@ -210,7 +202,6 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
 
   test('go on when all they agreed on is deleted, and agree anew', async (context) => {
     const { database, processes } = await openProcesses(context, [{}, {}]);
-    await acquainted();
     await pick(processes, 0).take('key', 60, 100);
     const client = new Client({ connectionString: database.url });
     await client.connect();

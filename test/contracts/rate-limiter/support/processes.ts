@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestContext } from 'vitest';
+import { Client } from 'pg';
+import { expect, type TestContext, vi } from 'vitest';
 import { createPool } from '../../../../src/adapters/postgres/pool.ts';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
@@ -59,7 +60,13 @@ export const openProcess = async (url: string, options: ProcessOptions = {}): Pr
   const { clockMs = 0, patienceMs = PATIENCE_MS, ...rest } = options;
   const logger = createRecordingLogger();
   const { system, freeze, thaw } = freezableSystem(clockMs);
-  const pool = createPool({ url, name: 'rate limits', logger, max: 1, statementTimeoutMs: 1_000 });
+  const pool = createPool({
+    url,
+    name: 'rate limits',
+    logger,
+    max: 1,
+    statementTimeoutMs: Math.max(1_000, patienceMs),
+  });
   const limiter = await createPostgresRateLimiter({ pool, system, logger, patienceMs, ...rest });
   let isOpen = true;
   const end = async (first: () => Promise<void>): Promise<void> => {
@@ -82,13 +89,14 @@ export const openProcess = async (url: string, options: ProcessOptions = {}): Pr
   };
 };
 
-/** A database, and processes on it that are closed when the test is over. */
+/** A database, and processes on it that know one another and are closed when the test is over. */
 export const openProcesses = async (
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   all: readonly ProcessOptions[],
 ): Promise<{ readonly database: TestDatabase; readonly processes: readonly LimiterProcess[] }> => {
   const database = await migratedDatabase();
   const processes = await Promise.all(all.map((options) => openProcess(database.url, options)));
+  if (processes.length > 1) await acquainted(database.url, processes.length);
   onTestFinished(async () => {
     await Promise.all(processes.map((process) => process.close()));
     await database.drop();
@@ -96,8 +104,23 @@ export const openProcesses = async (
   return { database, processes };
 };
 
-/** Long enough for every process to know the others. */
-export const acquainted = (): Promise<void> => sleep(1_200);
+/** A heartbeat, and what a busy machine adds to it. */
+const HEARTBEAT_MS = 700;
+
+/** Until so many processes on the database know one another, and none takes from everything any more. */
+export const acquainted = async (url: string, count: number): Promise<void> => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await vi.waitFor(
+    async () => {
+      const { rows } = await client.query<{ alone: boolean }>('select alone from limits.processes');
+      expect(rows).toEqual(Array(count).fill({ alone: false }));
+    },
+    { timeout: 10_000, interval: 50 },
+  );
+  await client.end();
+  await sleep(HEARTBEAT_MS);
+};
 
 export const admitted = async (takes: readonly ReturnType<RateLimiter['take']>[]): Promise<number> =>
   (await Promise.all(takes)).filter(({ allowed }) => allowed).length;

@@ -1,0 +1,117 @@
+import { expect } from 'vitest';
+import type { Answer, AnyBody, ApiClient } from '../../support/api-client.ts';
+import { messageFrom, type Tenant, type TenantKey } from './tenant.ts';
+
+/** One request that names what is another organization's, and how it must be answered. */
+export interface Attempt {
+  readonly query?: string;
+  readonly body?: object;
+  /** A refusal with this status and code; without: a success that shows nothing of the other's. */
+  readonly refused?: readonly [status: number, code: string];
+  /** Keys that see their own domain only are told that they do: 403 `permission_missing`. */
+  readonly ofOtherDomain?: true;
+  /** What else must hold of a success. */
+  check?(body: AnyBody): void;
+}
+
+/** What makes a body that nothing is wrong with, by operation; for paths that name a resource. */
+export const BODIES: Readonly<Record<string, object>> = {
+  rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
+  updateKey: { name: 'Mine now', permissions: ['read'] },
+  rotateKey: { grace_period_minutes: 0, revoke_previous: true },
+};
+
+const isEmpty = ({ data }: AnyBody): void => expect(data).toEqual([]);
+const counted = ({ totals }: AnyBody): void => expect(totals.accepted).toBe(0);
+
+/** Cursors that the other's list gives, from its first entry and from its last. */
+const cursorsOf = async (victim: Tenant, path: string): Promise<readonly Attempt[]> => {
+  const cursors = [victim.live, victim.test].map(async (api: ApiClient) => {
+    const { status, body } = await api.get(`${path}?limit=1`);
+    return status === 200 ? body.next_cursor : null;
+  });
+  const found = (await Promise.all(cursors)).filter((cursor) => cursor !== null);
+  expect([path, found.length > 0]).toEqual([path, true]);
+  return found.map((cursor) => ({ query: `?limit=100&after=${cursor}` }));
+};
+
+const sendings = ({ domain, second }: Tenant): readonly object[] =>
+  [domain, second].map(({ name }) => messageFrom(name));
+const MISMATCH = [403, 'from_domain_mismatch'] as const;
+
+type Maker = (victim: Tenant) => readonly Attempt[] | Promise<readonly Attempt[]>;
+
+/** How each operation whose path names nothing can be asked for what is another organization's. */
+export const ATTEMPTS: Readonly<Record<string, Maker>> = {
+  sendMessage: (victim) => sendings(victim).map((body) => ({ body, refused: MISMATCH })),
+  analyzeMessage: (victim) => sendings(victim).map((body) => ({ body, refused: MISMATCH })),
+  sendBatch: (victim) => [
+    { body: { messages: sendings(victim) }, refused: MISMATCH },
+    {
+      body: { messages: sendings(victim), mode: 'partial' },
+      check: ({ accepted, data }) => {
+        expect([accepted, data.map(({ status }: AnyBody) => status)]).toEqual([0, [403, 403]]);
+      },
+    },
+  ],
+  listMessages: async (victim) => [
+    ...[victim.domain, victim.second].map(({ id }) => ({ query: `?domain_id=${id}`, check: isEmpty })),
+    { query: `?from=shop@${victim.domain.name}`, check: isEmpty },
+    { query: '?to=customer@example.net&limit=100' },
+    ...(await cursorsOf(victim, '/v1/messages')),
+  ],
+  createKey: (victim) =>
+    [victim.domain, victim.second].flatMap(({ id }) =>
+      (['test', undefined] as const).map((environment) => ({
+        body: { name: 'Mine now', domain_id: id, permissions: ['send'], ...(environment ? { environment } : {}) },
+        refused: [403, 'other_organization'] as const,
+      })),
+    ),
+  listKeys: (victim) => cursorsOf(victim, '/v1/api-keys'),
+  registerDomain: (victim) =>
+    [victim.domain, victim.second].map(({ name }) => ({
+      body: { name },
+      refused: [409, 'domain_already_exists'] as const,
+    })),
+  listDomains: (victim) => cursorsOf(victim, '/v1/domains'),
+  // A webhook names nothing but an address.
+  registerWebhook: () => [],
+  listWebhooks: () => [{}],
+  readEvents: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/events'))],
+  getStats: ({ domain, second, ids }) => [
+    ...[domain, second].map(({ id }) => ({ query: `?domain=${id}`, ofOtherDomain: true, check: counted }) as const),
+    ...(ids.key ?? []).map((id) => ({ query: `?api_key=${id}`, check: counted })),
+    ...['domain', 'api_key'].map((dimension) => ({ query: `?group_by=${dimension}` })),
+  ],
+  getBilling: () => [{}],
+  getUsage: () => [{}],
+  listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
+  getOrganization: () => [{}],
+};
+
+/** Everything by which somebody could tell that an answer is about this organization. */
+const tracesOf = ({ organizationId, domain, second, ids, neighboursMessage }: Tenant): readonly string[] => [
+  ...[organizationId, domain.name, second.name, neighboursMessage],
+  ...Object.values(ids).flat(),
+];
+
+const refusalOf = ({ refused, ofOtherDomain }: Attempt, { permissions }: TenantKey): Attempt['refused'] => {
+  const isNarrow = !permissions.includes('manage') && !permissions.includes('admin');
+  return ofOtherDomain === true && isNarrow ? [403, 'permission_missing'] : refused;
+};
+
+/** An answer as the attempt says, and with no trace of the other organization where it is a success. */
+export const expectHarmless = (
+  { status, body }: Answer<AnyBody>,
+  { attempt, key, victim }: { readonly attempt: Attempt; readonly key: TenantKey; readonly victim: Tenant },
+): void => {
+  const refused = refusalOf(attempt, key);
+  if (refused !== undefined) {
+    expect([status, body.error?.code]).toEqual(refused);
+    return;
+  }
+  expect(status).toBeLessThan(300);
+  const text = JSON.stringify(body);
+  for (const trace of tracesOf(victim)) expect(text).not.toContain(trace);
+  attempt.check?.(body);
+};

@@ -1,0 +1,122 @@
+import { expect } from 'vitest';
+import type { Permission } from '../../../src/domain/api-key/permissions.ts';
+import type { Environment } from '../../../src/domain/environment.ts';
+import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { type OperatorOptions, operator } from '../../support/operator.ts';
+
+const HOUR_MS = 3_600_000;
+const WIDE = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
+const WIDE_OPTIONS = ['--send', '1000000', '--read', '1000000', '--manage', '1000000'];
+/** Of what both organizations send first: a key of one is none of the other. */
+export const SHARED_IDEMPOTENCY_KEY = 'order-1';
+
+export interface TenantKey {
+  readonly name: string;
+  readonly permissions: readonly Permission[];
+  readonly environment: Environment;
+  readonly api: ApiClient;
+}
+
+/** An organization with two domains, keys of every sort, and something of each kind in both environments. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly domain: { readonly id: string; readonly name: string };
+  readonly second: { readonly id: string; readonly name: string };
+  /** Made by the operator: may do everything in their environment. */
+  readonly live: ApiClient;
+  readonly test: ApiClient;
+  readonly keys: readonly TenantKey[];
+  /** With `send` and `read`, bound to the second domain. */
+  readonly neighbour: ApiClient;
+  /** By the prefix of the ids; all of them were there before anybody else tried them. */
+  readonly ids: Readonly<Record<string, readonly string[]>>;
+  /** Sent from the second domain by `neighbour`. */
+  readonly neighboursMessage: string;
+}
+
+export interface Place {
+  readonly options: OperatorOptions;
+  readonly baseUrl: string;
+  /** Where webhooks post to. */
+  readonly listener: string;
+}
+
+export const messageFrom = (domainName: string) => ({
+  ...{ from: `Shop <shop@${domainName}>`, to: 'customer@example.net', subject: 'Your order', text: 'Thank you.' },
+});
+
+const create = async (api: ApiClient, path: string, body: object, headers = {}): Promise<string> => {
+  const answer = await api.post(path, body, headers);
+  expect([path, answer.status]).toEqual([path, path.endsWith('/send') ? 202 : 201]);
+  return answer.body.id;
+};
+
+/** A message that has left, one that waits, and one of a batch. */
+const sendSome = async (api: ApiClient, domainName: string): Promise<readonly string[]> => {
+  const message = messageFrom(domainName);
+  const sent = await create(api, '/v1/messages/send', message, { 'idempotency-key': SHARED_IDEMPOTENCY_KEY });
+  const later = new Date(Date.now() + HOUR_MS).toISOString();
+  const waiting = await create(api, '/v1/messages/send', { ...message, scheduled_at: later });
+  const batch = await api.post('/v1/messages/batch', { messages: [message] });
+  const batched: string = batch.body.data[0].id;
+  for (const id of [sent, batched]) {
+    await eventually(
+      () => api.get(`/v1/messages/${id}`),
+      ({ body }) => body.status === 'delivered',
+      30_000,
+    );
+  }
+  return [sent, waiting, batched];
+};
+
+const makeByOperator = async ({ options }: Place, name: string) => {
+  const command = (...words: readonly string[]) => operator(options, ...words);
+  const { organization_id: organizationId } = await command('organizations', 'create', '--name', name);
+  const domainOf = async (domainName: string) => {
+    const made = await command('domains', 'create', '--organization', organizationId, '--name', domainName);
+    return { id: made.domain_id, name: made.name };
+  };
+  const [domain, second] = [await domainOf(`${name}.test`), await domainOf(`second-${name}.test`)];
+  const place = ['--organization', organizationId, '--domain', domain.id, '--permissions', 'admin', ...WIDE_OPTIONS];
+  const { key: live } = await command('keys', 'create', ...place);
+  const { key: test } = await command('keys', 'create', ...place, '--environment', 'test');
+  return { organizationId, domain, second, live, test };
+};
+
+export const openTenant = async (place: Place, name: string): Promise<Tenant> => {
+  const { organizationId, domain, second, ...values } = await makeByOperator(place, name);
+  const client = (value: string): ApiClient => apiClient(place.baseUrl, value);
+  const [live, test] = [client(values.live), client(values.test)];
+
+  const keyIds: string[] = [];
+  const makeKey = async (permissions: readonly Permission[], domainId: string): Promise<ApiClient> => {
+    const asked = { name: permissions.join(' and '), domain_id: domainId, permissions, rate_limits: WIDE };
+    const { status, body } = await live.post('/v1/api-keys', asked);
+    expect(status).toBe(201);
+    keyIds.push(body.id);
+    return client(body.key);
+  };
+  const keys: TenantKey[] = [
+    { name: 'admin', permissions: ['admin'], environment: 'live', api: live },
+    { name: 'test', permissions: ['admin'], environment: 'test', api: test },
+  ];
+  for (const permission of ['send', 'read', 'manage'] as const)
+    keys.push({
+      name: permission,
+      permissions: [permission],
+      environment: 'live',
+      api: await makeKey([permission], domain.id),
+    });
+  const neighbour = await makeKey(['send', 'read'], second.id);
+
+  const hook = { url: `${place.listener}?${name}`, events: ['message.*'] };
+  const webhooks = [await create(live, '/v1/webhooks', hook), await create(test, '/v1/webhooks', hook)];
+  const messages = [...(await sendSome(live, domain.name)), ...(await sendSome(test, domain.name))];
+  const neighboursMessage = await create(neighbour, '/v1/messages/send', messageFrom(second.name));
+  const testKey = { name: 'test', domain_id: domain.id, permissions: ['send'] };
+  keyIds.push(await create(test, '/v1/api-keys', testKey));
+  return {
+    ...{ organizationId, domain, second, live, test, keys, neighbour, neighboursMessage },
+    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks },
+  };
+};
