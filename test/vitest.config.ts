@@ -6,8 +6,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    // Most of what tests do is wait for engines: one more than the cores of a small machine.
-    maxWorkers: 3,
+    // Most of what tests do is wait for engines: twice the cores of a small machine.
+    maxWorkers: 4,
     restoreMocks: true,
   },
 });
