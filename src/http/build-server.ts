@@ -5,7 +5,7 @@ import type { HttpDependencies } from './dependencies.ts';
 import type { DoorTools } from './door/door.ts';
 import { createFailureCount } from './door/failure-count.ts';
 import { createKeyDirectory } from './door/key-directory.ts';
-import { answerErrors, answerUnparsable, sendError } from './errors/answer-errors.ts';
+import { answerErrors, answerTunnel, answerUnparsable, sendError } from './errors/answer-errors.ts';
 import { refuseInWords } from './errors/refuse-in-words.ts';
 import { collectOperations } from './openapi/collect-operations.ts';
 import { sendErrorPage } from './pages/error-page.ts';
@@ -32,7 +32,7 @@ const requireTable = (server: FastifyInstance): void => {
 
 const createServer = ({ context: { system }, logger, trustedProxies }: HttpDependencies): FastifyInstance => {
   const nextId = (): string => `req_${system.uuid().replaceAll('-', '')}`;
-  return Fastify({
+  const server = Fastify({
     logger: false,
     genReqId: nextId,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
@@ -51,6 +51,8 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
       send(logger)(error, request, reply);
     },
   });
+  server.server.on('connect', answerTunnel(nextId));
+  return server;
 };
 
 /** Every response names its request; whoever debugs sees one line each. */

@@ -5,7 +5,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import { type DoorTools, passDoor } from './door/door.ts';
+import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
 import type { Described, Operation } from './openapi/operation.ts';
 import { routeSchema } from './route-schema.ts';
 import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
@@ -43,6 +43,8 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
 /** One request that was let in and is well-formed. */
 export interface Call<Body, Query> {
   readonly caller: Caller;
+  /** The same after a while. @throws {Refusal} if he would be let in no more. */
+  callerNow(): Promise<Caller>;
   readonly origin: Origin;
   /** `:id` of the path. */
   readonly id: string;
@@ -59,11 +61,6 @@ const DEADLINE_MS = 15_000;
 
 const NOTHING = z.strictObject({});
 
-const callerOf = ({ caller }: FastifyRequest): Caller => {
-  if (caller === null) throw new Error('a handler ran without the door');
-  return caller;
-};
-
 const originOf = ({ keyId, organizationId, environment }: Caller, requestId: string): Origin => ({
   ...{ actor: `key:${keyId}`, organizationId, environment, requestId },
   ...{ correlationId: requestId, causationId: requestId },
@@ -78,12 +75,13 @@ type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body,
 const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   schemas: Reading<Body, Query>,
   request: FastifyRequest,
+  caller: Caller,
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
   const sent = request.body === undefined ? {} : request.body;
   const body = schemas.body.safeParse(sent);
   const query = schemas.query.safeParse(request.query);
-  const further = (await schemas.problems?.(sent, callerOf(request))) ?? [];
+  const further = (await schemas.problems?.(sent, caller)) ?? [];
   const problems = [
     ...(body.success ? [] : problemsIn(body.error.issues, sent, 'body')),
     ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),
@@ -116,10 +114,12 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   };
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const caller = callerOf(request);
+    const callerNow = (): Promise<Caller> => stayAdmitted(door, rule, request);
+    const sender = await callerNow(); // the body may have been long on its way
+    const read = await readRequest(schemas, request, sender);
+    const caller = await callerNow(); // and its HTML long in line
     const { id = '' } = request.params as { readonly id?: string };
-    const call = { ...(await readRequest(schemas, request)), caller, id, request, reply };
-    return handle({ ...call, origin: originOf(caller, request.id) });
+    return handle({ ...read, caller, callerNow, id, request, reply, origin: originOf(caller, request.id) });
   };
 
   server.route({

@@ -135,6 +135,26 @@ describe('the sending domain', () => {
     const other = await analyze(VALID, {}, simulated.value);
     expect([other.json().verdict, ...rulesOf(other)]).toEqual(['pass', ...Array(3).fill('authentication-unchecked')]);
   });
+
+  test('is judged by the records that were seen when it was verified, and nobody looks again', async () => {
+    const asked: string[] = [];
+    const records: Record<string, readonly string[]> = { '_dmarc.example.test': ['v=DMARC1; p=none'] };
+    const txt = async (host: string): Promise<readonly string[]> => {
+      asked.push(host);
+      return records[host] ?? [];
+    };
+    await start({ context: { capturing: false, resolver: { txt } } });
+    const { value } = await service.makeKey(organizationId, domainId);
+    const domain = (await service.request({ url: `/v1/domains/${domainId}`, key: value })).json();
+    for (const { name, value: proof } of domain.records) records[name] = [proof];
+    const verify = { method: 'POST', url: `/v1/domains/${domainId}/verify`, key: value } as const;
+    expect((await service.request(verify)).json().status).toBe('verified');
+    asked.length = 0;
+    const answer = await analyze(VALID);
+    expect(rulesOf(answer)).toEqual(['spf-not-valid', 'authentication-unchecked']);
+    expect(answer.json().findings[0].message).toBe('The SPF record of example.test is missing.');
+    expect(asked).toEqual([]);
+  });
 });
 
 test('an analysis that is not done in time is 503, worth a retry', async () => {

@@ -109,9 +109,10 @@ describe('the door', () => {
     expect(await statusOf(value)).toBe(200);
   });
 
-  test('answers 503 when the log has not been read for 900 ms, and opens again by itself', async () => {
+  /** A service whose log can be taken away, and a key of it. */
+  const startWithLog = async () => {
     const system = createSteppableSystem();
-    let away = false;
+    const log = { away: false };
     await start({ context: { system } });
     const { value } = await service.makeKey(organizationId, domainId);
     await service.server.close();
@@ -119,12 +120,17 @@ describe('the door', () => {
     service = await startService({
       ...service.deps,
       keyStore: {
-        head: () => (away ? new Promise(() => undefined) : store.head()),
+        head: () => (log.away ? new Promise(() => undefined) : store.head()),
         readAll: (options) => store.readAll(options),
       },
     });
+    return { system, log, value };
+  };
+
+  test('answers 503 when the log has not been read for 900 ms, and opens again by itself', async () => {
+    const { system, log, value } = await startWithLog();
     expect(await statusOf(value)).toBe(200);
-    away = true;
+    log.away = true;
     await system.advance(800);
     expect(await statusOf(value)).toBe(200);
     await system.advance(200);
@@ -133,8 +139,20 @@ describe('the door', () => {
     const answer = await asked;
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('1');
-    away = false;
+    log.away = false;
     await system.advance(3_000);
+    expect(await statusOf(value)).toBe(200);
+  });
+
+  test('asks nobody about a bad checksum, nor about anything once there were too many: also while the log is away', async () => {
+    const { system, log, value } = await startWithLog();
+    log.away = true;
+    await system.advance(1_000);
+    const misspelt = `${value.slice(0, -1)}${value.endsWith('0') ? '1' : '0'}`;
+    for (let failure = 0; failure < 20; failure += 1) expect(await statusOf(misspelt)).toBe(401);
+    expect(await statusOf(value)).toBe(429);
+    log.away = false;
+    await system.advance(60_000);
     expect(await statusOf(value)).toBe(200);
   });
 

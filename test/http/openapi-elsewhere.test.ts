@@ -148,6 +148,7 @@ describe('what Fastify and Node refuse by themselves', () => {
     ['another protocol', () => speak('EHLO example.org\r\n\r\n'), 400, 'invalid_request'],
     ['another version', () => ask('GET /livez HTTP/9.9'), 400, 'invalid_request'],
     ['a request without Host', () => speak('GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n'), 400, 'invalid_request'],
+    ['a tunnel', () => ask('CONNECT mail.example.org:25 HTTP/1.1'), 405, 'method_not_allowed'],
     ['a greeting by TLS', () => speak('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'), 400, 'invalid_request'],
   ] as const)('%s has the shape of all errors', async (_what, provoke, status, code) => {
     const answer = await provoke();

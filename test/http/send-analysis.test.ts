@@ -51,11 +51,15 @@ describe('a send', () => {
   });
 
   test('that wants to be blocked is refused for errors alone, naming each with its remedy', async () => {
-    const answer = await send({ ...UNFILLED, analysis: 'block' });
+    const program = { filename: 'a.exe', content: 'aGVsbG8=' };
+    const answer = await send({ ...UNFILLED, analysis: 'block', attachments: [program] });
     expect(answer.statusCode).toBe(422);
     const { code, details } = answer.json().error;
     expect(code).toBe('analysis_failed');
-    expect(details).toEqual({ html: [expect.stringMatching(/first_name.* Fill in the variable before sending\.$/)] });
+    expect(details).toEqual({
+      html: ['html: line 1, column 9: "{{first_name}}" was not filled in. Fill in the variable before sending.'],
+      attachments: [expect.stringMatching(/^attachments\[0\]: "a\.exe" is a program\. Link /)],
+    });
   });
 
   test('that wants to be blocked and has no errors is accepted with its analysis', async () => {
@@ -94,7 +98,10 @@ describe('a send', () => {
     instead = null;
     expect([second.statusCode, second.body]).toEqual([202, first.body]);
     expect(second.headers['idempotent-replayed']).toBe('true');
-    expect(unheardOf.json().error).toMatchObject({ code: 'analysis_failed', details: { subject: ['No. Write.'] } });
+    expect(unheardOf.json().error).toMatchObject({
+      code: 'analysis_failed',
+      details: { subject: ['subject: No. Write.'] },
+    });
   });
 
   test('leaves its analysis in the vault, out of the head that lists are made of', async () => {

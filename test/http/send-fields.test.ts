@@ -101,6 +101,11 @@ describe('a message', () => {
     ],
     ['51 keys of metadata', { metadata: keyed(51) }, 'metadata must have at most 50 keys'],
     ['51 headers', { headers: keyed(51) }, 'headers must have at most 50 keys'],
+    [
+      'one header under two names',
+      { headers: { References: '<1@example.org>', references: '<2@example.org>' } },
+      'headers.references is given twice: case makes no difference',
+    ],
     ['21 attachments', { attachments: many(21, () => file) }, 'attachments must have at most 20 items'],
     [
       'base64 with a line break',

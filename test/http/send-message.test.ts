@@ -231,4 +231,13 @@ describe('an Idempotency-Key', () => {
     expect(answer.statusCode).toBe(400);
     expect(answer.json().error.details).toHaveProperty('Idempotency-Key');
   });
+
+  test.each([
+    ['/v1/messages/send', VALID],
+    ['/v1/messages/batch', { messages: [VALID] }],
+  ])('is refused by %s when it is given twice', async (url, payload) => {
+    const headers = { 'idempotency-key': ['twice', 'twice'] };
+    const answer = await service.request({ method: 'POST', url, key, payload, headers });
+    expect(answer.json().error?.details).toEqual({ 'Idempotency-Key': ['Idempotency-Key must be given once'] });
+  });
 });

@@ -18,6 +18,8 @@ const SHORT_HEX = /^#[0-9a-f]{3}$/;
 const BARE_HEX = /^[0-9a-f]{6}$/;
 const RGB = /^rgb\(\s?(\d{1,3})[ ,]\s?(\d{1,3})[ ,]\s?(\d{1,3})\s?\)$/;
 
+const UNSEEN = /^(?:rgba|hsla)\(.*[ ,/]\s?0?\.?0+%?\s?\)$/;
+
 const twoDigits = (number: string): string => Number(number).toString(16).padStart(2, '0');
 
 /** A colour in one spelling, so that equal ones are equal. */
@@ -25,6 +27,7 @@ export const colourOf = (written: string): string => {
   const text = written.slice(0, CHARACTERS_MAX).trim().toLowerCase();
   const rgb = RGB.exec(text);
   if (rgb !== null) return `#${rgb.slice(1).map(twoDigits).join('')}`;
+  if (UNSEEN.test(text)) return 'transparent';
   if (SHORT_HEX.test(text)) return text.replaceAll(/[0-9a-f]/g, '$&$&');
   return BARE_HEX.test(text) ? `#${text}` : (NAMES[text] ?? text);
 };

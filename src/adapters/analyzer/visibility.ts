@@ -35,6 +35,13 @@ const NO_COLOUR = new Set(['inherit', 'initial', 'unset', 'currentcolor', 'none'
 const IMAGE = /url\(|gradient\(/;
 const RELATIVE_SIZE = /(?:em|%|ex|ch|inherit|smaller|larger)$/;
 
+/** What pushes text out of sight, and how far: nobody moves text so far to have it read. */
+const PLACED_BY = ['text-indent', 'left', 'top', 'margin-left', 'margin-top'];
+const OUT_OF_SIGHT = -900;
+
+const isOutOfSight = (style: Declarations): boolean =>
+  PLACED_BY.some((name) => Number.parseFloat(style.get(name) ?? '') <= OUT_OF_SIGHT);
+
 const isZero = (value: string | undefined): boolean => value !== undefined && Number.parseFloat(value) === 0;
 
 const removal = (style: Declarations, element: StyledElement): string | null => {
@@ -43,6 +50,7 @@ const removal = (style: Declarations, element: StyledElement): string | null => 
   if (isZero(style.get('opacity'))) return 'opacity: 0';
   const isFlat = isZero(style.get('max-height')) || isZero(style.get('height'));
   if (isFlat && style.get('overflow') === 'hidden') return 'a height of 0';
+  if (isOutOfSight(style)) return 'a place out of sight';
   return element.attribute('hidden') === undefined ? null : 'the attribute hidden';
 };
 

@@ -34,7 +34,10 @@ export const createPool = (options: PoolOptions): Pool => {
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_GRACE_MS }),
   });
-  // A connection that breaks while nobody uses it would otherwise end the process; the next query makes another.
-  pool.on('error', (error) => logger.warn({ err: error, pool: name }, 'an idle database connection broke'));
+  // A connection that breaks while nobody uses it would otherwise end the process; the next query makes another. One that
+  // the server was quicker to end than we were, as the built-in one is when we stop it, is nobody's worry.
+  pool.on('error', (error) => {
+    if (!pool.ending) logger.warn({ err: error, pool: name }, 'an idle database connection broke');
+  });
   return pool;
 };

@@ -9,6 +9,16 @@ export const EXECUTABLE_TYPES = names(
     'shb shs so sys theme url vb vbe vbp vbs vhd vhdx vsmacros vsw vxd webpnp workflow ws wsc wsf wsh xbap xll xnk zsh',
 );
 
+/** Media types under which receivers take a file for a program, whatever its name is. */
+export const EXECUTABLE_MEDIA_TYPES = names(
+  'application/bat application/hta application/java-archive application/javascript application/vnd.android.package-archive ' +
+    'application/vnd.microsoft.portable-executable application/x-bat application/x-csh application/x-dosexec ' +
+    'application/x-elf application/x-executable application/x-javascript application/x-mach-binary ' +
+    'application/x-ms-shortcut application/x-msdos-program application/x-msdownload application/x-msi ' +
+    'application/x-powershell application/x-sh application/x-shellscript text/javascript text/vbscript ' +
+    'text/x-shellscript',
+);
+
 /** A program that carries one of these before its own ending pretends to be one. */
 export const DOCUMENT_TYPES = names(
   'avi bmp csv doc docx eml gif htm html jpeg jpg key mov mp3 mp4 odp ods odt pages pdf png ppt pptx rtf svg tif tiff ' +

@@ -76,6 +76,7 @@ export interface HtmlFacts {
 
 export interface AttachmentFact {
   readonly filename: string;
+  readonly contentType: string;
   readonly contentId?: string;
   /** The first bytes, in hexadecimal. */
   readonly head: string;

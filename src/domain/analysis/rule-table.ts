@@ -11,7 +11,7 @@ export interface Rule {
 }
 
 /** Rises with every change of the table or of what a rule finds, so that two scores can be compared. */
-export const RULES_VERSION = 1;
+export const RULES_VERSION = 2;
 
 /** Every rule there is, the grave ones first within their subject. */
 export const RULE_TABLE = {
@@ -42,7 +42,7 @@ export const RULE_TABLE = {
 
   'sender-name-misleading': {
     ...{ severity: 'warning', points: 20, pointsMax: 20 },
-    fix: 'Use a display name without another address, host or hidden character in it.',
+    fix: 'Use a display name in one script, without another address, host or hidden character in it.',
   },
   'lookalike-host': {
     ...{ severity: 'warning', points: 20, pointsMax: 40 },
@@ -159,6 +159,10 @@ export const RULE_TABLE = {
   'link-ip-address': {
     ...{ severity: 'warning', points: 10, pointsMax: 20 },
     fix: 'Use a host name.',
+  },
+  'link-user-name': {
+    ...{ severity: 'warning', points: 10, pointsMax: 20 },
+    fix: 'Leave out what stands before the @: it looks like the host that the link goes to.',
   },
   'link-shortener': {
     ...{ severity: 'warning', points: 8, pointsMax: 16 },

@@ -1,4 +1,4 @@
-import type { Analysis } from '../analysis/analysis.ts';
+import type { Analysis, Finding } from '../analysis/analysis.ts';
 import type { MessageEvent } from '../events.ts';
 import { type Details, Refusal } from '../refusal.ts';
 import { customerEventCount, type Message } from './message.ts';
@@ -18,13 +18,20 @@ export interface AcceptMessage {
   readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
 }
 
+/** `html: line 2, column 7: "{{name}}" was not filled in. Fill in the variable before sending.` */
+const sentenceOf = ({ field, line, column, message, fix }: Finding): string => {
+  const place = line === undefined ? '' : ` line ${line}, column ${column}:`;
+  return `${field}:${place} ${message} ${fix}`;
+};
+
+/** `attachments` of `attachments[0]`, as all details are named. */
+const nameOf = ({ field }: Finding): string => field.replace(/\[.*$/, '');
+
 /** What has to be corrected, by field. */
 const detailsOf = (findings: Analysis['findings']): Details => {
   const errors = findings.filter(({ severity }) => severity === 'error');
-  const byField = Object.entries(Object.groupBy(errors, ({ field }) => field));
-  return Object.fromEntries(
-    byField.map(([field, some = []]) => [field, [...new Set(some.map(({ message, fix }) => `${message} ${fix}`))]]),
-  );
+  const byField = Object.entries(Object.groupBy(errors, nameOf));
+  return Object.fromEntries(byField.map(([field, some = []]) => [field, [...new Set(some.map(sentenceOf))]]));
 };
 
 const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: AcceptMessage): void => {

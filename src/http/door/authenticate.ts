@@ -21,6 +21,8 @@ export interface AuthenticateTools {
 export interface Admitted {
   readonly caller: Caller;
   readonly rateLimits: RateLimits;
+  /** When, by the monotonic clock. */
+  readonly atMs: number;
 }
 
 const BEARER = /^bearer +(\S+) *$/i;
@@ -80,5 +82,5 @@ export const authenticate = async (
     throw new Refusal('address_not_allowed', 'API key is not allowed from this address');
   }
   usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
-  return { caller: directory.callerOf(key), rateLimits: key.rateLimits };
+  return { caller: directory.callerOf(key), rateLimits: key.rateLimits, atMs: system.monotonicMs() };
 };

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../domain/logger.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -57,6 +58,25 @@ const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
 };
 
+/** Ends a connection with an answer to what never became a request of Fastify's. @param head status, further headers. */
+const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: Refusal; id: string }): void => {
+  const body = JSON.stringify(refusalAnswer(refusal).body);
+  socket.end(
+    `HTTP/1.1 ${head}\r\nConnection: close\r\nX-Request-Id: ${id}\r\n` +
+      `Content-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+};
+
+/** A CONNECT, which Node would end without a word. @param nextId of what would be a request. */
+export const answerTunnel =
+  (nextId: () => string) =>
+  (_request: unknown, socket: Duplex): void => {
+    socket.on('error', () => socket.destroy());
+    const refusal = new Refusal('method_not_allowed', 'no path takes CONNECT');
+    endWith(socket, '405 Method Not Allowed\r\nAllow: ', { refusal, id: nextId() });
+  };
+
 /** What is no HTTP at all is answered too, as long as somebody listens. @param nextId of what would be a request. */
 export const answerUnparsable =
   (nextId: () => string) =>
@@ -70,10 +90,5 @@ export const answerUnparsable =
       'Bad Request',
       'the request is not HTTP',
     ];
-    const body = JSON.stringify(refusalAnswer(new Refusal('invalid_request', message)).body);
-    socket.end(
-      `HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nX-Request-Id: ${nextId()}\r\n` +
-        `Content-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    );
+    endWith(socket, `${status} ${reason}`, { refusal: new Refusal('invalid_request', message), id: nextId() });
   };

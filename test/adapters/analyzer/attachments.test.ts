@@ -30,6 +30,14 @@ describe('attachments', () => {
     expect(countOf('attachment-executable', { attachments: [attached('a.pdf', base64(bytes))] })).toBe(count);
   });
 
+  test.each([
+    ['application/x-msdownload', 1],
+    ['Application/X-MSDOS-Program ; name=a', 1],
+    ['application/pdf', 0],
+  ])('that are sent as %s', (contentType, count) => {
+    expect(countOf('attachment-executable', { attachments: [{ ...attached('a.pdf'), contentType }] })).toBe(count);
+  });
+
   test('are named by what they pretend to be', () => {
     const [finding] = analysed({ attachments: [attached('invoice.pdf.exe')] }).findings;
     expect(finding?.message).toBe('"invoice.pdf.exe" is a program that looks like a pdf file.');

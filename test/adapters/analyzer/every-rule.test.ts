@@ -54,6 +54,7 @@ const EXAMPLES: Readonly<Record<RuleName, Example>> = {
   'link-text-other-name': html('<a href="https://a.example">bank.com</a>'),
   'link-private-host': html('<a href="https://localhost">x</a>'),
   'link-ip-address': html('<a href="https://93.184.216.34">x</a>'),
+  'link-user-name': html('<a href="https://bank.example@evil.example/x">x</a>'),
   'link-shortener': html('<a href="https://bit.ly/x">x</a>'),
   'link-malformed': html('<a href="/x">x</a>'),
   'link-plain-http': html('<a href="http://shop.example">x</a>'),
@@ -112,5 +113,5 @@ test('a table that was changed has a version of its own', () => {
   const weights = Object.entries(RULE_TABLE).map(([name, { severity, points, pointsMax }]) => [
     ...[name, severity, points, pointsMax],
   ]);
-  expect([RULES_VERSION, hash('sha256', JSON.stringify(weights)).slice(0, 12)]).toEqual([1, 'f40ff39ce9dd']);
+  expect([RULES_VERSION, hash('sha256', JSON.stringify(weights)).slice(0, 12)]).toEqual([2, 'bdd2fdb8ba80']);
 });

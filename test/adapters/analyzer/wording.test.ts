@@ -69,6 +69,10 @@ describe('encoding damage', () => {
     expect(countOf('encoding-damage', { html: `<style>/*${words}*/</style>` })).toBe(0);
   });
 
+  test('is told of the names of people', () => {
+    expect(told({ from: { address: 'a@shop.example', name: 'Caf\u00c3\u00a9' } })).toEqual(['encoding-damage from']);
+  });
+
   test('is told of entities in plain text', () => {
     expect(told({ text: 'A &amp; B' })).toEqual(['encoding-damage text 1:3']);
   });

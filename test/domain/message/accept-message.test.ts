@@ -19,7 +19,13 @@ const finding = (severity: 'error' | 'warning', field: string): Analysis['findin
 });
 const failing: AcceptMessage['blocking'] = {
   verdict: 'fail',
-  findings: [finding('error', 'subject'), finding('error', 'html'), finding('warning', 'text')],
+  findings: [
+    finding('error', 'subject'),
+    { ...finding('error', 'html'), line: 1, column: 4 },
+    { ...finding('error', 'html'), line: 2, column: 4 },
+    finding('error', 'attachments[1]'),
+    finding('warning', 'text'),
+  ],
 };
 
 describe('accepting a message', () => {
@@ -86,8 +92,12 @@ describe('accepting a message', () => {
       expect.objectContaining({
         code: 'analysis_failed',
         details: {
-          subject: ['Something is in subject. Take it out.'],
-          html: ['Something is in html. Take it out.'],
+          subject: ['subject: Something is in subject. Take it out.'],
+          html: [
+            'html: line 1, column 4: Something is in html. Take it out.',
+            'html: line 2, column 4: Something is in html. Take it out.',
+          ],
+          attachments: ['attachments[1]: Something is in attachments[1]. Take it out.'],
         },
       }),
     );

@@ -47,6 +47,12 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 /** A server that is frozen takes connections and says nothing. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
+/** What a server says that is ending: its process is gone, or it shuts down. */
+const ENDING: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ECONNREFUSED', '57P01', '57P03']);
+/** An ending server takes some 100 ms to be gone. Fewer tries refuse a start in vain, more delay what is not to be. */
+const OPENINGS_MAX = 10;
+const OPEN_AGAIN_MS = 200;
+
 const canConnect = async (url: string): Promise<boolean> => {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   client.on('error', () => undefined);
@@ -77,14 +83,25 @@ const createDatabase = async (maintenanceUrl: string): Promise<void> => {
 const openDatabase = async (server: Server, { port }: Running): Promise<string> => {
   const password = (await readFile(passwordFileOf(server.folder), 'utf8')).trim();
   const url = urlOf(password, port, EMBEDDED_DATABASE);
-  try {
-    if (!(await canConnect(url))) await createDatabase(urlOf(password, port, 'postgres'));
-  } catch (error) {
-    throw new StartRefused(
-      `the built-in PostgreSQL in ${server.folder} refuses its own service (${(error as Error).message}): see server.log there, or set DATABASE_URL`,
-    );
-  }
+  if (!(await canConnect(url))) await createDatabase(urlOf(password, port, 'postgres'));
   return url;
+};
+
+/** A server that was found running may have been about to end: another takes its place. */
+const openRunning = async (server: Server): Promise<{ readonly running: Running; readonly url: string }> => {
+  for (let attempt = 1; ; attempt += 1) {
+    const running = await ensureRunning(server);
+    try {
+      return { running, url: await openDatabase(server, running) };
+    } catch (error) {
+      if (!ENDING.has(codeOf(error)) || attempt === OPENINGS_MAX) {
+        throw new StartRefused(
+          `the built-in PostgreSQL in ${server.folder} refuses its own service (${(error as Error).message}): see server.log there, or set DATABASE_URL`,
+        );
+      }
+      await server.system.sleep(OPEN_AGAIN_MS);
+    }
+  }
 };
 
 const prepare = async (options: EmbeddedPostgresOptions): Promise<{ server: Server; relocated: boolean }> => {
@@ -104,11 +121,10 @@ const prepare = async (options: EmbeddedPostgresOptions): Promise<{ server: Serv
  */
 export const openEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const { server, relocated } = await prepare(options);
-  const running = await ensureRunning(server);
+  const { running, url } = await openRunning(server);
   const { pid: postgresPid, port, adopted } = running;
   const { folder: location } = server;
   options.logger.info({ postgresPid, port, adopted, location }, 'the built-in PostgreSQL is running');
-  const url = await openDatabase(server, running);
   const supervision = options.supervised === true ? supervise(server, running) : undefined;
   return {
     url,

@@ -1,5 +1,11 @@
 import { type Check, type Discovery, discovery } from '../discovery.ts';
-import { ARCHIVE_TYPES, DOCUMENT_TYPES, EXECUTABLE_TYPES, PROGRAM_HEADS } from '../executable-types.ts';
+import {
+  ARCHIVE_TYPES,
+  DOCUMENT_TYPES,
+  EXECUTABLE_MEDIA_TYPES,
+  EXECUTABLE_TYPES,
+  PROGRAM_HEADS,
+} from '../executable-types.ts';
 import type { AttachmentFact } from '../facts.ts';
 import { quoted } from '../text/quoted.ts';
 
@@ -14,7 +20,10 @@ const endings = (filename: string): readonly string[] => {
   return filename.slice(0, end).toLowerCase().split('.').slice(1).reverse();
 };
 
-const executable = ({ filename, head }: AttachmentFact): string | null => {
+/** Without its parameters, which begin with a semicolon. */
+const mediaTypeOf = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
+
+const executable = ({ filename, contentType, head }: AttachmentFact): string | null => {
   const [last = '', before = ''] = endings(filename);
   const name = quoted(filename);
   if (EXECUTABLE_TYPES.has(last)) {
@@ -23,7 +32,9 @@ const executable = ({ filename, head }: AttachmentFact): string | null => {
       : `${name} is a program`;
   }
   const program = PROGRAM_HEADS.find(([bytes]) => head.startsWith(bytes));
-  return program === undefined ? null : `${name} begins like ${program[1]}`;
+  if (program !== undefined) return `${name} begins like ${program[1]}`;
+  const mediaType = mediaTypeOf(contentType);
+  return EXECUTABLE_MEDIA_TYPES.has(mediaType) ? `${name} is sent as ${mediaType}, the type of a program` : null;
 };
 
 function* judged(field: string, attachment: AttachmentFact): Generator<Discovery> {

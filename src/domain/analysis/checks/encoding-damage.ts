@@ -1,4 +1,5 @@
 import { type Check, discovery } from '../discovery.ts';
+import { mailboxFields } from '../facts.ts';
 import { type Hit, hitsIn, hitsInSpans } from '../text/pattern-hits.ts';
 import { quoted } from '../text/quoted.ts';
 
@@ -25,8 +26,12 @@ const said =
     text.startsWith('&') ? `${quoted(text)} is escaped once too often` : `${quoted(text)} is text in a wrong encoding`;
 
 /** Text that was read or written in the wrong encoding somewhere. */
-export const encodingDamage: Check = function* ({ subject, html, text = '' }) {
+export const encodingDamage: Check = function* (facts) {
+  const { subject, html, text = '' } = facts;
   for (const hit of hitsIn(subject, IN_TEXT)) yield discovery('encoding-damage', 'subject', said(hit));
+  for (const [field, { name = '' }] of mailboxFields(facts)) {
+    for (const hit of hitsIn(name, IN_TEXT)) yield discovery('encoding-damage', field, said(hit));
+  }
   // Attributes are left out: in a link, &amp;amp; may be meant.
   const spans = html?.spans.filter(({ kind }) => kind === 'text') ?? [];
   for (const hit of hitsInSpans(html?.source ?? '', spans, IN_HTML)) {

@@ -17,6 +17,7 @@ export const imageHeavy: Check = function* ({ html }) {
   if (html === null) return;
   const count = html.images.filter(isPicture).length;
   if (html.visibleCharacters >= count * CHARACTERS_PER_IMAGE_MIN) return;
-  const said = `there are ${count} images beside ${html.visibleCharacters} characters of text`;
+  const images = count === 1 ? 'one image' : `${count} images`;
+  const said = `the html shows ${images} and text of length ${html.visibleCharacters}`;
   yield discovery('image-heavy', 'html', said);
 };

@@ -5,6 +5,9 @@ import { siteOf } from '../hosts/site-of.ts';
 import { URL_SHORTENERS } from '../hosts/url-shorteners.ts';
 import { quoted } from '../text/quoted.ts';
 
+/** What stands before the @ is no host, and reads like one: `https://bank.example@evil.example`. */
+const USER_NAME = /^\s*https?:[\\/]*[^\\/?#]*@/i;
+
 interface WebLink extends LinkFact {
   readonly target: Extract<LinkFact['target'], { kind: 'web' }>;
 }
@@ -21,6 +24,9 @@ function* judged(field: string, { href, target: { host, plain }, offset }: WebLi
       offset,
     );
     return;
+  }
+  if (USER_NAME.test(href)) {
+    yield discovery('link-user-name', field, () => `${shown()} goes to ${host}, behind a user name`, offset);
   }
   if (isIpAddress(host)) yield discovery('link-ip-address', field, () => `${shown()} names no host`, offset);
   if (URL_SHORTENERS.has(host)) {

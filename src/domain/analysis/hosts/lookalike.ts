@@ -24,9 +24,12 @@ export interface Lookalike {
 
 const skeletonOf = (label: string): string => Array.from(label, (letter) => CONFUSABLES.get(letter) ?? letter).join('');
 
+/** Whether letters stand together in a word that only somebody who deceives puts together. */
+export const mixesScripts = (word: string): boolean => SCRIPTS.filter((script) => script.test(word)).length > 1;
+
 const whyOf = (label: string, topIsAscii: boolean): string | null => {
   if (ASCII.test(label)) return null;
-  if (SCRIPTS.filter((script) => script.test(label)).length > 1) return 'mixes scripts in one word';
+  if (mixesScripts(label)) return 'mixes scripts in one word';
   const skeleton = skeletonOf(label);
   return topIsAscii && ASCII.test(skeleton) ? `looks like ${skeleton}` : null;
 };

@@ -6,6 +6,8 @@ export interface NamedHost {
   readonly kind: 'url' | 'name';
 }
 
+/** They take no room: `ba\u00adnk.example` is read as a host all the same. */
+const UNSEEN = /\p{Cf}/gu;
 const WORD = /\S+/g;
 const AROUND = new Set('()<>[]{}"\'“”„‘’«».,;:!?…*_');
 const URL_START = /^(?:https?:\/\/|www\.)/i;
@@ -35,7 +37,7 @@ const hostOfWord = (word: string): NamedHost | null => {
 /** The hosts that a short text names, in a URL or by themselves; those of e-mail addresses are not among them. */
 export const namedHosts = (text: string): readonly NamedHost[] => {
   if (!text.includes('.')) return [];
-  return (text.match(WORD) ?? [])
+  return (text.replaceAll(UNSEEN, '').match(WORD) ?? [])
     .filter((word) => word.includes('.') && !word.includes('@'))
     .flatMap((word) => hostOfWord(bared(word)) ?? []);
 };

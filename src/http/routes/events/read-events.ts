@@ -5,7 +5,7 @@ import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/cu
 import { LOG_START, type Position } from '../../../domain/event-store.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
 import type { FeedCursor, FeedPage } from '../../../projections/events/queries.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { type Call, defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { eventShape } from '../../shapes/event-shape.ts';
 import { listOf, listShape } from '../../shapes/list-shape.ts';
@@ -89,13 +89,17 @@ export const readEventsRoute = (house: House): void => {
     }
   };
 
-  const readOrWait = async (caller: Caller, asked: z.output<typeof query>, reply: FastifyReply): Promise<FeedPage> => {
+  const readOrWait = async ({
+    callerNow,
+    query: asked,
+    reply,
+  }: Call<unknown, z.output<typeof query>>): Promise<FeedPage> => {
     const deadlineMs = system.monotonicMs() + asked.wait * SECOND_MS;
     const isOver = watch(reply, closing);
     let after = decode(asked.after);
     for (;;) {
       const seen = door.directory.position();
-      const page = await readPage(caller, after, asked);
+      const page = await readPage(await callerNow(), after, asked);
       if (page.items.length > 0 || isOver() || system.monotonicMs() >= deadlineMs) return page;
       after = page.next;
       await growth(seen, deadlineMs, isOver);
@@ -111,8 +115,8 @@ export const readEventsRoute = (house: House): void => {
       answer: listShape(eventShape),
       deadlineMs: DEADLINE_MS,
     },
-    async ({ caller, query: asked, reply }) => {
-      const { items, hasMore, next } = await readOrWait(caller, asked, reply);
+    async (call) => {
+      const { items, hasMore, next } = await readOrWait(call);
       return listOf(await presentEvents(contents, items), hasMore, encode(next));
     },
   );

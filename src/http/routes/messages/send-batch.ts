@@ -109,13 +109,14 @@ export const sendBatchRoute = (house: House): void => {
       bodyBytesMax: SEND_BYTES_MAX,
       deadlineMs: DEADLINE_MS,
     },
-    async ({ caller, origin, body: { messages, mode }, request, reply }) => {
-      const key = idempotencyKey(request.headers['idempotency-key']);
+    async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }) => {
+      const key = idempotencyKey(request);
       await spendRest(house.door, messages.length, request, reply);
       const sender = await withFreshDomain(house.door.directory, caller);
       const items = await readAll(house, sender, messages);
       const strict = mode === 'strict';
       if (strict) requireAll(items);
+      await callerNow(); // reading them all takes a while
       const sent = await sendBatch(context, origin, sender, {
         ...{ items, strict },
         idempotency: key === null ? null : { key, body: request.body as BatchBody }, // its schema has just passed

@@ -55,12 +55,19 @@ const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => 
 export const mailboxes = z
   .unknown()
   .transform(readMailboxes)
-  .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] });
+  .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }] });
+
+/** JSON tells names apart that mail does not: of two `References` (RFC 5322 §3.6: at most one) nobody knows which. */
+const isRepeated = (name: string, index: number, names: readonly string[]): boolean =>
+  names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) < index;
 
 export const headers = z.record(z.string(), line(HEADER_CHARACTERS_MAX)).superRefine((value, context) => {
   const names = Object.keys(value);
   if (names.length > HEADERS_MAX)
     context.addIssue({ code: 'custom', message: `must have at most ${HEADERS_MAX} keys` });
+  for (const name of names.filter(isRepeated)) {
+    context.addIssue({ code: 'custom', message: 'is given twice: case makes no difference', path: [name] });
+  }
   for (const name of names) {
     if (!isHeaderName(name)) context.addIssue({ code: 'custom', message: 'is not a header name', path: [name] });
     if (isOwnHeader(name)) {

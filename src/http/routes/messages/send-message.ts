@@ -23,7 +23,7 @@ export const sendMessageRoute = (house: House): void => {
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },
     async ({ caller, origin, body, request, reply }) => {
-      const key = idempotencyKey(request.headers['idempotency-key']);
+      const key = idempotencyKey(request);
       const sender = await withFreshDomain(house.door.directory, caller);
       const sent = await sendMessage(context, origin, sender, {
         ...(await sendRequestOf(house, sender, body)),

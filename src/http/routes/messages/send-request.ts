@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { Refusal } from '../../../domain/refusal.ts';
@@ -8,13 +9,20 @@ import { draftOf, type SendBody } from './send-body.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
+const malformed = (problem: string): Refusal =>
+  new Refusal('invalid_request', 'the Idempotency-Key is malformed', { details: { 'Idempotency-Key': [problem] } });
+
+/** What comes twice Node joins into one value, which would be another key than the one it comes with alone. */
+const isRepeated = ({ raw }: FastifyRequest): boolean =>
+  raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'idempotency-key').length > 1;
+
 /** @throws {Refusal} `invalid_request`. */
-export const idempotencyKey = (header: string | string[] | undefined): string | null => {
+export const idempotencyKey = (request: FastifyRequest): string | null => {
+  const header = request.headers['idempotency-key'];
   if (header === undefined) return null;
+  if (isRepeated(request)) throw malformed('Idempotency-Key must be given once');
   if (typeof header === 'string' && PRINTABLE.test(header)) return header;
-  throw new Refusal('invalid_request', 'the Idempotency-Key is malformed', {
-    details: { 'Idempotency-Key': ['Idempotency-Key must be 1 to 255 printable ASCII characters'] },
-  });
+  throw malformed('Idempotency-Key must be 1 to 255 printable ASCII characters');
 };
 
 /** A domain verified a moment ago counts: the log is asked again before its mail is refused. */
