@@ -38,9 +38,12 @@ const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'des
   ) p on p.bytes_before < $3
   order by p.position ${order}`;
 
-const conditionsFor = ({ categories }: Filter): Conditions => {
-  if (categories === undefined) return ALL;
-  return categories.includes(BULK_CATEGORY) ? CATEGORIES : BESIDE_MESSAGES;
+/** Nothing of what makes up nearly all of the log. */
+export const isBeside = ({ categories }: Filter): boolean => categories?.includes(BULK_CATEGORY) === false;
+
+const conditionsFor = (filter: Filter): Conditions => {
+  if (filter.categories === undefined) return ALL;
+  return isBeside(filter) ? BESIDE_MESSAGES : CATEGORIES;
 };
 
 const statementFor = (conditions: Conditions, backwards: boolean): { readonly name: string; readonly text: string } =>

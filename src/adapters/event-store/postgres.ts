@@ -11,6 +11,7 @@ import { createStreamReading } from './postgres-read-streams.ts';
 import { asText, toPosition } from './postgres-rows.ts';
 import { followLog } from './postgres-subscribe.ts';
 import { createWakeUps } from './postgres-wake-ups.ts';
+import { createSharedReading } from './shared-reading.ts';
 
 export interface PostgresEventStoreOptions {
   /** Database of the log. It is also the vault's: contents of an append go to `vault.contents` in the same commit. */
@@ -73,6 +74,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   const appending = createAppending(appends, codec, system, patienceMs);
   const streams = createStreamReading(reads, codec, system, patienceMs);
   const read = (request: PageRequest): ReturnType<typeof readPage> => readPage(reads, codec, request);
+  const follow = createSharedReading(read);
 
   const one = async (text: string): Promise<string | null> => {
     try {
@@ -114,7 +116,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     readAll: read,
     head,
     subscribe: (after, filter, signal) =>
-      followLog({ read, wakeUps, system, logger }, after, filter, AbortSignal.any([signal, closing.signal])),
+      followLog({ read: follow, wakeUps, system, logger }, after, filter, AbortSignal.any([signal, closing.signal])),
     close,
   };
 };

@@ -1,0 +1,93 @@
+import {
+  categoryOf,
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  type RecordedEvent,
+} from '../../domain/event-store.ts';
+import { isBeside, type PageRequest } from './postgres-read-all.ts';
+
+type Read = (request: PageRequest) => Promise<Page>;
+
+/** Some 10 MB. Fewer make followers that pause read by themselves, more is memory for nobody. */
+const EVENTS_KEPT = 4_000;
+/** Whoever is further ahead than this is not waited for: the others are behind, and read by themselves. */
+const AHEAD_EVENTS_MAX = 1_000;
+
+const isIn = ({ categories }: Filter, { stream }: RecordedEvent): boolean =>
+  categories === undefined || categories.includes(categoryOf(stream));
+
+/** Index of the first event after a position. */
+const indexAfter = (events: readonly RecordedEvent[], position: Position): number => {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle]?.position ?? '') > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+/**
+ * Reading for all of a process's followers that see messages: near the head they share one query and one decoding of
+ * each event, whatever their filters and paces. Whoever is behind, or sees nothing of messages, reads by himself.
+ * @param read a page after a position; one without a filter where it is shared.
+ */
+export const createSharedReading = (read: Read): Read => {
+  /** All events after `start`, up to and with `end`; null: nobody has followed yet. */
+  let kept: { readonly start: Position; readonly end: Position; readonly events: readonly RecordedEvent[] } | null =
+    null;
+  let fetching: Promise<void> | null = null;
+
+  const keep = (page: Page): void => {
+    if (kept === null) return;
+    const events = [...kept.events, ...page.events];
+    const dropped = Math.max(0, events.length - EVENTS_KEPT);
+    const start = events[dropped - 1]?.position ?? kept.start;
+    kept = { start, end: page.position, events: events.slice(dropped) };
+  };
+
+  const fetch = async (from: Position, { limit, bytesMax }: PageRequest): Promise<void> => {
+    const page = await read({ from, limit, ...(bytesMax !== undefined && { bytesMax }) });
+    if (kept?.end === from) keep(page); // else everybody has gone on from elsewhere meanwhile
+  };
+
+  const fetchShared = (from: Position, request: PageRequest): Promise<void> => {
+    fetching ??= fetch(from, request).finally(() => {
+      fetching = null;
+    });
+    return fetching;
+  };
+
+  /** Fetches until there is something after a position, or nothing more to be fetched. */
+  const fetchBeyond = async (from: Position, request: PageRequest): Promise<void> => {
+    for (let end = kept?.end; end !== undefined && end <= from; end = kept?.end) {
+      await fetchShared(end, request);
+      if (kept?.end === end) return;
+    }
+  };
+
+  const join = (from: Position): void => {
+    const isFarAhead = kept !== null && Number(from) - Number(kept.end) > AHEAD_EVENTS_MAX;
+    if (kept === null || isFarAhead) kept = { start: from, end: from, events: [] };
+  };
+
+  /** null: what follows the position is not kept any more. */
+  const atHand = (from: Position, { filter = {}, limit }: PageRequest): Page | null => {
+    if (kept === null || from < kept.start) return null;
+    const following = indexAfter(kept.events, from);
+    const seen = kept.events.slice(following, following + limit);
+    const isAll = following + seen.length === kept.events.length;
+    const reached = isAll ? kept.end : (seen.at(-1)?.position ?? from);
+    return { events: seen.filter((event) => isIn(filter, event)), position: reached > from ? reached : from };
+  };
+
+  return async (request) => {
+    if (isBeside(request.filter ?? {})) return read(request);
+    const { from = LOG_START } = request;
+    join(from);
+    await fetchBeyond(from, request);
+    return atHand(from, request) ?? read(request);
+  };
+};

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PageRequest } from '../../../src/adapters/event-store/postgres-read-all.ts';
+import { createSharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
+import { LOG_START, type Page, type Position, type RecordedEvent } from '../../../src/domain/event-store.ts';
+
+const positionOf = (index: number): Position => String(index).padStart(16, '0');
+
+/** A log that can only be read, as `readPage` reads it: an event at every position, of the categories in turn. */
+const openLog = (categories: readonly string[]) => {
+  const log: RecordedEvent[] = [];
+  const asked: PageRequest[] = [];
+  return {
+    asked,
+    append: (count: number): void => {
+      for (let i = 0; i < count; i += 1) {
+        const category = categories[log.length % categories.length];
+        log.push({ stream: `${category}-1`, position: positionOf(log.length + 1) } as unknown as RecordedEvent);
+      }
+    },
+    read: async (request: PageRequest): Promise<Page> => {
+      asked.push(request);
+      await Promise.resolve();
+      const { from = LOG_START, filter = {}, limit } = request;
+      const wanted = ({ stream }: RecordedEvent): boolean =>
+        filter.categories === undefined || filter.categories.includes(stream.split('-')[0] ?? '');
+      const events = log.filter((event) => event.position > from && wanted(event)).slice(0, limit);
+      const head = log.at(-1)?.position ?? LOG_START;
+      return { events, position: events.at(-1)?.position ?? (head > from ? head : from) };
+    },
+    positionsOf: (wanted: readonly string[] | undefined, after: Position): readonly Position[] =>
+      log
+        .filter(({ stream, position }) => position > after && (wanted?.includes(stream.split('-')[0] ?? '') ?? true))
+        .map(({ position }) => position),
+  };
+};
+
+const FILTERS = [undefined, ['message'], ['message', 'apiKey'], ['apiKey']] as const;
+const FOLLOWERS = 6;
+
+type Read = (request: PageRequest) => Promise<Page>;
+
+/** Whoever asks page after page from a place on. */
+const createFollower = (read: Read, categories: readonly string[] | undefined, after: Position) => {
+  const seen: Position[] = [];
+  let position = after;
+  return {
+    seen,
+    /** @returns whether there was anything. */
+    next: async (limit = 1_000): Promise<boolean> => {
+      const filter = categories === undefined ? {} : { categories };
+      const page = await read({ from: position, filter, limit });
+      const moved = page.position > position;
+      expect(page.position >= position).toBe(true);
+      seen.push(...page.events.map((event) => event.position));
+      position = page.position;
+      return moved;
+    },
+    finish: async function finish(): Promise<void> {
+      if (await this.next()) await finish.call(this);
+    },
+  };
+};
+
+const arbitraryFollowers = fc.array(
+  fc.record({ categories: fc.constantFrom(...FILTERS), after: fc.nat(3_000).map(positionOf) }),
+  { minLength: FOLLOWERS, maxLength: FOLLOWERS },
+);
+/** What is appended, and then who asks at the same time, for how much. */
+const arbitrarySteps = fc.array(
+  fc.record({
+    appended: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
+    asking: fc.uniqueArray(fc.nat(FOLLOWERS - 1), { maxLength: 3 }),
+    limit: fc.integer({ min: 1, max: 1_000 }),
+  }),
+  { maxLength: 40 },
+);
+
+describe('followers that share their reading', () => {
+  test('see each event of their categories once and in order, whatever their places and paces', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryFollowers, arbitrarySteps, async (places, steps) => {
+        const log = openLog(['message', 'message', 'apiKey', 'domain']);
+        log.append(3_000);
+        const read = createSharedReading(log.read);
+        const followers = places.map(({ categories, after }) => createFollower(read, categories, after));
+        for (const { appended, asking, limit } of steps) {
+          log.append(appended);
+          await Promise.all(asking.map((index) => followers[index]?.next(limit)));
+        }
+        for (const follower of followers) await follower.finish();
+        const expected = places.map(({ categories, after }) => log.positionsOf(categories, after));
+        expect(followers.map(({ seen }) => seen)).toEqual(expected);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('near the head ask the log once for all of them', async () => {
+    const log = openLog(['message', 'apiKey']);
+    log.append(10);
+    const read = createSharedReading(log.read);
+    const from = positionOf(10);
+    const ask = () =>
+      Promise.all([{}, { categories: ['message'] }, {}].map((filter) => read({ from, filter, limit: 1_000 })));
+    await ask();
+    log.append(20);
+    const asked = log.asked.length;
+    expect((await ask()).map(({ events }) => events.length)).toEqual([20, 10, 20]);
+    expect(log.asked.length - asked).toBe(1);
+  });
+
+  test('that see nothing of messages read by themselves, and only what they see', async () => {
+    const log = openLog(['message', 'apiKey']);
+    log.append(10);
+    const read = createSharedReading(log.read);
+    const { events } = await read({ from: LOG_START, filter: { categories: ['apiKey'] }, limit: 1_000 });
+    expect(events).toHaveLength(5);
+    expect(log.asked).toEqual([{ from: LOG_START, filter: { categories: ['apiKey'] }, limit: 1_000 }]);
+  });
+
+  test('all hear that the log does not answer, and go on when it does', async () => {
+    const log = openLog(['message']);
+    log.append(1);
+    let isAway = true;
+    const read = createSharedReading((request) => (isAway ? Promise.reject(new Error('away')) : log.read(request)));
+    const ask = () => Promise.allSettled([1, 2].map(() => read({ from: LOG_START, limit: 10 })));
+    expect((await ask()).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    isAway = false;
+    expect((await ask()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+  });
+});
