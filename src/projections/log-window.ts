@@ -24,8 +24,18 @@ const PACE_MS = 20;
 const BUSY_PACE_MS = 100;
 /** A page this large after the short pace means load: about a thousand events a second. */
 const BUSY_PAGE_EVENTS = 20;
-/** A page this large means that there is more to come: no waiting. */
-const FULL_PAGE_EVENTS = 500;
+/** The same under heavy load, where a message takes longer to be delivered. */
+const HEAVY_PACE_MS = 250;
+/** A page this large means heavy load: about three thousand events a second. */
+const HEAVY_PAGE_EVENTS = 300;
+/** As many as a page holds: there is more to come, and no waiting. */
+const FULL_PAGE_EVENTS = 1000;
+
+const paceMs = (events: number): number => {
+  if (events >= FULL_PAGE_EVENTS) return 0;
+  if (events >= HEAVY_PAGE_EVENTS) return HEAVY_PACE_MS;
+  return events >= BUSY_PAGE_EVENTS ? BUSY_PACE_MS : PACE_MS;
+};
 
 interface LogWindowOptions {
   readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
@@ -80,9 +90,7 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   const pace = async (): Promise<void> => {
-    if (lastPull.events >= FULL_PAGE_EVENTS) return;
-    const paceMs = lastPull.events < BUSY_PAGE_EVENTS ? PACE_MS : BUSY_PACE_MS;
-    const waitMs = lastPull.atMs + paceMs - system.monotonicMs();
+    const waitMs = lastPull.atMs + paceMs(lastPull.events) - system.monotonicMs();
     if (waitMs > 0) await system.sleep(waitMs);
   };
 

@@ -1,7 +1,7 @@
 import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
 import type { Duty } from '../duty.ts';
-import type { Work } from '../keep-running.ts';
+import { pause, type Work } from '../keep-running.ts';
 import { batched, type DeliveryQueue, type DueMessage } from './delivery-job.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
@@ -10,7 +10,7 @@ export interface DispatchMessages {
   readonly queue: DeliveryQueue;
   readonly recentlyAdded: RecentlyAdded;
   readonly duty: Pick<Duty, 'isOn'>;
-  readonly system: Pick<System, 'monotonicMs'>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
 
 /**
@@ -20,6 +20,11 @@ export interface DispatchMessages {
 const HIGH_WATER_JOBS = 500;
 /** The queue's depth is asked this often at most: a question for every lone message would cost more than the message. */
 const DEPTH_AGE_MS_MAX = 250;
+
+/** So many messages at once mean load: what comes then is let gather, because the queue's cost is per job. */
+const BUSY_MESSAGES = 5;
+/** How long. Longer is felt by whoever waits for his mail, shorter makes more jobs of fewer messages. */
+const GATHER_MS = 50;
 
 /**
  * What wants to be sent at once. A message for later follows its acceptance with its schedule, in the same append; where a
@@ -63,5 +68,6 @@ export const dispatchMessages =
         depth += jobs.length;
       }
       working();
+      if (wanted.length >= BUSY_MESSAGES) await pause(system, GATHER_MS, signal);
     }
   };

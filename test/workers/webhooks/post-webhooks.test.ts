@@ -188,7 +188,7 @@ describe('a webhook', () => {
 
   test('that is slow delays nobody else', async () => {
     const outbox = await service();
-    const slow = await receiver(async () => sleep(3000, { status: 200 }));
+    const slow = await receiver(async () => sleep(6000, { status: 200 }));
     const quick = await receiver();
     outbox.workers().start();
     await outbox.webhook(slow.url, ['message.*'], 'test');
@@ -196,7 +196,7 @@ describe('a webhook', () => {
     await Promise.all(Array.from({ length: 100 }, (_, index) => outbox.send(`u${index}@example.org`, 'test')));
     const startedMs = performance.now();
     await until(() => expect(quick.posts).toHaveLength(100));
-    expect(performance.now() - startedMs).toBeLessThan(2500);
+    expect(performance.now() - startedMs).toBeLessThan(5500);
     expect(slow.posts.length).toBeLessThanOrEqual(8);
   });
 });
