@@ -13,29 +13,26 @@ import { openFolder } from './harness/folder.ts';
 import { type JudgedLine, judge } from './harness/line.ts';
 import { machineFacts, noise, syncMs } from './harness/machine.ts';
 import { profiled } from './harness/profile.ts';
-import { tableOf } from './harness/table.ts';
-import { accept } from './measures/accept.ts';
-import { append } from './measures/append.ts';
-import { batch } from './measures/batch.ts';
-import { endToEnd } from './measures/end-to-end.ts';
-import { keyCheck } from './measures/key-check.ts';
-import { latency } from './measures/latency.ts';
-import { queue } from './measures/queue.ts';
-import { readLog } from './measures/read-log.ts';
-import { rebuildAll } from './measures/rebuild.ts';
+import { cpuTextOf, tableOf } from './harness/table.ts';
+import { BY_NAME, IN_EVERY_RUN } from './measures/all.ts';
 
-/** In the order they run. */
-const MEASURES: readonly Measure[] = [accept, batch, append, readLog, rebuildAll, endToEnd, latency, queue, keyCheck];
+const MEASURES = [...IN_EVERY_RUN, ...BY_NAME];
 
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
 /** Of a line: fewer are quicker and wander more. */
 const ROUNDS_DEFAULT = '5';
+/** A leak of a megabyte a minute shows in less. */
+const MINUTES_DEFAULT = '10';
 /** 128 + SIGINT, as shells say it. */
 const INTERRUPTED = 130;
 
-const USAGE = `npm run bench -- [names…] [--rounds 5] [--profile]
-  names      any of ${MEASURES.map(({ name }) => name).join(', ')}; none: all of them
+const namesOf = (measures: readonly Measure[]): string => measures.map(({ name }) => name).join(', ');
+
+const USAGE = `npm run bench -- [names…] [--rounds 5] [--minutes 10] [--profile]
+  names      any of ${namesOf(IN_EVERY_RUN)}; none: all of them
+             and, only by name: ${namesOf(BY_NAME)}
   --rounds   rounds of each line, whose median is printed
+  --minutes  how long \`soak\` goes on
   --profile  writes CPU profiles of the measured processes to bench/results`;
 
 const readArguments = () => {
@@ -43,18 +40,21 @@ const readArguments = () => {
     allowPositionals: true,
     options: {
       rounds: { type: 'string', default: ROUNDS_DEFAULT },
+      minutes: { type: 'string', default: MINUTES_DEFAULT },
       profile: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   const unknown = positionals.filter((name) => !MEASURES.some((measure) => measure.name === name));
   const rounds = Number(values.rounds);
-  if (values.help || unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+  const minutes = Number(values.minutes);
+  const isRight = unknown.length === 0 && Number.isInteger(rounds) && rounds >= 1 && minutes > 0;
+  if (values.help || !isRight) {
     console.log(USAGE);
     process.exit(values.help ? 0 : 2);
   }
-  const chosen = positionals.length === 0 ? MEASURES : MEASURES.filter(({ name }) => positionals.includes(name));
-  return { chosen, rounds, profile: values.profile };
+  const chosen = positionals.length === 0 ? IN_EVERY_RUN : MEASURES.filter(({ name }) => positionals.includes(name));
+  return { chosen, rounds, minutes, profile: values.profile };
 };
 
 type Chosen = ReturnType<typeof readArguments>;
@@ -68,11 +68,12 @@ interface Measured {
 const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'closers'>): Promise<Measured> => {
   const lines: JudgedLine[] = [];
   const othersBusy: Record<string, number> = {};
-  for (const { name, run } of chosen) {
+  for (const measure of chosen) {
+    const { name } = measure;
     const busy = await noise();
     othersBusy[name] = Number(busy.toFixed(2));
     const beganMs = performance.now();
-    const measureOne = () => runOne(run, bench);
+    const measureOne = () => runOne(measure, bench);
     lines.push(...(await (profile ? profiled(RESULTS, name, measureOne) : measureOne())));
     const seconds = Math.round((performance.now() - beganMs) / 1000);
     console.error(`${name}: ${seconds} s; before it, others used ${Math.round(busy * 100)} % of the machine`);
@@ -101,8 +102,17 @@ const withClosers = async <T>(logger: Logger, work: (closers: Closers) => Promis
   }
 };
 
-const runOne = (run: Measure['run'], bench: Omit<Bench, 'closers'>): Promise<readonly JudgedLine[]> =>
-  withClosers(bench.logger, async (closers) => (await run({ ...bench, closers })).map(judge));
+/** One that fails is said to, and keeps nobody from the figures of the others. */
+const runOne = ({ name, run }: Measure, bench: Omit<Bench, 'closers'>): Promise<readonly JudgedLine[]> =>
+  withClosers(bench.logger, async (closers) => {
+    try {
+      return (await run({ ...bench, closers })).map(judge);
+    } catch (error) {
+      if (interrupted) throw error;
+      console.error(error);
+      return [judge({ measure: name, unit: 's', rounds: [], failed: String(error) })];
+    }
+  });
 
 const save = async (result: object): Promise<string> => {
   await mkdir(RESULTS, { recursive: true });
@@ -113,7 +123,7 @@ const save = async (result: object): Promise<string> => {
 
 const main = async (): Promise<void> => {
   const chosen = readArguments();
-  const { rounds, profile } = chosen;
+  const { rounds, minutes, profile } = chosen;
   const logger = createLogger({ level: 'error' });
   const system = createSystem();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -130,6 +140,7 @@ const main = async (): Promise<void> => {
     const profiling = profile ? ['--cpu-prof', `--cpu-prof-dir=${RESULTS}`] : [];
     const { lines, othersBusy } = await measureAll(chosen, {
       rounds,
+      minutes,
       system,
       logger,
       postgres,
@@ -138,6 +149,7 @@ const main = async (): Promise<void> => {
       profiling,
     });
     console.log(tableOf(lines));
+    console.log(cpuTextOf(lines));
     console.log(
       Object.entries(machine)
         .map(([name, value]) => `${name} ${value}`)

@@ -41,6 +41,18 @@ export interface Config {
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
   readonly metricsPort: number | undefined;
+  readonly trial: Trial;
+}
+
+/**
+ * How the whole program is tried out (`chaos/`): from variables that are not for its users, and that the table below
+ * therefore does not name.
+ */
+interface Trial {
+  /** Where this process is to die (`composition/fail-points.ts`). Absent: nowhere. */
+  readonly failPoint: string | undefined;
+  /** Short leases, and webhooks may be posted to this machine. */
+  readonly isQuick: boolean;
 }
 
 interface Variable {
@@ -233,5 +245,6 @@ export const readConfig = (environment: Environment): Config => {
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,
+    trial: { failPoint: environment.OUTBOX_FAIL_POINT, isQuick: environment.OUTBOX_TRIAL === 'quick' },
   };
 };

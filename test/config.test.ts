@@ -23,6 +23,7 @@ describe('the configuration', () => {
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
       ...{ bounceDomain: undefined, ehloName: undefined, logLevel: 'info', adminKey: undefined },
       ...{ plansFile: undefined, metricsPort: undefined },
+      trial: { failPoint: undefined, isQuick: false },
     });
   });
 
@@ -54,7 +55,13 @@ describe('the configuration', () => {
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
       ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
+      trial: { failPoint: undefined, isQuick: false },
     });
+  });
+
+  test('reads how the program is tried out, which its users are not told of', () => {
+    const { trial } = readConfig({ OUTBOX_FAIL_POINT: 'before-mail-send#2', OUTBOX_TRIAL: 'quick' });
+    expect(trial).toEqual({ failPoint: 'before-mail-send#2', isQuick: true });
   });
 
   test('tells all problems at once, a line for each, by name and with what to do', () => {

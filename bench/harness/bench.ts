@@ -9,12 +9,14 @@ import type { Line } from './line.ts';
 export interface Bench {
   /** How often each contender of a line is measured, in turns. */
   readonly rounds: number;
+  /** Of `soak`. */
+  readonly minutes: number;
   readonly system: System;
   readonly logger: Logger;
   /** Whatever a measure opens is added here and closed after it, and also when the run is interrupted. */
   readonly closers: Closers;
   readonly postgres: DurablePostgres;
-  readonly corpus: () => Promise<Corpus>;
+  readonly corpus: (eventsMin?: number) => Promise<Corpus>;
   /** A folder on a disk, removed at the end. */
   readonly folder: string;
   /** Arguments for a process that is to be profiled; none when no profile is wanted. */

@@ -67,7 +67,9 @@ export const openChild = async <Facts>(closers: Closers, options: ChildOptions):
       new Promise<Answer>((resolve, reject) => {
         asked += 1;
         waiting.set(asked, { resolve: (answer) => resolve(answer as Answer), reject });
-        child.send({ id: asked, question, input } satisfies ToChild);
+        child.send({ id: asked, question, input } satisfies ToChild, (error) => {
+          if (error !== null) reject(error);
+        });
       }),
   };
 };

@@ -10,21 +10,23 @@ export interface Corpus {
   readonly events: number;
 }
 
-const EVENTS_MIN = 100_000;
+/** Of what every run reads. */
+export const CORPUS_EVENTS = 100_000;
 
-/** Made by the first measure that asks, and kept for the others: all read the same. */
+/** Made by the first measure that asks for so many events, and kept for the others: all read the same. */
 export const createCorpus = (bench: Pick<Bench, 'system' | 'logger' | 'postgres'>, runClosers: Closers) => {
-  const make = async (): Promise<Corpus> => {
+  const make = async (eventsMin: number): Promise<Corpus> => {
     const url = await bench.postgres.migratedDatabase(runClosers);
     const closers = createClosers(bench.logger);
     const store = await openStore(bench, closers, url);
-    const events = await fillLog(store, bench.system, EVENTS_MIN).finally(closers.closeAll);
+    const events = await fillLog(store, bench.system, eventsMin).finally(closers.closeAll);
     await settle(url);
     return { url, events };
   };
-  let made: Promise<Corpus> | undefined;
-  return (): Promise<Corpus> => {
-    made ??= make();
-    return made;
+  const made = new Map<number, Promise<Corpus>>();
+  return (eventsMin: number = CORPUS_EVENTS): Promise<Corpus> => {
+    const corpus = made.get(eventsMin) ?? make(eventsMin);
+    made.set(eventsMin, corpus);
+    return corpus;
   };
 };

@@ -11,8 +11,12 @@ import { guard } from './guard.ts';
 /** A server of the run's own with the settings of the embedded default: what it commits survives a power cut. */
 export interface DurablePostgres {
   readonly version: string;
+  /** Of the process that has all others of the server for children. */
+  readonly pid: number;
   /** A new database without any table; closed with the closers it is given. */
   emptyDatabase(closers: Closers): Promise<string>;
+  /** A new database with all that is in another, to which nobody may be connected. */
+  copiedDatabase(closers: Closers, url: string): Promise<string>;
   /** A new database as a first start leaves it. */
   migratedDatabase(closers: Closers): Promise<string>;
 }
@@ -58,19 +62,23 @@ export const openDurablePostgres = async (
   await withClient(embedded.url, requireDurable);
   let made = 0;
 
-  const emptyDatabase = async (owner: Closers): Promise<string> => {
+  const createDatabase = async (owner: Closers, template: string): Promise<string> => {
     made += 1;
     const name = `bench_${made}`;
-    await withClient(embedded.url, (client) => client.query(`create database ${name}`));
+    await withClient(embedded.url, (client) => client.query(`create database ${name} template ${template}`));
     owner.add(name, async () => {
       await withClient(embedded.url, (client) => client.query(`drop database ${name} with (force)`));
     });
     return Object.assign(new URL(embedded.url), { pathname: name }).href;
   };
 
+  const emptyDatabase = (owner: Closers): Promise<string> => createDatabase(owner, 'template1');
+
   return {
     version: await withClient(embedded.url, (client) => settingOf(client, 'server_version')),
+    pid: embedded.pid,
     emptyDatabase,
+    copiedDatabase: (owner, url) => createDatabase(owner, new URL(url).pathname.slice(1)),
     migratedDatabase: async (owner) => {
       const url = await emptyDatabase(owner);
       await migrate({ url });

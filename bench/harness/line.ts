@@ -1,4 +1,17 @@
-export type Unit = 'events/s' | 'requests/s' | 'messages/s' | 'jobs/s' | 's' | 'ms' | 'µs' | 'MB';
+import type { CpuMicros } from './cpu.ts';
+
+export type Unit =
+  | 'events/s'
+  | 'requests/s'
+  | 'messages/s'
+  | 'jobs/s'
+  | 'posts/s'
+  | 'events'
+  | 'MB/min'
+  | 's'
+  | 'ms'
+  | 'µs'
+  | 'MB';
 
 /** What a figure, or its ratio to the limit, must reach or must not exceed. */
 export type Floor = { readonly of: 'figure' | 'ratio' } & ({ readonly atLeast: number } | { readonly atMost: number });
@@ -13,6 +26,12 @@ export interface Line {
   /** What bounds it or a peer that does the same, measured in the same rounds. */
   readonly limit?: { readonly what: string; readonly rounds: readonly number[] };
   readonly floor?: Floor;
+  /** Why it was not measured here; then there are no rounds. */
+  readonly skipped?: string;
+  /** Why it came to no figure though it should have; then there are no rounds either. */
+  readonly failed?: string;
+  /** What a unit took of each process: tells what bounds the figure. */
+  readonly cpuMicros?: CpuMicros;
 }
 
 export interface JudgedLine extends Line {
@@ -22,6 +41,10 @@ export interface JudgedLine extends Line {
   /** null: there is no floor. */
   readonly met: boolean | null;
 }
+
+export const skippedLine = (measure: string, unit: Unit, why: string): Line => ({
+  ...{ measure, unit, rounds: [], skipped: why },
+});
 
 export const median = (values: readonly number[]): number => {
   const sorted = values.toSorted((a, b) => a - b);
@@ -36,9 +59,20 @@ const isMet = (floor: Floor, ours: number, ratio: number | null): boolean => {
   return 'atLeast' in floor ? value >= floor.atLeast : value <= floor.atMost;
 };
 
+const verdict = (line: Line, ours: number, ratio: number | null): boolean | null => {
+  if (line.failed !== undefined) return false;
+  return line.floor === undefined || line.skipped !== undefined ? null : isMet(line.floor, ours, ratio);
+};
+
 export const judge = (line: Line): JudgedLine => {
   const ours = median(line.rounds);
   const limitFigure = line.limit === undefined ? null : median(line.limit.rounds);
   const ratio = limitFigure === null ? null : ours / limitFigure;
-  return { ...line, ours, limitFigure, ratio, met: line.floor === undefined ? null : isMet(line.floor, ours, ratio) };
+  return {
+    ...line,
+    ours,
+    limitFigure,
+    ratio,
+    met: verdict(line, ours, ratio),
+  };
 };

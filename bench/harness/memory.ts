@@ -6,7 +6,7 @@ const PAGE_BYTES = 4096;
 const MB = 1_000_000;
 
 /** Resident memory of a process in MB, from `/proc`. */
-const residentMb = async (pid: number): Promise<number> => {
+export const residentMb = async (pid: number): Promise<number> => {
   const pages = Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]);
   return (pages * PAGE_BYTES) / MB;
 };

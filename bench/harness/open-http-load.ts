@@ -2,12 +2,21 @@ import type { Closers } from '../../src/composition/closers.ts';
 import type { HttpLoad, HttpLoadResult } from '../processes/http-load.ts';
 import { openChild } from './child.ts';
 
-/** Sends messages in a process of its own. @throws some were not answered 202: the figures would mean nothing. */
-export const openHttpLoad = async (closers: Closers): Promise<(load: HttpLoad) => Promise<HttpLoadResult>> => {
+export interface HttpLoader {
+  readonly pid: number;
+  /** @throws some were not answered 202: the figures would mean nothing. */
+  run(load: HttpLoad): Promise<HttpLoadResult>;
+}
+
+/** Sends messages in a process of its own. */
+export const openHttpLoad = async (closers: Closers): Promise<HttpLoader> => {
   const child = await openChild(closers, { name: 'http-load' });
-  return async (load) => {
-    const result = await child.ask<HttpLoadResult>('run', load);
-    if (result.failed > 0) throw new Error(`${result.failed} requests were not accepted, ${result.accepted} were`);
-    return result;
+  return {
+    pid: child.pid,
+    run: async (load) => {
+      const result = await child.ask<HttpLoadResult>('run', load);
+      if (result.failed > 0) throw new Error(`not all were accepted: ${JSON.stringify(result.statuses)}`);
+      return result;
+    },
   };
 };

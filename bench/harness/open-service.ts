@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
+import { createLagReader } from '../../src/projections/lag.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench } from './bench.ts';
 import { guard } from './guard.ts';
@@ -12,26 +13,41 @@ export interface Service {
   readonly baseUrl: string;
   readonly key: string;
   readonly pid: number;
+  /** Of its database server. */
+  postgresPid(): Promise<number>;
   /** Position of the last event. */
   head(): Promise<string>;
   /** Outcomes of recipients after a position. */
   outcomesAfter(position: string): Promise<number>;
   /** Of the read model that is furthest behind. */
   projected(): Promise<string>;
+  /** Age in seconds of the oldest event that some read model lacks; 0: none. */
+  lagSeconds(): Promise<number>;
 }
 
 const OUTCOMES = `
   select count(*)::int as count from event_log.events
   where position > $1 and type in ('RecipientDelivered', 'RecipientBounced', 'RecipientFailed', 'RecipientExpired')`;
+/** First line of its lock file (PostgreSQL 18, §66.1). */
+const POSTMASTER = "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid";
 const PROJECTED = 'select min(position) as position from read_models.checkpoints';
 
 let opened = 0;
 
-export const openService = async ({ closers, folder, profiling }: Bench, mailUrl: string): Promise<Service> => {
+export interface ServiceOptions {
+  readonly mailUrl: string;
+  /** In place of the queue in PostgreSQL. */
+  readonly redisUrl?: string;
+}
+
+export const openService = async (
+  { closers, folder, profiling, system }: Bench,
+  { mailUrl, redisUrl = '' }: ServiceOptions,
+): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
-  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, LOG_LEVEL: 'error' };
+  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'error' };
   const before = await openOperator(readConfig(env));
   const key = await provision(before.context).finally(before.close);
 
@@ -43,16 +59,22 @@ export const openService = async ({ closers, folder, profiling }: Bench, mailUrl
   });
   const { pool, store, close } = await openOperator(readConfig(env));
   closers.add('operator', close);
+  const readLag = createLagReader({ pool, store, system });
 
   return {
     baseUrl: program.baseUrl,
     key,
     pid,
+    postgresPid: async () => {
+      const { rows } = await pool.query<{ pid: number }>(POSTMASTER);
+      return rows[0]?.pid ?? 0;
+    },
     head: store.head,
     outcomesAfter: async (position) => {
       const { rows } = await pool.query<{ count: number }>(OUTCOMES, [Number(position)]);
       return rows[0]?.count ?? 0;
     },
+    lagSeconds: async () => Math.max(0, ...(await readLag()).map(({ seconds }) => seconds)),
     projected: async () => (await pool.query<{ position: string }>(PROJECTED)).rows[0]?.position ?? '',
   };
 };

@@ -26,3 +26,11 @@ export const SAMPLE_REQUESTS: readonly string[] = Array.from({ length: REQUESTS 
     tags: [{ name: 'kind', value: 'order' }],
   }),
 );
+
+export const BATCH_PATH = '/v1/messages/batch';
+export const BATCH_MESSAGES = 100;
+
+const sampleAt = (number: number): string => SAMPLE_REQUESTS[number % SAMPLE_REQUESTS.length] ?? '';
+
+/** Body of a batch of them. */
+export const BATCH = `{"messages":[${Array.from({ length: BATCH_MESSAGES }, (_, number) => sampleAt(number)).join(',')}]}`;

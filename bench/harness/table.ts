@@ -12,16 +12,39 @@ const floorText = (floor: Floor | undefined): string => {
 
 const VERDICTS = { true: 'met', false: 'MISSED', null: '' } as const;
 
-const cellsOf = ({ measure, unit, ours, limit, limitFigure, ratio, floor, met }: JudgedLine): readonly string[] => [
-  measure,
-  `${figure(ours)} ${unit}`,
-  limitFigure === null || limit === undefined ? '' : `${figure(limitFigure)} (${limit.what})`,
-  ratio === null ? '' : ratio.toFixed(2),
-  `${floorText(floor)}${floor?.of === 'ratio' ? ' ×' : ''}`,
-  VERDICTS[`${met}`],
-];
+const figureText = ({ unit, ours, skipped, failed }: JudgedLine): string => {
+  if (failed !== undefined) return `failed: ${failed.split('\n')[0]}`;
+  return skipped === undefined ? `${figure(ours)} ${unit}` : `skipped: ${skipped}`;
+};
 
-const HEAD = ['measure', 'ours', 'limit measured beside it', 'ratio', 'floor', ''];
+const cellsOf = (line: JudgedLine): readonly string[] => {
+  const { measure, limit, limitFigure, ratio, floor, met } = line;
+  return [
+    measure,
+    figureText(line),
+    limitFigure === null || limit === undefined ? '' : `${figure(limitFigure)} (${limit.what})`,
+    ratio === null ? '' : ratio.toFixed(2),
+    `${floorText(floor)}${floor?.of === 'ratio' ? ' ×' : ''}`,
+    VERDICTS[`${met}`],
+  ];
+};
+
+const HEAD = ['measure', 'ours', 'limit or peer measured beside it', 'ratio', 'target', ''];
+
+const cpuText = ({ measure, cpuMicros }: JudgedLine): readonly string[] =>
+  cpuMicros === undefined
+    ? []
+    : [
+        `${measure}: ${Object.entries(cpuMicros)
+          .map(([process, micros]) => `${process} ${micros}`)
+          .join(', ')}`,
+      ];
+
+/** µs of processor time that a unit took of each process; empty where none was measured. */
+export const cpuTextOf = (lines: readonly JudgedLine[]): string => {
+  const texts = lines.flatMap(cpuText);
+  return texts.length === 0 ? '' : ['processor time of a unit in µs', ...texts].join('\n');
+};
 
 /** The table as text; every column as wide as its widest cell. */
 export const tableOf = (lines: readonly JudgedLine[]): string => {

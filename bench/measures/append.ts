@@ -1,4 +1,5 @@
 import type { Bench, Measure } from '../harness/bench.ts';
+import { createCpuMeter } from '../harness/cpu.ts';
 import { interleave } from '../harness/interleave.ts';
 import type { Line } from '../harness/line.ts';
 import { openStore } from '../harness/open-store.ts';
@@ -8,11 +9,14 @@ import { openRawInserts } from '../peers/raw-inserts.ts';
 import { sampleAppends } from '../peers/sample-appends.ts';
 
 const ROUND_MS = 1_000;
+const SECOND_MS = 1_000;
 const SINGLE = [1, 32, 256];
 const BATCH_EVENTS = 100;
 const BATCHES = [1, 4];
 /** Where the peer is measured too. */
 const PEER_CONCURRENCY = 32;
+const RAW_FLOOR = { of: 'ratio', atLeast: 0.8 } as const;
+const PEER_FLOOR = { of: 'ratio', atLeast: 3.5 } as const;
 
 /** Appending to the log of PostgreSQL, every call its own stream, beside inserts of the same rows without any of it. */
 export const append: Measure = {
@@ -34,14 +38,25 @@ export const append: Measure = {
     const at = (concurrency: number, work: () => Promise<number>) => () =>
       throughput({ concurrency, ms: ROUND_MS, work });
 
+    const cpu = createCpuMeter({
+      'this process': { pid: process.pid, children: false },
+      PostgreSQL: { pid: postgres.pid, children: true },
+    });
+    const metered = (concurrency: number, work: () => Promise<number>) => (): Promise<number> =>
+      cpu.during(at(concurrency, work), (perSecond) => (perSecond * ROUND_MS) / SECOND_MS);
+
     const lines: Line[] = [];
     for (const concurrency of SINGLE) {
       const figures = await interleave(
         { rounds, warmUps: 1 },
-        { ours: at(concurrency, ours(1)), limit: at(concurrency, single) },
+        { ours: metered(concurrency, ours(1)), limit: at(concurrency, single) },
       );
       const limit = { what: 'pg, a row a commit', rounds: figures.limit };
-      lines.push({ measure: `append, ${concurrency} concurrent`, unit: 'events/s', rounds: figures.ours, limit });
+      lines.push({
+        ...{ measure: `append, ${concurrency} concurrent`, unit: 'events/s', rounds: figures.ours, limit },
+        ...(concurrency === PEER_CONCURRENCY ? { floor: RAW_FLOOR } : {}),
+        cpuMicros: cpu.lastMicros(rounds),
+      });
     }
 
     const beside = await interleave(
@@ -51,6 +66,7 @@ export const append: Measure = {
     lines.push({
       ...{ measure: `append, ${PEER_CONCURRENCY} concurrent, and a peer`, unit: 'events/s', rounds: beside.ours },
       limit: { what: 'emmett-postgresql', rounds: beside.peer },
+      floor: PEER_FLOOR,
     });
 
     for (const concurrency of BATCHES) {

@@ -7,6 +7,8 @@ import { openService, type Service } from '../harness/open-service.ts';
 import { openSmtpSink } from '../harness/open-smtp-sink.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
+/** From the answer to the request, 202, until the mail server has taken the message. */
+const FLOOR = { of: 'figure', atMost: 20 } as const;
 const MESSAGES = 20;
 /** Nothing of the message before is in hand any more. */
 const PAUSE_MS = 100;
@@ -33,7 +35,7 @@ export const latency: Measure = {
   name: 'latency',
   run: async (bench) => {
     const sink = await openSmtpSink(bench.closers);
-    const service = await openService(bench, sink.url);
+    const service = await openService(bench, { mailUrl: sink.url });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     bench.closers.add('agent', async () => agent.destroy());
     const fromAnswer: number[] = [];
@@ -57,7 +59,7 @@ export const latency: Measure = {
     const { whole } = await interleave({ rounds: bench.rounds, warmUps: 1 }, { whole: round });
     return [
       { measure: 'request → SMTP 250, idle, p50', unit: 'ms', rounds: whole },
-      { measure: '202 → SMTP 250, idle, p50', unit: 'ms', rounds: fromAnswer.slice(-bench.rounds) },
+      { measure: '202 → SMTP 250, idle, p50', unit: 'ms', rounds: fromAnswer.slice(-bench.rounds), floor: FLOOR },
     ];
   },
 };

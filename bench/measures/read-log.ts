@@ -5,7 +5,7 @@ import { interleave } from '../harness/interleave.ts';
 import type { Line } from '../harness/line.ts';
 import { openStore } from '../harness/open-store.ts';
 
-const FLOOR = { of: 'figure', atLeast: 100_000 } as const;
+const FLOOR = { of: 'ratio', atLeast: 0.6 } as const;
 /** As subscriptions read: larger pages are collected as garbage later and dearer. */
 const PAGE_EVENTS = 1_000;
 const SECOND_MS = 1_000;

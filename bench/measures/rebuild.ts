@@ -1,51 +1,100 @@
 import { createPool } from '../../src/adapters/postgres/pool.ts';
+import type { EventStore } from '../../src/domain/event-store.ts';
 import { LOG_START } from '../../src/domain/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
-import type { Measure } from '../harness/bench.ts';
+import type { Bench, Measure } from '../harness/bench.ts';
+import { CORPUS_EVENTS } from '../harness/corpus.ts';
+import { createCpuMeter } from '../harness/cpu.ts';
 import { interleave } from '../harness/interleave.ts';
 import { openStore } from '../harness/open-store.ts';
 
-const FLOOR = { of: 'figure', atLeast: 8_000 } as const;
+const FLOOR = { of: 'figure', atLeast: 20_000 } as const;
 /** Each takes long enough to be steady. */
 const ROUNDS_MAX = 3;
 const PAGE_EVENTS = 10_000;
 const SECOND_MS = 1_000;
+const LARGE_EVENTS = 1_000_000;
+/** What an event costs in a log of a million, to what it costs in one of a hundred thousand. */
+const FLAT = { of: 'ratio', atMost: 1.3 } as const;
+const MICROSECONDS = 1_000;
+
+interface Rebuilding {
+  readonly events: number;
+  readonly store: EventStore;
+  rebuildAll(): Promise<void>;
+}
+
+const openRebuilding = async (bench: Bench, eventsMin: number): Promise<Rebuilding> => {
+  const { closers, logger } = bench;
+  const { url, events } = await bench.corpus(eventsMin);
+  const store = await openStore(bench, closers, url);
+  const pool = createPool({ url, name: 'bench', logger, max: RUNNER_CONNECTIONS, statementTimeoutMs: 0 });
+  closers.add('rebuild pool', () => pool.end());
+  return {
+    ...{ events, store },
+    rebuildAll: async () => {
+      const rebuilt = await rebuild({ pool, store, logger }, PROJECTIONS);
+      const parked = rebuilt.filter(({ parkedEvents }) => parkedEvents > 0);
+      if (parked.length > 0) throw new Error(`events were parked by ${parked.map(({ name }) => name).join(', ')}`);
+    },
+  };
+};
+
+const msOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const beganMs = performance.now();
+  await work();
+  return performance.now() - beganMs;
+};
 
 /** Making all read models anew from a log that tells of tens of thousands of messages, beside reading that log alone. */
 export const rebuildAll: Measure = {
   name: 'rebuild',
   run: async (bench) => {
-    const { closers, logger } = bench;
-    const { url, events } = await bench.corpus();
-    const store = await openStore(bench, closers, url);
-    const pool = createPool({ url, name: 'bench', logger, max: RUNNER_CONNECTIONS, statementTimeoutMs: 0 });
-    closers.add('rebuild pool', () => pool.end());
-
-    const perSecond = (work: () => Promise<unknown>) => async (): Promise<number> => {
-      const beganMs = performance.now();
-      await work();
-      return (events * SECOND_MS) / (performance.now() - beganMs);
-    };
+    const rebuilding = await openRebuilding(bench, CORPUS_EVENTS);
+    const { events, store } = rebuilding;
+    const cpu = createCpuMeter({
+      'this process': { pid: process.pid, children: false },
+      PostgreSQL: { pid: bench.postgres.pid, children: true },
+    });
     const readAll = async (): Promise<void> => {
       let page = await store.readAll({ from: LOG_START, limit: PAGE_EVENTS });
       while (page.events.length === PAGE_EVENTS) {
         page = await store.readAll({ from: page.position, limit: PAGE_EVENTS });
       }
     };
-    const rebuildOnce = async (): Promise<void> => {
-      const rebuilt = await rebuild({ pool, store, logger }, PROJECTIONS);
-      const parked = rebuilt.filter(({ parkedEvents }) => parkedEvents > 0);
-      if (parked.length > 0) throw new Error(`events were parked by ${parked.map(({ name }) => name).join(', ')}`);
-    };
+    const perSecond = (work: () => Promise<void>) => async (): Promise<number> =>
+      (events * SECOND_MS) / (await msOf(work));
+    const metered = (): Promise<void> => cpu.during(rebuilding.rebuildAll, () => events);
 
-    const figures = await interleave(
-      { rounds: Math.min(bench.rounds, ROUNDS_MAX), warmUps: 0 },
-      { limit: perSecond(readAll), ours: perSecond(rebuildOnce) },
-    );
-    const measure = `rebuilding ${PROJECTIONS.length} read models`;
-    const limit = { what: 'reading the log', rounds: figures.limit };
-    return [{ measure, unit: 'events/s', rounds: figures.ours, limit, floor: FLOOR }];
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    const figures = await interleave({ rounds, warmUps: 0 }, { limit: perSecond(readAll), ours: perSecond(metered) });
+    return [
+      {
+        ...{ measure: `rebuilding ${PROJECTIONS.length} read models`, unit: 'events/s', rounds: figures.ours },
+        limit: { what: 'reading the log', rounds: figures.limit },
+        ...{ floor: FLOOR, cpuMicros: cpu.lastMicros(rounds) },
+      },
+    ];
+  },
+};
+
+/** Whether an event costs the same however long the log is. */
+export const rebuildLarge: Measure = {
+  name: 'rebuild-large',
+  run: async (bench) => {
+    const small = await openRebuilding(bench, CORPUS_EVENTS);
+    const large = await openRebuilding(bench, LARGE_EVENTS);
+    const microsOf = (rebuilding: Rebuilding) => async (): Promise<number> =>
+      ((await msOf(rebuilding.rebuildAll)) * MICROSECONDS) / rebuilding.events;
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    const figures = await interleave({ rounds, warmUps: 0 }, { limit: microsOf(small), ours: microsOf(large) });
+    return [
+      {
+        ...{ measure: 'rebuilding, cost of an event of 1,000,000', unit: 'µs', rounds: figures.ours, floor: FLAT },
+        limit: { what: `of ${CORPUS_EVENTS.toLocaleString('en')}`, rounds: figures.limit },
+      },
+    ];
   },
 };

@@ -1,5 +1,6 @@
-import autocannon from 'autocannon';
 import { serveParent } from '../harness/serve-parent.ts';
+import { drive } from '../load/drive.ts';
+import type { Extent } from '../load/pace.ts';
 
 export interface HttpLoad {
   /** Of the API. */
@@ -10,58 +11,54 @@ export interface HttpLoad {
   /** Sent in turns. */
   readonly bodies: readonly string[];
   readonly connections: number;
-  /** How long, or how many. */
-  readonly extent: { readonly seconds: number } | { readonly amount: number };
+  readonly extent: Extent;
 }
 
 export interface HttpLoadResult {
   /** Answered 202. */
   readonly accepted: number;
-  /** Answered otherwise, or not at all: their number must be 0 for the figures to mean anything. */
+  /** Answered otherwise: their number must be 0 for the figures to mean anything. */
   readonly failed: number;
+  /** How many answers had which status. */
+  readonly statuses: Readonly<Record<number, number>>;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** What an answer took of this process, in µs of processor time. */
+  readonly cpuMicros: number;
 }
 
 const SEND = '/v1/messages/send';
 const ACCEPTED = 202;
 const SECOND_MS = 1000;
 
-const quantile = (sorted: readonly number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-
-/** autocannon's own histogram knows whole milliseconds only, so times are taken from its events. */
-const run = async ({ baseUrl, key, path = SEND, bodies, connections, extent }: HttpLoad): Promise<HttpLoadResult> => {
-  const times: number[] = [];
-  let refused = 0;
-  const beganMs = performance.now();
-  let endedMs = beganMs;
-  const { promise: ended, resolve, reject } = Promise.withResolvers<autocannon.Result>();
-  const options: autocannon.Options = {
-    url: `${baseUrl}${path}`,
-    connections,
-    ...('seconds' in extent ? { duration: extent.seconds } : { amount: extent.amount }),
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    requests: bodies.map((body) => ({ body })),
-  };
-  const running = autocannon(options, (error: Error | null, result) =>
-    error === null ? resolve(result) : reject(error),
+const requestOf = (url: URL, key: string, body: string): Buffer =>
+  Buffer.from(
+    [
+      `POST ${url.pathname} HTTP/1.1`,
+      `host: ${url.host}`,
+      `authorization: Bearer ${key}`,
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(body)}`,
+      '',
+      body,
+    ].join('\r\n'),
   );
-  running.on('response', (_client, status, _bytes, ms) => {
-    endedMs = performance.now();
-    if (status === ACCEPTED) times.push(ms);
-    else refused += 1;
-  });
-  const { errors } = await ended;
-  const sorted = times.toSorted((a, b) => a - b);
+
+const run = async ({ baseUrl, key, path = SEND, bodies, connections, extent }: HttpLoad): Promise<HttpLoadResult> => {
+  const url = new URL(path, baseUrl);
+  const requests = bodies.map((body) => requestOf(url, key, body));
+  const before = process.cpuUsage();
+  const { statuses, times, elapsedMs } = await drive({ url, requests, connections, extent });
+  const { user, system } = process.cpuUsage(before);
+  const answers = statuses.values().reduce((sum, count) => sum + count, 0);
+  const accepted = statuses.get(ACCEPTED) ?? 0;
   return {
-    accepted: times.length,
-    failed: refused + errors,
-    perSecond: (times.length * SECOND_MS) / (endedMs - beganMs),
-    p50Ms: quantile(sorted, 0.5),
-    p99Ms: quantile(sorted, 0.99),
+    ...{ accepted, failed: answers - accepted, statuses: Object.fromEntries(statuses) },
+    perSecond: (accepted * SECOND_MS) / elapsedMs,
+    p50Ms: times.quantile(0.5),
+    p99Ms: times.quantile(0.99),
+    cpuMicros: (user + system) / Math.max(1, answers),
   };
 };
 

@@ -16,6 +16,10 @@ const REPLIES: Readonly<Record<string, string>> = {
 const OK = '250 2.0.0 ok\r\n';
 
 let received = 0;
+let signed = 0;
+/** A signature stands at the top of a message. */
+const TOP_BYTES = 1_000;
+const SIGNATURE = 'DKIM-Signature:';
 let awaited: ((at: number) => void)[] = [];
 
 /** Milliseconds since the epoch with their fraction: the same clock in every process of the machine. */
@@ -41,8 +45,10 @@ const step = (session: Session): boolean => {
   const end = session.buffer.indexOf(marker);
   if (end === -1) return false;
   const verb = session.buffer.toString('latin1', 0, Math.min(end, 4)).toUpperCase();
+  const top = session.inMessage ? session.buffer.toString('latin1', 0, Math.min(end, TOP_BYTES)) : '';
   session.buffer = session.buffer.subarray(end + marker.length);
   if (session.inMessage) {
+    if (top.includes(SIGNATURE)) signed += 1;
     takeMessage(session.socket);
     session.inMessage = false;
     return true;
@@ -71,6 +77,11 @@ await serveParent(async () => {
     facts: { port: (server.address() as AddressInfo).port },
     answers: {
       count: () => received,
+      takeSigned: () => {
+        const taken = signed;
+        signed = 0;
+        return taken;
+      },
       /** When the answer to the next message leaves. */
       next: () => new Promise<number>((resolve) => awaited.push(resolve)),
     },

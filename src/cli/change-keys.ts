@@ -38,7 +38,11 @@ export const rotateKeyCommand: OperatorCommand = {
       ...changeOf(context, invocation),
       ...{ gracePeriodMinutes: graceOf(invocation), revokePrevious: false },
     });
-    return { ...shownKey(key), previous_key_expires_at: previousKeyExpiresAt, key: value };
+    return {
+      ...shownKey(key, await readDirectory(context.store)),
+      previous_key_expires_at: previousKeyExpiresAt,
+      key: value,
+    };
   },
 };
 
@@ -69,7 +73,8 @@ export const updateKeyCommand: OperatorCommand = {
     const changes = changesOf(invocation, system.now().toISOString());
     if (Object.keys(changes).length === 0) throw new UsageError('name something to change');
     const change = { ...changeOf(context, invocation), changes, leavesOutRequester: false };
-    return shownKey((await updateKey(context, origin, change)).key);
+    const { key } = await updateKey(context, origin, change);
+    return shownKey(key, await readDirectory(context.store));
   },
 };
 
@@ -82,7 +87,7 @@ export const revokeKeyCommand: OperatorCommand = {
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await revokeKey(context, origin, changeOf(context, invocation));
-    return { ...shownKey(key), status: key.status };
+    return { ...shownKey(key, await readDirectory(context.store)), status: key.status };
   },
 };
 
@@ -95,6 +100,6 @@ export const deleteKeyCommand: OperatorCommand = {
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await deleteKey(context, origin, changeOf(context, invocation));
-    return { ...shownKey(key), status: key.status };
+    return { ...shownKey(key, await readDirectory(context.store)), status: key.status };
   },
 };

@@ -2,8 +2,11 @@ import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/permissions.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
 import { type Environment, environmentSchema } from '../domain/environment.ts';
-import type { RateLimits } from '../domain/rate-limits.ts';
-import { parseRange } from '../http/door/address-ranges.ts';
+import type { Organization } from '../domain/organization/organization.ts';
+import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
+import type { Register } from '../domain/register.ts';
+import { rangeProblem } from '../http/door/address-ranges.ts';
+import { showLimits } from '../http/shapes/api-key-shape.ts';
 import { timeParameter } from '../http/validation/query.ts';
 import { line } from '../http/validation/text.ts';
 import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
@@ -64,8 +67,9 @@ export const cidrsOf = (invocation: Invocation): readonly string[] | undefined =
   const given = repeated(invocation, 'cidr')?.flatMap((text) => text.split(',').map((one) => one.trim()));
   if (given === undefined) return undefined;
   if (given.length === 1 && given[0] === 'any') return [];
-  const wrong = given.find((text) => parseRange(text) === null);
-  if (wrong !== undefined) throw new UsageError(`--cidr: '${wrong}' is no address or network in CIDR notation`);
+  const problems = given.map((text) => [text, rangeProblem(text)] as const);
+  const [wrong] = problems.filter(([, problem]) => problem !== null);
+  if (wrong !== undefined) throw new UsageError(`--cidr: '${wrong[0]}' ${wrong[1]}`);
   return given;
 };
 
@@ -88,15 +92,19 @@ export const graceOf = (invocation: Invocation): number => {
   return minutes;
 };
 
-/** A key as the operator sees it: never its value. */
-export const shownKey = (key: ExistingApiKey) => ({
+const ceilingsIn = (found: Organization | undefined): RateLimits | null =>
+  found?.status === 'active' ? found.ceilings : null;
+
+/** A key as the operator sees it: never its value. What counts are the effective limits: an organization's ceilings may be lower. */
+export const shownKey = (key: ExistingApiKey, { organizations }: Pick<Register, 'organizations'>) => ({
   key_id: key.keyId,
   organization_id: key.organizationId,
   domain_id: key.domainId,
   name: key.name,
   environment: key.environment,
   permissions: key.permissions,
-  rate_limits: key.rateLimits,
+  rate_limits: showLimits(key.rateLimits),
+  effective_rate_limits: effectiveLimits(key.rateLimits, ceilingsIn(organizations.get(key.organizationId))),
   allowed_cidrs: key.allowedCidrs,
   expires_at: key.expiresAt,
 });

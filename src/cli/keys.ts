@@ -1,5 +1,6 @@
 import { createSystem } from '../adapters/system.ts';
 import { createKey } from '../commands/api-key/create-key.ts';
+import { readDirectory } from '../composition/directory.ts';
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import { type OperatorCommand, type PlainCommand, required } from './command.ts';
 import {
@@ -49,6 +50,6 @@ export const createKeyCommand: OperatorCommand = {
       allowedCidrs: cidrsOf(invocation) ?? [],
       expiresAt: expiresAtOf(invocation, system.now().toISOString()) ?? null,
     });
-    return { ...shownKey(key), status: key.status, key: value };
+    return { ...shownKey(key, await readDirectory(context.store)), status: key.status, key: value };
   },
 };

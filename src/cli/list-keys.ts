@@ -29,8 +29,8 @@ export const listKeysCommand: OperatorCommand = {
     const { context, system } = operator;
     const of = optional(invocation, 'organization');
     if (of !== undefined) await operatorOrigin(context, of);
-    const { keys } = await readDirectory(context.store);
-    const wanted = [...keys.values()].filter(
+    const directory = await readDirectory(context.store);
+    const wanted = [...directory.keys.values()].filter(
       ({ key }) => key.status !== 'deleted' && (of === undefined || key.organizationId === of),
     );
     const marks = await marksOf(
@@ -40,7 +40,7 @@ export const listKeysCommand: OperatorCommand = {
     const now = system.now().toISOString();
     return wanted.map(({ key, endedWithDomain }) => {
       const { status, last_used_at, last_used_address } = showApiKey(key, { marks, now, endedWithDomain });
-      return { ...shownKey(key), status, last_used_at, last_used_address };
+      return { ...shownKey(key, directory), status, last_used_at, last_used_address };
     });
   },
 };

@@ -21,6 +21,16 @@ const find = (words: readonly string[]): { command: Command; rest: readonly stri
   return { command, rest: words.slice(command.name.split(' ').length) };
 };
 
+type ParseError = Error & { readonly code?: string };
+
+/** What Node's parser says, for whoever typed it. It quotes the word that is wrong: `'--name <value>'`. */
+const typedWrongly = ({ code, message }: ParseError): string => {
+  const word = /'([^' ]+)[^']*'/.exec(message)?.[1] ?? '';
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `there is no option ${word}`;
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `'${word}' is not expected here`;
+  return message.includes('does not take an argument') ? `${word} takes no value` : `${word} needs a value`;
+};
+
 const parse = (command: Command, rest: readonly string[]): Invocation & { json: boolean } => {
   try {
     const options = { ...command.options, json: { type: 'boolean' } } as const;
@@ -28,8 +38,7 @@ const parse = (command: Command, rest: readonly string[]): Invocation & { json: 
     const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals });
     return { values: values as Invocation['values'], positionals, json: values.json === true };
   } catch (error) {
-    const [reason] = (error as Error).message.split('. ');
-    throw new UsageError(`${reason}. Usage: ${command.name} ${command.usage}`.trim());
+    throw new UsageError(`${typedWrongly(error as ParseError)}. Usage: ${command.name} ${command.usage}`.trim());
   }
 };
 

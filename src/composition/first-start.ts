@@ -6,6 +6,7 @@ import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
+import type { KeyEntry } from '../domain/register.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { type Directory, firstAdminKey, readDirectory } from './directory.ts';
@@ -13,11 +14,16 @@ import { type Directory, firstAdminKey, readDirectory } from './directory.ts';
 const DEFAULT_ORGANIZATION = 'default';
 const DEFAULT_DOMAIN = 'example.test';
 
-/** Secrets to be printed once; null at every later start. */
+/** Rows of the vault that nobody reads but a later start: the first keys were to be made, and somebody was shown them. */
+const MADE = 'first-keys-made';
+const SHOWN = 'first-keys-shown';
+
+/** Secrets to be printed once. */
 export interface FirstKeys {
   /** null: the operator gave it (`OUTBOX_ADMIN_KEY`) and knows it. */
   readonly live: string | null;
-  readonly test: string;
+  /** null: the key was ended before its value was ever printed. */
+  readonly test: string | null;
 }
 
 export const serviceOrigin = (context: CommandContext, organizationId: string): Origin => {
@@ -79,13 +85,54 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
   });
 };
 
+/** The last of several: a first start that was cut off may have left others. */
+const firstTestKey = ({ keys, serviceSecrets }: Directory): KeyEntry | undefined =>
+  [...keys.values()].findLast(({ key }) => key.environment === 'test' && serviceSecrets.has(key.keyId));
+
+/** Gives a key another value, the old one ends at once. null: the key is not there, or has ended. */
+const replaceValue = async (
+  context: CommandContext,
+  directory: Directory,
+  entry: KeyEntry | undefined,
+): Promise<string | null> => {
+  const now = context.system.now().toISOString();
+  if (entry === undefined || !works(entry.key, { now, endedWithDomain: entry.endedWithDomain })) return null;
+  const { value } = await rotateKey(context, serviceOrigin(context, entry.key.organizationId), {
+    ...{ by: 'operator', keyId: entry.key.keyId, gracePeriodMinutes: 0, revokePrevious: true },
+    register: async () => directory,
+  });
+  return value;
+};
+
+/** Values that a start ended before printing are known to nobody: the keys get others. */
+const makeKnown = async (
+  context: CommandContext,
+  directory: Directory,
+  adminKey: string | undefined,
+): Promise<FirstKeys> => ({
+  live: adminKey === undefined ? await replaceValue(context, directory, firstAdminKey(directory)) : null,
+  test: await replaceValue(context, directory, firstTestKey(directory)),
+});
+
+/** Keys made by a version that kept no such rows were printed by it. */
+const areUnknown = async ({ secrets }: CommandContext): Promise<boolean> =>
+  (await secrets.get(MADE)) !== undefined && (await secrets.get(SHOWN)) === undefined;
+
 /**
- * With an empty log, makes an organization, a domain and two admin keys; a first start that was cut off is completed.
- * Callers hold a lock: of several processes that start at once, one does this.
+ * With an empty log, makes an organization, a domain and two admin keys; a first start that was cut off is completed, and
+ * keys that none has printed yet get new values. Callers hold a lock until the keys have been printed and
+ * `noteKeysShown` has said so: of several processes that start at once, one does this.
+ * @returns null: the keys have been shown before.
  */
 export const firstStart = async (context: CommandContext, adminKey: string | undefined): Promise<FirstKeys | null> => {
   const directory = await readDirectory(context.store);
-  if (firstAdminKey(directory) === undefined) return makeKeys(context, directory, adminKey);
+  if (firstAdminKey(directory) === undefined) {
+    await context.secrets.put(MADE, '', 'yes');
+    return makeKeys(context, directory, adminKey);
+  }
   if (adminKey !== undefined) await followAdminKey(context, directory, adminKey);
-  return null;
+  return (await areUnknown(context)) ? makeKnown(context, directory, adminKey) : null;
 };
+
+/** From now on the first keys' values are somebody else's to keep. */
+export const noteKeysShown = ({ secrets }: CommandContext): Promise<void> => secrets.put(SHOWN, '', 'yes');

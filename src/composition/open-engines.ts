@@ -19,6 +19,8 @@ import type { Logger } from '../domain/logger.ts';
 import type { System } from '../domain/system.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { Closers } from './closers.ts';
+import { readFailPoint } from './fail-points.ts';
+import { type FailingPorts, failingPorts } from './failing-ports.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 
 /** What both the service and the operator's commands work on. */
@@ -30,6 +32,8 @@ export interface Engines {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly context: CommandContext;
+  /** For ports that a role opens; those above are done. */
+  readonly failing: FailingPorts;
   /** Where things are, one sentence each. */
   readonly places: readonly string[];
 }
@@ -68,18 +72,21 @@ export interface OpenEnginesOptions {
 
 /** Opens everything that holds truth, migrated and checked. @throws {StartRefused} */
 export const openEngines = async ({ config, logger, closers, owner }: OpenEnginesOptions): Promise<Engines> => {
+  const failing = failingPorts(readFailPoint(config.trial.failPoint));
   const system = createSystem();
   const database = await openDatabase({ config, system, logger, closers, owner });
   await migrate({ url: database.url });
   const pool = createPool({ url: database.url, name: 'service', logger });
   closers.add('database pool', () => pool.end());
-  const secrets = createPostgresSecrets({ pool, system, secretKey: database.secretKey });
+  const secrets = failing.secrets(createPostgresSecrets({ pool, system, secretKey: database.secretKey }));
   await checkSecretKey(secrets);
-  const contents = createPostgresContents({ pool });
-  const store = await openEventStore(config.eventStoreUrl, { databaseUrl: database.url, system, logger, contents });
+  const contents = failing.contents(createPostgresContents({ pool }));
+  const storeParts = { databaseUrl: database.url, system, logger, contents };
+  const store = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
   closers.add('event store', store.close);
   const capturing = config.mail.kind === 'capture';
-  const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: capturing });
+  const allowLoopback = capturing || config.trial.isQuick;
+  const webhookTarget = failing.webhookTarget(createHttpWebhookTarget({ system, allowLoopback }));
   closers.add('webhook target', webhookTarget.close);
   const resolver = createSystemResolver();
   const context: CommandContext = { store, contents, secrets, resolver, webhookTarget, system, capturing };
@@ -92,6 +99,7 @@ export const openEngines = async ({ config, logger, closers, owner }: OpenEngine
     pool,
     store,
     context,
+    failing,
     places: [database.place, ...logPlace],
   };
 };

@@ -16,7 +16,7 @@ const keyLines = ({ firstKeys }: ReadyFacts): readonly string[] => {
   const { live, test } = firstKeys;
   return [
     ...(live === null ? [] : ['Live admin key, bound to example.test, shown only now:', live, '']),
-    ...['Test admin key, bound to example.test, shown only now:', test, ''],
+    ...(test === null ? [] : ['Test admin key, bound to example.test, shown only now:', test, '']),
   ];
 };
 

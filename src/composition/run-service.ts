@@ -14,10 +14,21 @@ const failed = (error: unknown, logger: Logger | undefined): void => {
   else logger.error({ err: error }, 'the service stops');
 };
 
-const announce = (config: Config, { baseUrl, firstKeys, places }: Service): void => {
+/** Resolves once whoever reads our standard output has been given it. */
+const print = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)));
+  });
+
+const announce = async (config: Config, service: Service, logger: Logger): Promise<void> => {
+  const { baseUrl, firstKeys, places } = service;
   const capturing = config.mail.kind === 'capture';
-  if (baseUrl !== undefined) process.stdout.write(readyBlock({ baseUrl, firstKeys, capturing, places }));
-  else process.stdout.write(`Outbox is ready (${[...config.roles].join(', ')})\n${places.join('\n')}\n`);
+  if (baseUrl !== undefined) await print(readyBlock({ baseUrl, firstKeys, capturing, places }));
+  else await print(`Outbox is ready (${[...config.roles].join(', ')})\n${places.join('\n')}\n`);
+  // A service that is up does not end because the database was away for a moment.
+  await service.noteKeysShown().catch((err: unknown) => {
+    logger.warn({ err }, 'it could not be noted that the first keys were shown: the next start shows such keys again');
+  });
 };
 
 /** Runs the service from the environment's configuration until it is told to end, or cannot go on (exit code 1). */
@@ -36,10 +47,14 @@ export const runService = async (): Promise<void> => {
     };
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
     const service = await startService(config, logger, { onFatal });
-    announce(config, service);
-    await told;
-    setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
-    await service.stop();
+    try {
+      await announce(config, service, logger);
+      await told;
+    } finally {
+      setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+      await service.stop();
+      logger.info({}, 'stopped');
+    }
   } catch (error) {
     failed(error, logger);
   }

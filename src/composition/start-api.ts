@@ -12,10 +12,10 @@ import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/
 import type { Config } from '../config.ts';
 import type { EventStore } from '../domain/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
-import { StartRefused } from '../domain/start-refused.ts';
 import { buildServer } from '../http/build-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { baseUrlOf } from './base-url.ts';
+import { listenRefused } from './listen-refused.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import type { RunningRole } from './role.ts';
 
@@ -49,18 +49,19 @@ const openKeyStore = async (
   return keyStore;
 };
 
-const listenRefused = (error: unknown, { host, port }: Config): unknown => {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE')
-    return new StartRefused(`port ${port} of ${host} is in use: stop what uses it, or set PORT`);
-  if (code === 'EACCES')
-    return new StartRefused(`this user may not listen on port ${port}: set PORT to one above 1023`);
-  if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is no address of this machine: correct HOST`);
-  return error;
-};
+export interface ApiOptions {
+  /** Where times of answers are counted; absent: nowhere. */
+  readonly registry?: Registry | undefined;
+  /** Whether the whole start has succeeded; until then no requests should be sent here. */
+  isStarted?(): boolean;
+}
 
 /** Builds and opens the API. @throws {StartRefused} the address cannot be listened on. */
-export const startApi = async (config: Config, engines: Engines, registry?: Registry): Promise<RunningApi> => {
+export const startApi = async (
+  config: Config,
+  engines: Engines,
+  { registry, isStarted = () => true }: ApiOptions = {},
+): Promise<RunningApi> => {
   const { context, pool, store, system, logger, closers } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
   closers.add('rate limiter', rateLimiter.close);
@@ -79,13 +80,19 @@ export const startApi = async (config: Config, engines: Engines, registry?: Regi
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     trustedProxies: config.trustedProxies,
     publicUrl: baseUrlOf(config, config.port),
-    probes: { database: () => pool.query('select 1'), log: () => store.head() },
+    probes: {
+      database: () => pool.query('select 1'),
+      log: () => store.head(),
+      'start: it has not ended': async () => {
+        if (!isStarted()) throw new Error('the start has not ended');
+      },
+    },
   });
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (error) {
     await server.close();
-    throw listenRefused(error, config);
+    throw listenRefused(error, { ...config, variable: 'PORT' });
   }
   const { port } = server.server.address() as AddressInfo;
   return {

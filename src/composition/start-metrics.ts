@@ -4,10 +4,12 @@ import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { createMetricsServer } from '../http/metrics-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
+import { listenRefused } from './listen-refused.ts';
 import type { Engines } from './open-engines.ts';
 
 /**
  * Serves metrics on their own port, in every role, when `METRICS_PORT` is set.
+ * @throws {StartRefused} the address cannot be listened on.
  * @returns where measures are to be registered; undefined: nobody looks.
  */
 export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<Registry | undefined> => {
@@ -16,7 +18,9 @@ export const startMetrics = async ({ metricsPort, host }: Config, engines: Engin
   const { lag } = createReadModels({ pool, store, system });
   const registry = new Registry();
   const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw listenRefused(error, { host, port: metricsPort, variable: 'METRICS_PORT' });
+  });
   closers.add('metrics', async () => {
     server.close();
     server.closeAllConnections();

@@ -3,19 +3,28 @@ import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runne
 import type { Engines } from './open-engines.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
 
+/**
+ * For one statement of a batch of up to a thousand events. Longer waits longer for a server that went away without a
+ * word, shorter tries again and again what a slow disk does not get done.
+ */
+const STATEMENT_MS = 30_000;
+
 /** Keeps the read models up to date. @throws {StartRefused} they were made from another log. */
 export const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
-  const { store, system, logger, databaseUrl, closers } = engines;
-  // A batch of a rebuild takes as long as it takes.
-  const options = { url: databaseUrl, name: 'projections', logger, max: RUNNER_CONNECTIONS, statementTimeoutMs: 0 };
-  const pool = createPool(options);
+  const { store, system, logger, databaseUrl, closers, failing } = engines;
+  const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
+  const pool = failing.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
   closers.add('projections pool', () => pool.end());
+  // A batch of a rebuild takes as long as it takes.
+  const rebuildPool = createPool({ ...options, name: 'rebuilds', statementTimeoutMs: 0 });
+  closers.add('rebuilds pool', () => rebuildPool.end());
   const stopping = new AbortController();
-  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal).catch(onFatal);
+  const runner = createProjectionRunner({ pool, rebuildPool, store, system, logger });
+  const ended = runner.run(stopping.signal).catch(onFatal);
   return {
     stop: async () => {
       stopping.abort();
-      await running;
+      await ended;
     },
   };
 };

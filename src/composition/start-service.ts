@@ -8,7 +8,7 @@ import { requireSameLog } from '../projections/checkpoints.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
-import { type FirstKeys, firstStart } from './first-start.ts';
+import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { type Engines, openEngines } from './open-engines.ts';
 import type { RoleEvents } from './role.ts';
 import { type RunningApi, startApi } from './start-api.ts';
@@ -19,19 +19,36 @@ import { startWorkers } from './start-workers.ts';
 export interface Service {
   /** Absent: this process has not the role `api`. */
   readonly baseUrl: string | undefined;
+  /** To be printed; null: they have been. */
   readonly firstKeys: FirstKeys | null;
+  /** Called once `firstKeys` have been printed: until then the next start prints such keys. */
+  noteKeysShown(): Promise<void>;
   readonly places: readonly string[];
   /** Stops the roles, then closes everything in reverse. */
   stop(): Promise<void>;
 }
 
-const firstStartOnce = async ({ databaseUrl, context }: Engines, { adminKey }: Config): Promise<FirstKeys | null> => {
+type First = Pick<Service, 'firstKeys' | 'noteKeysShown'>;
+
+const NOTHING_TO_SHOW: First = { firstKeys: null, noteKeysShown: async () => undefined };
+
+/** Of several processes that start at once, the others wait until one has printed the keys, or has ended. */
+const firstStartOnce = async ({ databaseUrl, context, closers }: Engines, { adminKey }: Config): Promise<First> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.firstStart, 'waited for');
+  closers.add('hold on the first start', async () => lock?.release());
+  let firstKeys: FirstKeys | null = null;
   try {
-    return await firstStart(context, adminKey);
+    firstKeys = await firstStart(context, adminKey);
   } finally {
-    await lock?.release();
+    if (firstKeys === null) await lock?.release();
   }
+  if (firstKeys === null) return NOTHING_TO_SHOW;
+  return {
+    firstKeys,
+    noteKeysShown: async () => {
+      await noteKeysShown(context).finally(() => lock?.release());
+    },
+  };
 };
 
 /** Nobody may append to a log that is being copied, and what is derived from one must not be mixed with another. */
@@ -45,7 +62,11 @@ const claimLog = async ({ databaseUrl, pool, store, closers }: Engines): Promise
 };
 
 /** Roles open in the order of the data's way, so that they close against it: first nothing new comes in. */
-const startRoles = async (config: Config, engines: Engines, events: RoleEvents): Promise<RunningApi | undefined> => {
+const startRoles = async (
+  config: Config,
+  engines: Engines,
+  { isStarted, ...events }: RoleEvents & { isStarted(): boolean },
+): Promise<RunningApi | undefined> => {
   const { roles } = config;
   const { closers } = engines;
   const registry = await startMetrics(config, engines);
@@ -55,7 +76,7 @@ const startRoles = async (config: Config, engines: Engines, events: RoleEvents):
   const links = { publicUrl: () => baseUrl };
   if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events, links)).stop);
   if (!roles.has('api')) return undefined;
-  const api = await startApi(config, engines, registry);
+  const api = await startApi(config, engines, { registry, isStarted });
   baseUrl = api.baseUrl;
   closers.add('API', api.stop);
   return api;
@@ -70,9 +91,12 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal } });
     await claimLog(engines);
-    const firstKeys = await firstStartOnce(engines, config);
-    const api = await startRoles(config, engines, events);
-    return { baseUrl: api?.baseUrl, firstKeys, places: engines.places, stop: closers.closeAll };
+    let started = false;
+    const api = await startRoles(config, engines, { ...events, isStarted: () => started });
+    // Last, when nothing else can fail, and by whoever prints them.
+    const first = api === undefined ? NOTHING_TO_SHOW : await firstStartOnce(engines, config);
+    started = true;
+    return { baseUrl: api?.baseUrl, ...first, places: engines.places, stop: closers.closeAll };
   } catch (error) {
     await closers.closeAll();
     throw error;

@@ -20,6 +20,7 @@ import {
 } from '../workers/create-workers.ts';
 import type { Engines } from './open-engines.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
+import { QUICK_TRIAL } from './trial.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
@@ -66,8 +67,8 @@ export const startWorkers = async (
   { onFatal }: RoleEvents,
   { publicUrl }: Pick<WorkersDependencies, 'publicUrl'>,
 ): Promise<RunningRole> => {
-  const { context, pool, store, system, logger, closers } = engines;
-  const queues = await openQueues(config, engines);
+  const { context, pool, store, system, logger, closers, failing } = engines;
+  const queues = failing.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
   const { transport, local } = await openMail(config, engines);
   closers.add('mail transport', transport.close);
@@ -75,11 +76,12 @@ export const startWorkers = async (
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
     ...{ queues, system, logger, onFatal, publicUrl },
-    transports: { live: transport, test: createSimulatedTransport() },
+    transports: { live: failing.transport(transport), test: createSimulatedTransport() },
     dueDeliveries: readModels.deliveries.due,
     expiredKeys: readModels.apiKeys.expired,
-    webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
+    ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
   workers.start();
   return { stop: workers.stop };

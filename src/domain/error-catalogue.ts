@@ -96,8 +96,9 @@ export const ERROR_CATALOGUE = {
     remedy: 'Send a smaller body.',
   },
   unsupported_media_type: {
-    meaning: 'The body is not declared as JSON, or is compressed.',
-    remedy: 'Send `Content-Type: application/json`, and no `Content-Encoding`.',
+    meaning: 'The body is not declared as a type that is taken here, or is compressed.',
+    remedy:
+      'Send `Content-Type: application/json`, to the page behind an unsubscribe link that of a form, and no `Content-Encoding`.',
   },
   domain_not_verified: {
     meaning: 'The key’s domain is not verified yet: no live mail may be sent from it.',
@@ -108,7 +109,7 @@ export const ERROR_CATALOGUE = {
     remedy: 'Name a time in the future, at most 30 days ahead.',
   },
   batch_exceeds_limit: {
-    meaning: 'The batch holds more messages than the key may send in a minute.',
+    meaning: 'The batch holds more messages than the key may send in a minute, however long it waits.',
     remedy: 'Send fewer messages at once: a batch counts one `send` for each.',
   },
   analysis_failed: {

@@ -17,6 +17,16 @@ export type RateLimits = z.infer<typeof rateLimitsSchema>;
 /** Spec §8. */
 export const DEFAULT_RATE_LIMITS: Readonly<Record<ActionKind, number>> = { send: 100, read: 1000, manage: 100 };
 
+/** A key's own limits, or the defaults, and never more than its organization may have. */
+export const effectiveLimits = (
+  own: RateLimits,
+  ceilings: RateLimits | null,
+): { readonly [Kind in ActionKind]: number } => {
+  const lower = (kind: ActionKind): number =>
+    Math.min(own[kind] ?? DEFAULT_RATE_LIMITS[kind], ceilings?.[kind] ?? Number.POSITIVE_INFINITY);
+  return { send: lower('send'), read: lower('read'), manage: lower('manage') };
+};
+
 export interface RateLimitResult {
   readonly allowed: boolean;
   readonly limit: number;

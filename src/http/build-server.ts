@@ -59,6 +59,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
 const identify = (server: FastifyInstance, { logger }: HttpDependencies): void => {
   server.decorateRequest('caller', null);
   server.decorateRequest('admitted', null);
+  server.decorateRequest('overLimit', null);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     done();

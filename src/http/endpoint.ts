@@ -116,7 +116,9 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (): Promise<Caller> => stayAdmitted(door, rule, request);
     const sender = await callerNow(); // the body may have been long on its way
-    const read = await readRequest(schemas, request, sender);
+    const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
+      throw request.overLimit ?? error;
+    });
     const caller = await callerNow(); // and its HTML long in line
     const { id = '' } = request.params as { readonly id?: string };
     return handle({ ...read, caller, callerNow, id, request, reply, origin: originOf(caller, request.id) });

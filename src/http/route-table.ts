@@ -17,12 +17,14 @@ export interface GuardedRoute {
   readonly idempotent?: true;
   /** The answer shows a secret: nobody may keep it. */
   readonly secret?: true;
+  /** What it costs is in its body, which may be impossible at any time: over the limit, it is read before it is refused. */
+  readonly costInBody?: true;
 }
 
 /** Open to everybody. */
 interface PublicRoute {
   readonly permission: null;
-  readonly status: 200;
+  readonly status: 200 | 302;
   readonly errors: readonly ErrorCode[];
   /** Made for people: what it is refused with is a page too. */
   readonly page?: true;
@@ -71,7 +73,7 @@ export const ROUTES = {
     errors: [...BODY, ...SENDING],
   },
   'POST /v1/messages/batch': {
-    ...{ ...SEND, status: 202, idempotent: true },
+    ...{ ...SEND, status: 202, idempotent: true, costInBody: true },
     errors: [...BODY, ...SENDING, 'batch_exceeds_limit'],
   },
   'POST /v1/messages/analyze': { ...SEND, status: 200, errors: [...BODY, 'from_domain_mismatch'] },
@@ -146,6 +148,7 @@ export const ROUTES = {
     errors: [...PAGE_ERRORS, 'invalid_request', 'resource_conflict', 'body_too_large', 'unsupported_media_type'],
   },
 
+  'GET /': { ...OPEN, status: 302, errors: [] },
   'GET /livez': { ...OPEN, errors: [] },
   'GET /readyz': { ...OPEN, errors: ['unavailable'] },
   'GET /openapi.json': { ...OPEN, errors: [] },

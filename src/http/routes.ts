@@ -28,7 +28,7 @@ import { getBillingRoute } from './routes/organization/get-billing.ts';
 import { getOrganizationRoute } from './routes/organization/get-organization.ts';
 import { getUsageRoute } from './routes/organization/get-usage.ts';
 import { livezRoute, readyzRoute } from './routes/probes/health.ts';
-import { docsRoute, openapiRoute } from './routes/reference/documentation.ts';
+import { docsRoute, openapiRoute, rootRoute } from './routes/reference/documentation.ts';
 import { showUnsubscribePageRoute } from './routes/unsubscribe/show-unsubscribe-page.ts';
 import { unsubscribeRecipientRoute } from './routes/unsubscribe/unsubscribe-recipient.ts';
 import { deleteWebhookRoute } from './routes/webhooks/delete-webhook.ts';
@@ -74,6 +74,7 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   listInboxRoute,
   showUnsubscribePageRoute,
   unsubscribeRecipientRoute,
+  rootRoute,
   livezRoute,
   readyzRoute,
   openapiRoute,

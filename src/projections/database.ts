@@ -21,7 +21,8 @@ export const inTransaction = async <T>(
     await client.query('commit');
     return result;
   } catch (error) {
-    await client.query('rollback').catch(() => undefined); // a connection that is gone has rolled back by itself
+    // Not waited for: a connection that is gone has rolled back by itself, and one that is silent does not answer.
+    void client.query('rollback').catch(() => undefined);
     throw error;
   }
 };

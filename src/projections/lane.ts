@@ -8,6 +8,7 @@ import { withConnection } from './connection.ts';
 import { tryLockRunning } from './lock.ts';
 import type { LogWindow } from './log-window.ts';
 import type { Projection } from './projection.ts';
+import { endWhenSilent, whileAlive } from './session.ts';
 
 /** How often a process that stands by looks whether it is needed: the longest a read model stands still after a crash. */
 const STANDBY_MS = 500;
@@ -20,6 +21,8 @@ export interface LaneOptions {
   readonly logger: Logger;
   readonly logId: string;
   readonly log: LogWindow;
+  /** How long a session may say nothing before another process takes over (`session.ts`). */
+  readonly silenceMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -39,9 +42,10 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
 /** Applies batch after batch; the one in hand is finished when the signal aborts. */
 const follow = async (client: PoolClient, projection: Projection, options: LaneOptions, onBatch: () => void) => {
   const { logId, log, logger } = options;
+  const pulse = { ...options, db: client };
   const checkpoint = await readCheckpoint(client, projection, logId);
   requireUsable(checkpoint, projection, logId);
-  let batch = await log.next(checkpoint.position);
+  let batch = await whileAlive(pulse, log.next(checkpoint.position));
   while (batch !== null) {
     const parked = await applyBatch({ client, projection, schema: 'read_models', logId }, batch);
     for (const { stream, position, type } of parked) {
@@ -51,7 +55,7 @@ const follow = async (client: PoolClient, projection: Projection, options: LaneO
       );
     }
     onBatch();
-    batch = await log.next(batch.position);
+    batch = await whileAlive(pulse, log.next(batch.position));
   }
 };
 
@@ -66,6 +70,7 @@ const standBy = async (client: PoolClient, { name }: Projection, options: LaneOp
 /** One turn at running a projection, on one connection: stands by while another process has it, until the signal aborts. */
 const turn = (projection: Projection, options: LaneOptions, onBatch: () => void): Promise<void> =>
   withConnection(options.pool, async (client) => {
+    await endWhenSilent(client, options.silenceMs);
     await standBy(client, projection, options);
     if (options.signal.aborted) return;
     await client.query('set search_path to read_models');

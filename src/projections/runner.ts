@@ -9,6 +9,7 @@ import { type LaneOptions, runLane } from './lane.ts';
 import { createLogWindow } from './log-window.ts';
 import type { Projection } from './projection.ts';
 import { rebuild } from './rebuild.ts';
+import { SILENCE_MS_MAX } from './session.ts';
 
 /** Connections a pool must have for a runner: one for each projection as long as it runs, as many for a rebuild of all. */
 export const RUNNER_CONNECTIONS = 2 * PROJECTIONS.length + 2;
@@ -16,10 +17,14 @@ export const RUNNER_CONNECTIONS = 2 * PROJECTIONS.length + 2;
 export interface RunnerOptions {
   /** With at least `RUNNER_CONNECTIONS`. */
   readonly pool: Pool;
+  /** For rebuilds, whose statements take longer; as many connections. Default: the same. */
+  readonly rebuildPool?: Pool;
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
   readonly system: System;
   readonly logger: Logger;
   readonly projections?: readonly Projection[];
+  /** Default: `SILENCE_MS_MAX`. */
+  readonly silenceMs?: number;
 }
 
 export interface ProjectionRunner {
@@ -41,10 +46,12 @@ const OUTDATED = `
 
 export const createProjectionRunner = ({
   pool,
+  rebuildPool = pool,
   store,
   system,
   logger,
   projections = PROJECTIONS,
+  silenceMs = SILENCE_MS_MAX,
 }: RunnerOptions): ProjectionRunner => {
   if (pool.options.max < RUNNER_CONNECTIONS) {
     throw new TypeError(
@@ -61,7 +68,7 @@ export const createProjectionRunner = ({
   const rebuildOrWait = async (old: readonly Projection[], signal: AbortSignal): Promise<void> => {
     try {
       logger.info({ projections: old.map(({ name }) => name) }, 'read models of an older version are rebuilt');
-      await rebuild({ pool, store, logger, signal }, old);
+      await rebuild({ pool: rebuildPool, store, logger, signal }, old);
     } catch (error) {
       if (isFatal(error)) throw error;
       logger.warn({ err: error }, 'the rebuild did not come to its end and is tried again');
@@ -84,7 +91,7 @@ export const createProjectionRunner = ({
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const log = createLogWindow({ store, system, signal: either });
-    const options: LaneOptions = { pool, system, logger, logId, log, signal: either };
+    const options: LaneOptions = { pool, system, logger, logId, log, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);
     const stopAll = (error: unknown): never => {

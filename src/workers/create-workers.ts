@@ -25,6 +25,7 @@ import { createEndpoints } from './webhooks/endpoints.ts';
 import { createHungry } from './webhooks/hungry.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
 import { recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/webhook-times.ts';
 
 export interface WorkersDependencies {
   readonly store: EventStore;
@@ -40,6 +41,8 @@ export interface WorkersDependencies {
   readonly webhookDeliveries: WebhookDeliveries;
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
+  /** Default: `WEBHOOK_TIMES`. */
+  readonly webhookTimes?: WebhookTimes;
   /** Where recipients reach this service, for links in their mail. */
   publicUrl(): string;
   readonly system: System;
@@ -84,7 +87,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the list of webhook endpoints and deleted domains': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the recording of webhook deliveries': recordWebhookDeliveries({ ...deps, duty, onOwed: hungry.add }),
-    'the posting of webhooks': createPostWebhooks({ ...deps, endpoints, hungry }),
+    'the posting of webhooks': createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry }),
   };
   const loops: Loop[] = [];
   let stopping = false;

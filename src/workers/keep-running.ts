@@ -27,11 +27,7 @@ const backOffMs = ({ randomBytes }: System, faults: number): number => {
 };
 
 /** Sleeps, or wakes early when the signal aborts; never fails. */
-export const pause = async (
-  system: Pick<System, 'sleep'>,
-  ms: number,
-  signal: AbortSignal,
-): Promise<void> => {
+export const pause = async (system: Pick<System, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> => {
   try {
     await system.sleep(ms, signal);
   } catch (error) {

@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
+import { createCpuMeter } from '../../bench/harness/cpu.ts';
 import { interleave } from '../../bench/harness/interleave.ts';
-import { judge, median } from '../../bench/harness/line.ts';
+import { judge, median, skippedLine } from '../../bench/harness/line.ts';
+import { slopePerMinute } from '../../bench/harness/slope.ts';
+import { tableOf } from '../../bench/harness/table.ts';
 import { throughput } from '../../bench/harness/throughput.ts';
 
 const line = { measure: 'a figure', unit: 'events/s', rounds: [90, 100, 400] } as const;
@@ -22,6 +26,35 @@ describe('a line of the bench', () => {
 
   test('misses a floor of a ratio that has no limit', () => {
     expect(judge({ ...line, floor: { of: 'ratio', atLeast: 0 } }).met).toBe(false);
+  });
+
+  test('misses when it failed, and is not judged when it was skipped', () => {
+    const none = { ...line, rounds: [], floor: { of: 'figure', atLeast: 1 } } as const;
+    expect(judge({ ...none, failed: 'no answer' }).met).toBe(false);
+    expect(judge({ ...none, skipped: 'redis-server is not installed' }).met).toBeNull();
+    const table = tableOf([judge({ ...none, failed: 'no answer' }), judge(skippedLine('other', 's', 'not installed'))]);
+    expect(table).toMatch(/a figure +failed: no answer .*MISSED/);
+    expect(table).toMatch(/other +skipped: not installed/);
+  });
+
+  test('tells how much something grows in a minute', () => {
+    const growing = [0, 1, 2, 3].map((second) => ({ atMs: 5_000 + second * 1_000, value: 100 + second / 2 }));
+    expect(slopePerMinute(growing)).toBeCloseTo(30);
+    expect(slopePerMinute([0, 1, 2].map((second) => ({ atMs: second * 1_000, value: 7 })))).toBe(0);
+  });
+
+  test('is told with the processor time that a unit took of a process and its children', async () => {
+    const own = { pid: process.pid, children: false };
+    const cpu = createCpuMeter({ own, tree: { ...own, children: true } });
+    const busyUntilMs = performance.now() + 200;
+    const spin = async (): Promise<void> => {
+      while (performance.now() < busyUntilMs) Math.sqrt(performance.now());
+      execFileSync('sh', ['-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done']);
+    };
+    await cpu.during(spin, () => 10);
+    const micros = cpu.lastMicros(1);
+    expect(micros.own).toBeGreaterThan(1_000);
+    expect(micros.tree).toBeGreaterThan(micros.own ?? 0);
   });
 
   test('is measured in turns with its limit, warm-ups dropped', async () => {

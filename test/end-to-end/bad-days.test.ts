@@ -41,6 +41,10 @@ describe('a service that must not start says why in one sentence', () => {
     await refused({ PORT: 'http', ROLES: 'cook', MAIL_URL: 'direct:' }, /MAIL_URL: .*\nROLES: .*\nPORT: /);
   });
 
+  test('when it is told to die where there is no such place', async () => {
+    await refused({ OUTBOX_FAIL_POINT: 'nowhere' }, /OUTBOX_FAIL_POINT: .*"nowhere".*before-append-accepted/);
+  });
+
   test('when its port is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');

@@ -50,6 +50,14 @@ describe('the operator, beside a running service', () => {
       ({ organization_id }: { organization_id: string }) => organization_id === organization,
     );
     expect(listed.ceilings).toEqual({ read: 700, send: 10 });
+    expect(await make('--send', '100')).toMatchObject({
+      rate_limits: { send: 100, read: 1000, manage: 100 },
+      effective_rate_limits: { send: 10, read: 700, manage: 100 },
+    });
+    expect((await own('list'))[0]).toMatchObject({
+      rate_limits: { send: 100, read: 5000, manage: 100 },
+      effective_rate_limits: { send: 10, read: 700, manage: 100 },
+    });
     expect(await run(...set)).toMatchObject({ ceilings: null });
     await eventually(limitOf, (limit) => limit === '5000');
   }, 60_000);
@@ -98,7 +106,8 @@ describe('the operator, beside a running service', () => {
     [['domains', 'list', '--organization', UNKNOWN], /there is no organization/],
     [['organizations', 'set-ceilings', '--organization', UNKNOWN], /there is no organization/],
     [['keys', 'delete', '--organization', UNKNOWN, '--key', `key_${'a'.repeat(26)}`], /there is no organization/],
-    [['keys', 'create', '--cidr', '10/8'], /--cidr: '10\/8' is no address/],
+    [['keys', 'create', '--cidr', '10/8'], /--cidr: '10\/8' must be an address or a network/],
+    [['keys', 'create', '--cidr', '10.1.2.3/8'], /--cidr: '10\.1\.2\.3\/8' .* write 10\.0\.0\.0\/8/],
     [['keys', 'create', '--expires-at', '2001-01-01'], /--expires-at must be a time in the future/],
     [['keys', 'create', '--name', 'two\nlines'], /--name must be/],
     [['keys', 'update', '--key', `key_${'a'.repeat(26)}`, '--name', 'x'], /API key not found/],

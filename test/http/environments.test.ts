@@ -193,7 +193,7 @@ describe('a test key', () => {
 
   test('makes test keys alone, where a live key makes both', async () => {
     const wanted = { name: 'new', domain_id: domainId, permissions: ['send'] };
-    const message = 'a test key cannot create or change live keys';
+    const message = 'a test key cannot create or change live keys: use a live key';
     await withoutTrace(async () => {
       const { status, body } = await by('POST', '/v1/api-keys', { ...wanted, environment: 'live' });
       expect([status, body]).toEqual([403, { error: { code: 'environment_not_allowed', message } }]);
@@ -206,7 +206,7 @@ describe('a test key', () => {
   });
 
   test('changes no domain, and sees them and the organization as a live key does', async () => {
-    const error = { code: 'environment_not_allowed', message: 'a test key cannot do this' };
+    const error = { code: 'environment_not_allowed', message: 'a test key cannot do this: use a live key' };
     await withoutTrace(async () => {
       const url = `/v1/domains/${domainId}`;
       const answers = [by('POST', '/v1/domains', { name: 'new.test' }), by('POST', `${url}/verify`), by('DELETE', url)];

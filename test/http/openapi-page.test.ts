@@ -62,6 +62,19 @@ describe('/docs', () => {
     for (const { summary } of Object.values(examples)) expect(section).toContain(`<h4>${summary}</h4>`);
   });
 
+  test('shows what a form posts, and what a webhook is sent', () => {
+    const form = sectionOf('unsubscribeRecipient');
+    expect(form).toContain('<code>application/x-www-form-urlencoded, multipart/form-data</code>');
+    expect(form).toContain('<code>List-Unsubscribe</code>');
+    expect(form).toContain("-d 'List-Unsubscribe=One-Click'");
+    expect(form).not.toContain("'Content-Type: application/json'");
+    const event = sectionOf('postEvent');
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature']) expect(event).toContain(name);
+    expect(event).toContain('&quot;type&quot;: &quot;message.delivered&quot;');
+    expect(event).toContain('HMAC-SHA256');
+    expect(event).not.toContain('curl');
+  });
+
   test('links only to anchors that are there, each of them once', () => {
     const anchors = [...page.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
     expect(anchors.filter((id, index) => anchors.indexOf(id) !== index)).toEqual([]);

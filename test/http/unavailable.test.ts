@@ -92,6 +92,7 @@ describe('closing', () => {
     await start();
     const { promise, resolve } = Promise.withResolvers<void>();
     fault = () => promise.then(() => Promise.reject(new StoreUnavailable('too late')));
+    await service.request({ url: '/livez' }); // answers are held against the document, which is read once and not while it closes
     await service.server.listen({ port: 0, host: '127.0.0.1' });
     const { port } = service.server.server.address() as { port: number };
     const asked = fetch(`http://127.0.0.1:${port}/v1/messages/send`, {

@@ -137,9 +137,9 @@ describe('PATCH /v1/api-keys/{id}', () => {
       permissions: ['permissions[0] must be one of send, read, manage, admin'],
       rate_limits: ['rate_limits.send must be at least 1', 'rate_limits.burst is not a known field'],
       allowed_cidrs: [
-        'allowed_cidrs[0] must be an address or a network in CIDR notation',
-        'allowed_cidrs[1] must be an address or a network in CIDR notation',
-        'allowed_cidrs[2] must be an address or a network in CIDR notation',
+        'allowed_cidrs[0] must be an address or a network in CIDR notation, such as 192.0.2.0/24',
+        'allowed_cidrs[1] must be an address or a network in CIDR notation, such as 192.0.2.0/24',
+        'allowed_cidrs[2] must be an address or a network in CIDR notation, such as 192.0.2.0/24',
         'allowed_cidrs[3] must be a string',
       ],
       expires_at: ['expires_at must be in the future'],

@@ -57,7 +57,10 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
   });
   let output = '';
   const ready = new Promise<string>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`not ready in ${READY_MS} ms:\n${output}`)), READY_MS);
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL'); // nobody else could
+      reject(new Error(`not ready in ${READY_MS} ms:\n${output}`));
+    }, READY_MS);
     const collect = (chunk: Buffer): void => {
       output += chunk.toString();
       const found = /^Outbox is ready(?: at (\S+))?.*\n[\s\S]*\n$/m.exec(output);

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createTcpLine, type Pace, type TcpLine } from './tcp-line.ts';
 
+/** Which way bytes go. */
+type Direction = 'to server' | 'to client';
+
+/** What a network does to connections, one thing at a time; `mend` and `thaw` end it. */
 export interface TcpProxy {
   /** The given URL, by way of the proxy. */
   readonly url: string;
@@ -9,66 +14,126 @@ export interface TcpProxy {
   thaw(): void;
   /** Ends every connection and refuses new ones. */
   cut(): void;
+  /** Ends every connection by RST, what is on its way is lost; new ones are welcome. */
+  reset(): void;
+  /** Everything arrives so many milliseconds later, each way. */
+  delay(ms: number): void;
+  /** One way is silent, for new connections too; the other works. What was said meanwhile arrives when it is mended. */
+  silence(direction: Direction): void;
+  /**
+   * Connections that are open are silent for good, as when a firewall forgets them; new ones work. The client's side
+   * never ends, the server's does when its system has noticed.
+   */
+  forget(noticedMs: number): void;
+  /** Every byte travels alone, one in a turn of the event loop. */
+  trickle(): void;
+  /** Ends whatever was begun, but for `freeze`. */
   mend(): void;
   stop(): Promise<void>;
 }
 
+interface Pair {
+  readonly client: Socket;
+  readonly upstream: Socket;
+  readonly lines: Readonly<Record<Direction, TcpLine>>;
+}
+
+const USUAL: Pace = { delayMs: 0, single: false };
+
 /** Stands between a client and the server that the URL names. */
 export const startTcpProxy = async (url: string): Promise<TcpProxy> => {
   const target = new URL(url);
-  const sockets = new Set<Socket>();
+  const pairs = new Set<Pair>();
   let isFrozen = false;
   let isCut = false;
+  let silent: Direction | undefined;
+  let pace = USUAL;
 
-  const keep = (socket: Socket): void => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => sockets.delete(socket));
-    if (isFrozen) socket.pause();
+  const forgotten = new WeakSet<Pair>();
+
+  const arrange = (pair: Pair): void => {
+    const { client, upstream } = pair;
+    for (const [socket, direction] of [
+      [client, 'to server'],
+      [upstream, 'to client'],
+    ] as const) {
+      if (isFrozen || silent === direction || forgotten.has(pair)) socket.pause();
+      else socket.resume();
+    }
+  };
+  const arrangeAll = (): void => {
+    for (const pair of pairs) arrange(pair);
+  };
+
+  const join = (client: Socket, upstream: Socket): void => {
+    for (const socket of [client, upstream]) socket.setNoDelay(true).on('error', () => undefined);
+    const paceNow = (): Pace => pace;
+    const lines = {
+      'to server': createTcpLine(client, upstream, paceNow),
+      'to client': createTcpLine(upstream, client, paceNow),
+    };
+    const pair: Pair = { client, upstream, lines };
+    pairs.add(pair);
+    client.on('close', () => pairs.delete(pair));
+    arrange(pair);
   };
 
   const server = createServer((client) => {
-    if (isCut) {
-      client.destroy();
-      return;
-    }
-    const upstream = connect(Number(target.port), target.hostname);
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      keep(from);
-      from.on('data', (chunk) => to.write(chunk));
-      from.on('close', () => to.destroy());
-    }
+    if (isCut) client.destroy();
+    else join(client, connect(Number(target.port), target.hostname));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
-  const destroyAll = (): void => {
-    for (const socket of sockets) socket.destroy();
+  const endAll = (how: 'destroy' | 'resetAndDestroy'): void => {
+    for (const { client, upstream, lines } of pairs) {
+      for (const line of Object.values(lines)) line.drop();
+      for (const socket of [client, upstream]) socket[how]();
+    }
   };
 
   return {
     url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: String(port) }).href,
     freeze: () => {
       isFrozen = true;
-      for (const socket of sockets) socket.pause();
+      arrangeAll();
     },
     thaw: () => {
       isFrozen = false;
-      for (const socket of sockets) socket.resume();
+      arrangeAll();
     },
     cut: () => {
       isCut = true;
-      destroyAll();
+      endAll('destroy');
+    },
+    reset: () => endAll('resetAndDestroy'),
+    delay: (delayMs) => {
+      pace = { ...USUAL, delayMs };
+    },
+    silence: (direction) => {
+      silent = direction;
+      arrangeAll();
+    },
+    forget: (noticedMs) => {
+      for (const pair of pairs) {
+        forgotten.add(pair);
+        for (const line of Object.values(pair.lines)) line.sever();
+        setTimeout(() => pair.upstream.destroy(), noticedMs).unref();
+      }
+      arrangeAll();
+    },
+    trickle: () => {
+      pace = { ...USUAL, single: true };
     },
     mend: () => {
       isCut = false;
+      silent = undefined;
+      pace = USUAL;
+      arrangeAll();
     },
     stop: async () => {
       server.close();
-      destroyAll();
+      endAll('destroy');
       await once(server, 'close');
     },
   };

@@ -8,10 +8,18 @@ const RETRY_STEP_MS = 50;
 /** A server that takes longer to accept is taken for gone. */
 const CONNECT_MS = 4_000;
 
+/**
+ * A connection on which an answer is due and nothing comes for so long is given up: a firewall may have forgotten it, and
+ * the system would wait for a quarter of an hour. Longer than a worker's wait for its next job, which BullMQ ends after
+ * 10 s at most; longer still leaves the queue standing.
+ */
+const SILENCE_MS = 15_000;
+
 /** Connects again for ever, soon. */
 export const redisOptions = {
   connectTimeout: CONNECT_MS,
   keepAlive: 10_000,
+  socketTimeout: SILENCE_MS,
   retryStrategy: (tries: number) => Math.min(tries * RETRY_STEP_MS, RETRY_MS_MAX),
 } satisfies RedisOptions;
 

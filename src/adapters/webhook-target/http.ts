@@ -8,7 +8,7 @@ import {
   type LookupAll,
   resolveGuarded,
 } from './guarded-lookup.ts';
-import { literalOf, urlProblem } from './reachable.ts';
+import { addressProblem, literalOf, urlProblem } from './reachable.ts';
 import { readBeginning } from './read-beginning.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 
@@ -72,9 +72,7 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Webh
       await resolveGuarded(lookupAll, url.hostname, reach);
       return null;
     } catch (error) {
-      return error instanceof AddressRefused
-        ? 'must lead to a public address'
-        : 'has a host name that does not resolve';
+      return error instanceof AddressRefused ? addressProblem(reach) : 'has a host name that does not resolve';
     }
   };
 

@@ -22,10 +22,14 @@ export const literalOf = ({ hostname }: URL): string | null => {
 };
 
 const schemeProblem = ({ protocol, port }: URL, { allowLoopback }: Reach): string | null => {
-  if (allowLoopback) return protocol === 'https:' || protocol === 'http:' ? null : 'must be an http or https URL';
-  if (protocol !== 'https:') return 'must be an https URL';
+  if (allowLoopback) return protocol === 'https:' || protocol === 'http:' ? null : 'must be an https or http URL';
+  if (protocol !== 'https:') return 'must be an https URL at a public address';
   return PORTS_ALLOWED.includes(port) ? null : 'must use port 443 or 8443';
 };
+
+/** What an address that may not be reached is told, here and after its name was resolved. */
+export const addressProblem = ({ allowLoopback }: Reach): string =>
+  `must lead to a public address, by https${allowLoopback ? '; while mail is captured, http and this machine are taken too' : ''}`;
 
 /** What is wrong with a URL before anything is resolved (one phrase), or null. */
 export const urlProblem = (text: string, reach: Reach): string | null => {
@@ -35,5 +39,5 @@ export const urlProblem = (text: string, reach: Reach): string | null => {
   const problem = schemeProblem(url, reach);
   if (problem !== null) return problem;
   const literal = literalOf(url);
-  return literal === null || mayReach(literal, reach) ? null : 'must lead to a public address';
+  return literal === null || mayReach(literal, reach) ? null : addressProblem(reach);
 };

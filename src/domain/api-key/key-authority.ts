@@ -20,7 +20,7 @@ export const requireKeyAuthority = (
     throw new Refusal('permission_missing', "API key lacks 'admin' permission");
   }
   if (by !== 'operator' && key.environment === 'live' && by.environment === 'test') {
-    throw new Refusal('environment_not_allowed', 'a test key cannot create or change live keys');
+    throw new Refusal('environment_not_allowed', 'a test key cannot create or change live keys: use a live key');
   }
 };
 

@@ -18,11 +18,16 @@ export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumst
 
 /** A key that has ended for good is not changed any more. @throws {Refusal} `key_not_active`. */
 export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
-  if (key.status === 'revoked') throw new Refusal('key_not_active', 'API key is revoked');
-  if (endedWithDomain) throw new Refusal('key_not_active', 'API key ended when its domain was deleted');
+  if (key.status === 'revoked')
+    throw new Refusal('key_not_active', 'API key is revoked: create a new one in its place');
+  if (endedWithDomain)
+    throw new Refusal(
+      'key_not_active',
+      'API key ended when its domain was deleted: create a new one on another domain',
+    );
 };
 
 /** @throws {Refusal} `key_not_active`. */
 export const requireNotExpired = (key: ExistingApiKey, { now }: KeyCircumstances): void => {
-  if (isExpired(key, now)) throw new Refusal('key_not_active', 'API key is expired');
+  if (isExpired(key, now)) throw new Refusal('key_not_active', 'API key is expired: give it another expires_at first');
 };

@@ -14,7 +14,8 @@ export interface RevokeKey extends KeyCircumstances {
 export const revokeKey = (state: ApiKey, command: RevokeKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);
   requireKeyAuthority(command.by, key);
-  if (key.status === 'revoked') throw new Refusal('key_not_active', 'API key is revoked already');
+  if (key.status === 'revoked')
+    throw new Refusal('key_not_active', 'API key is revoked already: nothing is left to do');
   requireNotEnded(key, command);
   return [{ type: 'KeyRevoked', data: { keyId: key.keyId } }];
 };

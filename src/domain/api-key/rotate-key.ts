@@ -33,7 +33,10 @@ export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEve
   requireNotExpired(key, command);
   const endsNow = command.revokePrevious || command.gracePeriodMinutes === 0;
   if (!endsNow && liveEarlierSecrets(key, command.now).length >= EARLIER_SECRETS_MAX) {
-    throw new Refusal('too_many_live_secrets', `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work`);
+    throw new Refusal(
+      'too_many_live_secrets',
+      `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work: wait until one ends, or rotate with grace_period_minutes 0 or revoke_previous true`,
+    );
   }
   const graceMs = endsNow ? 0 : command.gracePeriodMinutes * MINUTE_MS;
   const previousExpiresAt = new Date(Date.parse(command.now) + graceMs).toISOString();

@@ -40,5 +40,5 @@ export const cancelMessage = (state: Message, { organizationId, now }: CancelMes
     return numbered(message, [...lost(message, now), ...open.map((recipient) => cancelled(message, recipient))]);
   }
   if (message.recipients.some(({ status }) => status === 'cancelled')) return [];
-  throw new Refusal('message_ended', 'every recipient of the message has its final outcome');
+  throw new Refusal('message_ended', 'every recipient of the message has its final outcome: send a new message');
 };

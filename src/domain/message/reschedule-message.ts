@@ -21,7 +21,7 @@ const notScheduled = (message: ExistingMessage, now: string): Refusal => {
   if (message.recipients.some(({ status }) => isOpen(status))) {
     return new Refusal('message_not_scheduled', 'the message does not wait for a time that was set');
   }
-  return new Refusal('message_ended', 'every recipient of the message has its final outcome');
+  return new Refusal('message_ended', 'every recipient of the message has its final outcome: send a new message');
 };
 
 /**

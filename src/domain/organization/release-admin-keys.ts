@@ -31,7 +31,10 @@ export const releaseAdminKeys = (
       !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, register),
   );
   if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
-    throw new Refusal('last_admin_key', 'this would take away the last usable admin key of the organization');
+    throw new Refusal(
+      'last_admin_key',
+      'this would take away the last usable admin key of the organization: create another one first, which lasts as long',
+    );
   }
   const keys = lost.map(({ key, revision }) => ({ keyId: key.keyId, revision }));
   return [{ type: 'AdminKeysReleased', data: { organizationId: state.organizationId, keys, domain } }];

@@ -63,6 +63,7 @@ const documentSchema = z.looseObject({
   servers: z.array(z.looseObject({ url: z.string() })).min(1),
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
+  webhooks: z.record(z.string(), z.record(z.string(), operation)),
   components: z.looseObject({
     schemas: z.record(z.string(), shape),
     responses: z.record(z.string(), response),

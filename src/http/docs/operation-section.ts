@@ -10,6 +10,8 @@ export interface Placed {
   readonly operation: ApiOperation;
 }
 
+const JSON_TYPE = 'application/json';
+
 const parameterTable = ({ parameters }: ApiOperation): string => {
   if (parameters.length === 0) return '';
   const rows = parameters.map(
@@ -21,18 +23,20 @@ const parameterTable = ({ parameters }: ApiOperation): string => {
 };
 
 const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDocument): string => {
-  const content = body?.content['application/json'];
+  const [type, content] = Object.entries(body?.content ?? {})[0] ?? [];
   if (body === undefined || content === undefined) return '';
-  return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${fieldTable(content.schema, components.schemas)}`;
+  const declared = type === JSON_TYPE ? '' : `<p><code>${escaped(Object.keys(body.content).join(', '))}</code></p>`;
+  return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${declared}${fieldTable(content.schema, components.schemas)}`;
 };
 
 const examples = ({ method, path, operation }: Placed, { servers }: ApiDocument): string => {
   const url = (servers[0]?.url ?? '') + path;
-  const given = Object.values(operation.requestBody?.content['application/json']?.examples ?? {});
+  const [type = JSON_TYPE, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const given = Object.values(content?.examples ?? {});
   const commands =
     given.length === 0
       ? [{ summary: 'Example', text: curl({ method, url }, operation) }]
-      : given.map(({ summary, value }) => ({ summary, text: curl({ method, url }, operation, value) }));
+      : given.map(({ summary, value }) => ({ summary, text: curl({ method, url }, operation, { type, value }) }));
   return commands.map(({ summary, text }) => `<h4>${escaped(summary)}</h4><pre>${escaped(text)}</pre>`).join('');
 };
 
@@ -51,12 +55,25 @@ const responseRow = (status: string, response: ApiResponse): string => {
   return `<tr><td><code>${status}</code>${body}</td><td>${markdown(response.description)}${told}</td></tr>`;
 };
 
-const responses = ({ operation }: Placed, document: ApiDocument): string => {
+const responses = (operation: ApiOperation, document: ApiDocument): string => {
   const rows = Object.entries(operation.responses).flatMap(([status, one]) => {
     const response = resolve(one, document);
     return response === undefined ? [] : [responseRow(status, response)];
   });
   return `<h4>Answers</h4><div class="wide"><table>${rows.join('')}</table></div>`;
+};
+
+/** What we send to others: no command of theirs, but what they will see. */
+export const webhookSection = (operation: ApiOperation, document: ApiDocument): string => {
+  const given = Object.values(operation.requestBody?.content[JSON_TYPE]?.examples ?? {});
+  return `<section id="${escaped(operation.operationId)}">
+<p class="summary">${escaped(operation.summary)}</p>
+${markdown(operation.description)}
+${parameterTable(operation)}
+${requestBody(operation, document)}
+${given.map(({ summary, value }) => `<h4>${escaped(summary)}</h4><pre>${escaped(JSON.stringify(value, null, 2))}</pre>`).join('')}
+${responses(operation, document)}
+</section>`;
 };
 
 /** Everything about one operation, with an anchor of its name. */
@@ -69,6 +86,6 @@ ${markdown(operation.description)}
 ${parameterTable(operation)}
 ${requestBody(operation, document)}
 ${examples(placed, document)}
-${responses(placed, document)}
+${responses(operation, document)}
 </section>`;
 };

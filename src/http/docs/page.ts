@@ -1,7 +1,7 @@
-import { type ApiDocument, readDocument } from './document.ts';
+import { type ApiDocument, type ApiOperation, readDocument } from './document.ts';
 import { fieldTable } from './fields.ts';
 import { anchorOf, escaped, markdown } from './markdown.ts';
-import { operationSection, type Placed } from './operation-section.ts';
+import { operationSection, type Placed, webhookSection } from './operation-section.ts';
 import { STYLE } from './style.ts';
 
 const placedIn = ({ paths }: ApiDocument): readonly Placed[] =>
@@ -26,7 +26,7 @@ const contents = (document: ApiDocument, placed: readonly Placed[]): string => {
   const schemas = Object.keys(document.components.schemas).map((name) => [name, name] as const);
   return `<nav><details><summary>Contents</summary>
 ${links(headingsOf(document.info.description).map((heading) => [anchorOf(heading), heading]))}
-${tags.join('\n')}<b>Bodies by name</b>${links(schemas)}</details></nav>`;
+${tags.join('\n')}<b><a href="#${anchorOf(POSTS)}">${POSTS}</a></b><br><b>Bodies by name</b>${links(schemas)}</details></nav>`;
 };
 
 const tagSection = (document: ApiDocument, placed: readonly Placed[], tag: ApiDocument['tags'][number]): string =>
@@ -34,6 +34,15 @@ const tagSection = (document: ApiDocument, placed: readonly Placed[], tag: ApiDo
   ofTag(placed, tag.name)
     .map((one) => operationSection(one, document))
     .join('\n');
+
+const POSTS = 'What webhooks are sent';
+
+const postsIn = ({ webhooks }: ApiDocument): readonly ApiOperation[] => Object.values(webhooks).flatMap(Object.values);
+
+const postSections = (document: ApiDocument): string =>
+  `<h2 id="${anchorOf(POSTS)}">${POSTS}</h2>${postsIn(document)
+    .map((one) => webhookSection(one, document))
+    .join('\n')}`;
 
 const schemaSections = (document: ApiDocument): string =>
   Object.entries(document.components.schemas)
@@ -61,6 +70,7 @@ ${contents(document, placed)}
 <p>For programs: <a href="/openapi.json">openapi.json</a></p>
 ${markdown(document.info.description)}
 ${document.tags.map((tag) => tagSection(document, placed, tag)).join('\n')}
+${postSections(document)}
 <h2 id="bodies-by-name">Bodies by name</h2>
 ${schemaSections(document)}
 </main>

@@ -20,6 +20,17 @@ export const parseRange = (text: string): AddressRange | null => {
   }
 };
 
+/** What is wrong with a text in a list of networks (one phrase), or null. */
+export const rangeProblem = (text: string): string | null => {
+  const range = parseRange(text);
+  if (range === null) return 'must be an address or a network in CIDR notation, such as 192.0.2.0/24';
+  const [address, bits] = range;
+  const kind = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  const network = kind.networkAddressFromCIDR(`${address}/${bits}`).toString();
+  if (network === address.toString()) return null;
+  return `must not have bits beyond its prefix: write ${network}/${bits} for the network, or the address alone`;
+};
+
 /** Whether the address lies in one of the ranges; `::ffff:1.2.3.4` counts as 1.2.3.4. */
 export const isWithin = (ranges: readonly AddressRange[], text: string): boolean => {
   if (!ipaddr.isValid(text)) return false;

@@ -29,7 +29,15 @@ const BEARER = /^bearer +(\S+) *$/i;
 /** Reading the log again takes less, unless it is away. */
 const RETRY_AFTER_SECONDS = 1;
 
-const unauthorized = (): Refusal => new Refusal('unauthorized', 'invalid or missing API key');
+/** The message is the specification's (§7); what a header without a key in it lacks is beside it. */
+const unauthorized = (authorization: string | undefined): Refusal => {
+  const message = 'invalid or missing API key';
+  if (BEARER.test(authorization ?? '')) return new Refusal('unauthorized', message);
+  const problem = authorization === undefined ? 'is required' : 'is malformed';
+  return new Refusal('unauthorized', message, {
+    details: { Authorization: [`Authorization ${problem}: send Authorization: Bearer <API key>`] },
+  });
+};
 
 const unavailable = (): Refusal =>
   new Refusal('unavailable', 'API keys cannot be checked just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
@@ -75,11 +83,14 @@ export const authenticate = async (
   const now = system.now();
   if (shown === undefined || isOver(shown, now.getTime())) {
     failures.note(address);
-    throw unauthorized();
+    throw unauthorized(authorization);
   }
   const { key, secretHash, ranges } = shown;
   if (key.allowedCidrs.length > 0 && !isWithin(ranges, address)) {
-    throw new Refusal('address_not_allowed', 'API key is not allowed from this address');
+    throw new Refusal(
+      'address_not_allowed',
+      `API key is not allowed from this address, ${address}: use it from a network in its allowed_cidrs`,
+    );
   }
   usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
   return { caller: directory.callerOf(key), rateLimits: key.rateLimits, atMs: system.monotonicMs() };

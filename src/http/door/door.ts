@@ -13,6 +13,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** The same with its limits. */
     admitted: Admitted | null;
+    /** The limit is used up, and the handler is to say so once it has read what the request would cost. */
+    overLimit: Refusal | null;
   }
 }
 
@@ -34,7 +36,7 @@ const requireRight = (caller: Caller, { permission, environments }: GuardedRoute
     throw new Refusal('permission_missing', `API key lacks '${permission}' permission`);
   }
   if (!environments.includes(caller.environment)) {
-    throw new Refusal('environment_not_allowed', 'a test key cannot do this');
+    throw new Refusal('environment_not_allowed', 'a test key cannot do this: use a live key');
   }
 };
 
@@ -58,7 +60,10 @@ export const passDoor = async (
   const admitted = await authenticate(tools, request.headers.authorization, request.ip);
   request.caller = admitted.caller;
   request.admitted = admitted;
-  await spend(tools, admitted, { kind: rule.kind, count: 1 }, reply);
+  await spend(tools, admitted, { kind: rule.kind, count: 1 }, reply).catch((error: unknown) => {
+    if (!('costInBody' in rule) || !(error instanceof Refusal)) throw error;
+    request.overLimit = error;
+  });
   if (!('permission' in rule)) return;
   requireRight(admitted.caller, rule);
   requireKnownHeaders(request, rule.idempotent === true);

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { type ActionKind, DEFAULT_RATE_LIMITS, type RateLimiter, type RateLimits } from '../../domain/rate-limits.ts';
+import { type ActionKind, effectiveLimits, type RateLimiter } from '../../domain/rate-limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Admitted } from './authenticate.ts';
 import type { KeyDirectory } from './key-directory.ts';
@@ -16,12 +16,9 @@ export interface Cost {
   readonly count: number;
 }
 
-const lower = (kind: ActionKind, own: RateLimits, ceilings: RateLimits | null): number =>
-  Math.min(own[kind] ?? DEFAULT_RATE_LIMITS[kind], ceilings?.[kind] ?? Number.POSITIVE_INFINITY);
-
 /** A key's own limit a minute, or the default, and never more than its organization may have. */
 export const limitOf = ({ directory }: SpendTools, { caller, rateLimits }: Admitted, kind: ActionKind): number =>
-  lower(kind, rateLimits, directory.ceilingsOf(caller.organizationId));
+  effectiveLimits(rateLimits, directory.ceilingsOf(caller.organizationId))[kind];
 
 /** Counts actions against the key's limit, all or none, and tells both. @throws {Refusal} `rate_limit_exceeded`. */
 export const spend = async (

@@ -7,6 +7,7 @@ import { parametersOf } from './parameters.ts';
 import { responsesOf, sharedResponses } from './responses.ts';
 import { type Schemas, schemasOf } from './schemas.ts';
 import { tagOf, tagsOf } from './tags.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
 const SECURITY_SCHEMES = {
   apiKey: {
@@ -91,6 +92,7 @@ export const openApiDocument = (operations: readonly Operation[], publicUrl: str
     tags: tagsOf(operations.map(({ name }) => tagOf(methodAndUrl(name).url))),
     security: [{ apiKey: [] }],
     paths: pathsOf(operations, schemas),
+    webhooks: WEBHOOKS,
     components: {
       schemas: schemas.components,
       headers: HEADERS,

@@ -36,7 +36,11 @@ export const HEADERS = {
     required: true,
     schema: { type: 'string', pattern: '^"\\d+"$' },
   },
-  Location: { description: 'The path of what was created.', required: true, schema: { type: 'string' } },
+  Location: {
+    description: 'The path of what was created, or is asked for.',
+    required: true,
+    schema: { type: 'string' },
+  },
   'Idempotent-Replayed': {
     description: 'There when this answers a request that was answered before: nothing new was done.',
     schema: { const: 'true' },
@@ -78,7 +82,7 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
     'X-Request-Id',
     ...(guarded === null ? [] : RATE_LIMITS),
     ...(showsRevision(operation, rule) ? (['ETag'] as const) : []),
-    ...(rule.status === 201 ? (['Location'] as const) : []),
+    ...(rule.status === 201 || rule.status === 302 ? (['Location'] as const) : []),
     ...(guarded?.idempotent === true ? (['Idempotent-Replayed'] as const) : []),
     ...(guarded?.secret === true ? (['Cache-Control'] as const) : []),
   ]);

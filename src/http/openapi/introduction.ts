@@ -32,7 +32,8 @@ other. Domains are shared; a test key cannot change them.
 ## Errors
 
 Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. \`code\` is stable and meant for programs,
-\`message\` for people. \`details\` maps the name of a field to what is wrong with it, all problems at once. Each operation
+\`message\` for people. \`details\` maps the name of a field to what is wrong with it, all problems at once, but for what can
+only be known once all of them are right: whether a schedule, a sender or a limit allows what is asked for. Each operation
 lists the codes it can answer with and what to do about each.
 
 Retry 429, 500, 502, 503 and 504 with growing, random pauses and not without end: wait \`retry_after\` seconds after a 429 (60
@@ -64,7 +65,7 @@ as \`RateLimit-Limit\`, \`RateLimit-Remaining\`, \`RateLimit-Reset\`. Beyond it:
 ## Lists
 
 Lists are newest first: \`{"object": "list", "data": […], "has_more", "next_cursor"}\`. \`limit\` is 1 to 100, 25 by default. Pass
-\`next_cursor\` as \`after\` for the next page, with the same filters.
+\`next_cursor\` as \`after\` for the next page, with the same filters. Events alone are read forwards: see \`GET /v1/events\`.
 
 ## Versions
 

@@ -12,6 +12,7 @@ const SUCCESSES: Readonly<Record<RouteRule['status'], string>> = {
   201: 'Created.',
   202: 'Accepted: it is kept, and will be done.',
   204: 'Done; there is nothing to say.',
+  302: 'It is elsewhere.',
 };
 
 const told = (codes: readonly ErrorCode[]): string =>

@@ -18,7 +18,9 @@ export const apiKeyShape = z.strictObject({
   domain_id: z.string(),
   permissions: z.array(permissionSchema),
   environment: environmentSchema,
-  rate_limits: limitsShape,
+  rate_limits: limitsShape.describe(
+    'Requests a minute by kind, the default where none was set. Where `rate_limit_ceilings` of the organization are lower, they count; `RateLimit-Limit` tells what counts.',
+  ),
   allowed_cidrs: z.array(z.string()),
   expires_at: timeShape().nullable(),
   created_at: timeShape(),

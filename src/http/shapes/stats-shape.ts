@@ -4,7 +4,12 @@ import type { Stats, StatsRow } from '../../projections/stats/queries.ts';
 import { timeShape } from './time-shape.ts';
 
 const count = z.number().int().optional();
-const latency = z.strictObject({ p50: z.number(), p90: z.number(), p99: z.number() }).nullable();
+const latency = z
+  .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
+  .nullable()
+  .describe(
+    'From acceptance to delivery, in milliseconds, the wait for `scheduled_at` included; null where nothing was delivered.',
+  );
 
 /** A metric is there unless `metrics` left it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;

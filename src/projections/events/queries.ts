@@ -35,7 +35,7 @@ export interface ReadFeed {
 export interface FeedPage {
   /** Oldest first. */
   readonly items: readonly FeedEvent[];
-  /** There are more behind (with `after`) or before (without) this page. */
+  /** There are more behind `next`: none behind the newest page, whatever is before it. */
   readonly hasMore: boolean;
   /** Pass as `after` to go on from here, now or when there is more. */
   readonly next: FeedCursor;
@@ -114,5 +114,9 @@ export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> =>
   });
   const kept = rows.slice(0, rowsToAsk(limit) - 1).map((row) => fromRow(row, organizationId));
   const items = after === null ? kept.toReversed() : kept;
-  return { items, hasMore: rows.length > kept.length, next: items.at(-1)?.cursor ?? after ?? FEED_START };
+  return {
+    items,
+    hasMore: after !== null && rows.length > kept.length,
+    next: items.at(-1)?.cursor ?? after ?? FEED_START,
+  };
 };

@@ -58,15 +58,18 @@ export const dispatchMessages =
       return depth >= HIGH_WATER_JOBS;
     };
 
+    const dispatch = async (wanted: readonly DueMessage[]): Promise<void> => {
+      if (wanted.length === 0 || !duty.isOn() || (await isFull())) return;
+      const jobs = batched(wanted);
+      await queue.add(jobs);
+      recentlyAdded.add(wanted.map(({ messageId }) => messageId));
+      depth += jobs.length;
+    };
+
     const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
     for await (const { events } of follow) {
       const wanted = wantedIn(events);
-      if (wanted.length > 0 && duty.isOn() && !(await isFull())) {
-        const jobs = batched(wanted);
-        await queue.add(jobs);
-        recentlyAdded.add(wanted.map(({ messageId }) => messageId));
-        depth += jobs.length;
-      }
+      await dispatch(wanted);
       working();
       if (wanted.length >= BUSY_MESSAGES) await pause(system, GATHER_MS, signal);
     }

@@ -4,6 +4,7 @@ import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
 import type { ClaimedDelivery, FinishedTry } from '../../domain/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/webhook-target.ts';
 import { chance } from '../chance.ts';
+import type { WebhookTimes } from './webhook-times.ts';
 
 /** Everything one try needs. */
 export interface PreparedPost {
@@ -17,11 +18,9 @@ export interface PreparedPost {
 
 export interface PostWebhook {
   readonly webhookTarget: WebhookTarget;
+  readonly webhookTimes: WebhookTimes;
   readonly system: System;
 }
-
-/** A receiver that takes longer is told again (api.md, Webhooks). */
-export const POST_TIMEOUT_MS = 15_000;
 
 const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
 
@@ -35,7 +34,7 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
 
 /** One try: signs, posts, and says what came of it. Never fails for reasons of the other side. */
 export const postWebhook = async (
-  { webhookTarget, system }: PostWebhook,
+  { webhookTarget, webhookTimes, system }: PostWebhook,
   { delivery, url, secret, body }: PreparedPost,
 ): Promise<FinishedTry> => {
   const at = system.now();
@@ -45,7 +44,7 @@ export const postWebhook = async (
     'user-agent': 'Outbox-Webhooks/1.0',
     ...signWebhook([secret], { id: delivery.event.id, at, body }),
   };
-  const answer = await webhookTarget.post({ url, headers, body, timeoutMs: POST_TIMEOUT_MS });
+  const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });
   return {
     ...{ deliveryId: delivery.id, attempt, at, status: answer.status },
     ...{ durationMs: answer.durationMs, text: answer.text },

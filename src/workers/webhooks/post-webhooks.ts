@@ -12,7 +12,8 @@ import type { Endpoints } from './endpoints.ts';
 import { giveUpEndpoint } from './give-up-endpoint.ts';
 import type { Hungry } from './hungry.ts';
 import { createLanes, type Lanes, type Ran } from './lanes.ts';
-import { POST_TIMEOUT_MS, type PostWebhook, type PreparedPost, postWebhook } from './post-webhook.ts';
+import { type PostWebhook, type PreparedPost, postWebhook } from './post-webhook.ts';
+import { startWithinMs } from './webhook-times.ts';
 
 export interface PostWebhooks extends PostWebhook {
   readonly store: EventStore;
@@ -27,10 +28,6 @@ export interface PostWebhooks extends PostWebhook {
 
 /** Due retries, lost leases and what other processes recorded are found this late at most. */
 const POLL_MS = 500;
-/** Nobody else posts it meanwhile: longer than a post may take, waiting included. Longer delays what a crash lost. */
-const LEASE_MS = 60_000;
-/** A post begins early enough for its answer and its record to be in time. */
-const START_WITHIN_MS = LEASE_MS - POST_TIMEOUT_MS - 10_000;
 /** One round's claims; the heads of their messages are in memory at the same time. */
 const CLAIMS_MAX = 512;
 const RESULTS_MAX = 500;
@@ -95,7 +92,7 @@ const createClaim = (
   deps: PostWebhooks,
   lanes: Lanes,
 ): ((webhookIds: readonly string[]) => Promise<readonly string[]>) => {
-  const { webhookDeliveries, endpoints, system } = deps;
+  const { webhookDeliveries, webhookTimes, endpoints, system } = deps;
   const prepare = createPrepare(deps);
 
   return async (webhookIds) => {
@@ -106,7 +103,8 @@ const createClaim = (
       .filter(({ limit }) => limit > 0);
     if (wanted.length === 0) return [];
     const now = system.now();
-    const claimed = await webhookDeliveries.claim(wanted, { now, leaseUntil: new Date(now.getTime() + LEASE_MS) });
+    const leaseUntil = new Date(now.getTime() + webhookTimes.leaseMs);
+    const claimed = await webhookDeliveries.claim(wanted, { now, leaseUntil });
     for (const post of await prepare(claimed)) lanes.add(post);
     const counts = Object.groupBy(claimed, ({ webhookId }) => webhookId);
     return wanted.flatMap(({ webhookId, limit }) => (counts[webhookId]?.length === limit ? [webhookId] : []));
@@ -118,7 +116,7 @@ const createClaim = (
  * a lease that is lost is due again.
  */
 export const createPostWebhooks = (deps: PostWebhooks): Work => {
-  const { system, hungry, endpoints, webhookDeliveries } = deps;
+  const { system, hungry, endpoints, webhookDeliveries, webhookTimes } = deps;
   /** Endpoints whose last claim took all it was allowed to. */
   const haveMore = new Set<string>();
   const lanes = createLanes({
@@ -127,7 +125,7 @@ export const createPostWebhooks = (deps: PostWebhooks): Work => {
     onHungry: (webhookId) => {
       if (haveMore.delete(webhookId)) hungry.add([webhookId]);
     },
-    startWithinMs: START_WITHIN_MS,
+    startWithinMs: startWithinMs(webhookTimes),
   });
   const claim = createClaim(deps, lanes);
 

@@ -37,6 +37,8 @@ const server = async (listener: RequestListener): Promise<number> => {
   return (made.address() as AddressInfo).port;
 };
 
+const PRIVATE = 'must lead to a public address, by https';
+
 const post = (url: string, timeoutMs = 2000): WebhookPost => ({
   ...{ url, body: '{}', timeoutMs },
   headers: { 'content-type': 'application/json' },
@@ -56,8 +58,8 @@ describe('registering a webhook', () => {
 
   test.each([
     ['not a url', 'is not a URL'],
-    ['http://example.com/', 'must be an https URL'],
-    ['ftp://example.com/', 'must be an https URL'],
+    ['http://example.com/', 'must be an https URL at a public address'],
+    ['ftp://example.com/', 'must be an https URL at a public address'],
     ['https://user:secret@example.com/', 'must not contain a user name or password'],
     ['https://example.com:6379/', 'must use port 443 or 8443'],
   ])('refuses %s: it %s', async (url, problem) => {
@@ -79,12 +81,12 @@ describe('registering a webhook', () => {
     ],
     ...['[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:db8::1]', '[ff02::1]'],
   ])('refuses the address %s, which is not public', async (host) => {
-    expect(await publicly().problemWith(`https://${host}/`)).toBe('must lead to a public address');
+    expect(await publicly().problemWith(`https://${host}/`)).toBe(PRIVATE);
   });
 
   test('refuses a name when any of its addresses is not public', async () => {
     const both = target(false, async () => [PUBLIC, { address: '10.0.0.1', family: 4 }]);
-    expect(await both.problemWith('https://example.com/')).toBe('must lead to a public address');
+    expect(await both.problemWith('https://example.com/')).toBe(PRIVATE);
   });
 
   test('refuses a name that does not resolve', async () => {
@@ -97,8 +99,10 @@ describe('registering a webhook', () => {
   test('takes plain http and this machine only while mail is captured', async () => {
     expect(await target(true).problemWith('http://localhost:3000/hook')).toBeNull();
     expect(await target(true).problemWith('http://127.0.0.1:3000/hook')).toBeNull();
-    expect(await target(true).problemWith('http://192.168.1.1/hook')).toBe('must lead to a public address');
-    expect(await target(false).problemWith('https://127.0.0.1/hook')).toBe('must lead to a public address');
+    expect(await target(true).problemWith('http://192.168.1.1/hook')).toBe(
+      `${PRIVATE}; while mail is captured, http and this machine are taken too`,
+    );
+    expect(await target(false).problemWith('https://127.0.0.1/hook')).toBe(PRIVATE);
   });
 });
 

@@ -2,6 +2,7 @@ import type { Permission } from '../../../src/domain/api-key/permissions.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { IdPrefix } from '../../../src/domain/ids.ts';
+import type { Details } from '../../../src/domain/refusal.ts';
 import {
   type GuardedRoute,
   type GuardedRouteName,
@@ -79,12 +80,20 @@ export interface Holder {
 /** How a request is answered: by its status alone, or by a refusal and its very words. */
 export interface Expected {
   readonly status: number;
-  readonly error: { readonly code: ErrorCode; readonly message: string } | null;
+  readonly error: { readonly code: ErrorCode; readonly message: string; readonly details?: Details } | null;
 }
 
 export const UNAUTHORIZED: Expected = {
   status: 401,
   error: { code: 'unauthorized', message: 'invalid or missing API key' },
+};
+
+/** The same, and what a header lacks that holds no key at all. */
+export const unauthorizedFor = (authorization: string | undefined): Expected => {
+  if (/^Bearer \S+$/.test(authorization ?? '')) return UNAUTHORIZED;
+  const problem = authorization === undefined ? 'is required' : 'is malformed';
+  const details = { Authorization: [`Authorization ${problem}: send Authorization: Bearer <API key>`] };
+  return { status: 401, error: { code: 'unauthorized', message: 'invalid or missing API key', details } };
 };
 
 /** Whoever asks for what is another organization's (spec §7). */
@@ -105,7 +114,10 @@ export const expectedOf = ({ permission, environments, status }: GuardedRoute, h
     return { status: 403, error: { code: 'permission_missing', message } };
   }
   if (!environments.includes(holder.environment)) {
-    return { status: 403, error: { code: 'environment_not_allowed', message: 'a test key cannot do this' } };
+    return {
+      status: 403,
+      error: { code: 'environment_not_allowed', message: 'a test key cannot do this: use a live key' },
+    };
   }
   return { status, error: null };
 };

@@ -48,11 +48,12 @@ export const startRunner = (
   pool: Pool,
   store: EventStore,
   projections: readonly Projection[] = PROJECTIONS,
+  more: { readonly silenceMs?: number } = {},
 ): Running => {
   const logger = recordingLogger();
   const stopping = new AbortController();
   let ended: 'ok' | Error | null = null;
-  const runner = createProjectionRunner({ pool, store, system: createSystem(), logger, projections });
+  const runner = createProjectionRunner({ pool, store, system: createSystem(), logger, projections, ...more });
   const over = runner.run(stopping.signal).then(
     () => {
       ended = 'ok';

@@ -65,6 +65,7 @@ export const strictOpenApi = z.strictObject({
       delete: operation.optional(),
     }),
   ),
+  webhooks: named(z.strictObject({ post: operation })),
   components: z.strictObject({
     schemas: named(schema),
     headers: named(header),

@@ -24,7 +24,8 @@ const open = async (options: SmtpSinkOptions & Parts = {}): Promise<Service & { 
   return { ...service, sink };
 };
 
-const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
+const until = (check: () => Promise<void> | void): Promise<void> =>
+  vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 const statuses = async (service: Service, id: string): Promise<readonly string[]> =>
   (await service.message(id)).recipients.map(({ status }) => status);

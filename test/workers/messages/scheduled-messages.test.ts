@@ -67,7 +67,8 @@ const open = async (parts: Parts = {}): Promise<Opened> => {
   };
 };
 
-const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
+const until = (check: () => Promise<void> | void): Promise<void> =>
+  vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 const statusOf = async (service: Service, id: string): Promise<string | undefined> =>
   (await service.message(id)).recipients[0]?.status;

@@ -7,6 +7,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
+import type { Problem } from '../../validation/wording.ts';
 import { keyFields, keyProblems } from './key-fields.ts';
 
 const body = z.strictObject({
@@ -37,10 +38,23 @@ const EXAMPLES = {
   },
 } satisfies Readonly<Record<string, z.input<typeof body>>>;
 
+const domainSent = z.object({ domain_id: z.string() });
+
 export const createKeyRoute = (house: House): void => {
   const { context } = house.deps;
   const { directory } = house.door;
   const now = (): string => context.system.now().toISOString();
+
+  /** To be told beside other problems; alone it is 404 or 403. */
+  const domainProblems = async (sent: unknown, organizationId: string): Promise<readonly Problem[]> => {
+    const { data } = domainSent.safeParse(sent);
+    if (data === undefined) return [];
+    const { domains } = await directory.freshRegister();
+    const domain = domains.get(data.domain_id)?.domain;
+    const isOwn = domain?.status === 'registered' && domain.organizationId === organizationId;
+    return isOwn ? [] : [['domain_id', 'domain_id is not the id of a domain of your organization']];
+  };
+
   defineEndpoint(
     house,
     'POST /v1/api-keys',
@@ -49,8 +63,11 @@ export const createKeyRoute = (house: House): void => {
       body,
       examples: EXAMPLES,
       answer: createdKeyShape,
-      problems: (sent, { organizationId }) =>
-        keyProblems(sent, { ceilings: directory.ceilingsOf(organizationId), now: now() }),
+      problems: async (sent, { organizationId }) => {
+        const problems = keyProblems(sent, { ceilings: directory.ceilingsOf(organizationId), now: now() });
+        const isWrong = problems.length > 0 || !body.safeParse(sent).success;
+        return isWrong ? [...problems, ...(await domainProblems(sent, organizationId))] : problems;
+      },
     },
     async ({ caller, origin, body: asked, reply }) => {
       if (!isId('dom', asked.domain_id)) throw new Refusal('not_found', 'domain not found');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { permissionSchema } from '../../../domain/api-key/permissions.ts';
 import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
-import { parseRange } from '../../door/address-ranges.ts';
+import { rangeProblem } from '../../door/address-ranges.ts';
 import { timeParameter } from '../../validation/query.ts';
 import { line } from '../../validation/text.ts';
 import type { Problem } from '../../validation/wording.ts';
@@ -25,10 +25,13 @@ export const keyFields = {
       z
         .string()
         .max(RANGE_CHARACTERS_MAX)
-        .refine((text) => parseRange(text) !== null, 'must be an address or a network in CIDR notation'),
+        .superRefine((text, context) => {
+          const problem = rangeProblem(text);
+          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+        }),
     )
     .max(RANGES_MAX)
-    .describe('Addresses and networks that the key may be used from; empty: any.'),
+    .describe('Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any.'),
   expires_at: timeParameter().nullable().describe('When the key ends, in ISO 8601; null: never.'),
 };
 

@@ -8,7 +8,12 @@ export const deleteDomainRoute = (house: House): void => {
   defineEndpoint(
     house,
     'DELETE /v1/domains/:id',
-    { summary: 'Delete a domain; the keys bound to it end with it, and its waiting messages fail' },
+    {
+      summary: 'Delete a domain; the keys bound to it end with it',
+      description:
+        'Messages from it that wait, for their time or for another attempt, stay as they are and fail when they fall due: ' +
+        'cancel them first to have them end at once.',
+    },
     async ({ caller, origin, id, request }) => {
       await loadDomain(deps, caller, id);
       const { freshRegister: register } = door.directory;

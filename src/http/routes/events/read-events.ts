@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/caller.ts';
 import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events.ts';
 import { LOG_START, type Position } from '../../../domain/event-store.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
-import type { FeedCursor, FeedPage } from '../../../projections/events/queries.ts';
+import { FEED_START, type FeedCursor, type FeedPage } from '../../../projections/events/queries.ts';
 import { type Call, defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { eventShape } from '../../shapes/event-shape.ts';
@@ -14,6 +14,8 @@ import { integerParameter, pageParameters } from '../../validation/query.ts';
 import { ownDomainOnly } from '../../visibility.ts';
 
 const LIST = 'events';
+/** In place of a cursor: before the first event of all. No cursor is the Base64 of these letters. */
+const START = 'start';
 const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
 const INDEX = /^(?:0|[1-9]\d{0,3})$/;
 /** Longer is taken for dead by many proxies. */
@@ -27,6 +29,9 @@ const isType = (text: string): text is CustomerEventType => (CUSTOMER_EVENT_TYPE
 
 const query = z.strictObject({
   ...pageParameters,
+  after: pageParameters.after.describe(
+    `\`next_cursor\` of the page before, or \`${START}\` for the first events there are; absent: the newest page.`,
+  ),
   types: z
     .string()
     .refine(
@@ -39,8 +44,13 @@ const query = z.strictObject({
   wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
 });
 
+const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event there is; without \`after\` the page
+holds the newest events. Either way \`next_cursor\` leads to what comes after the page, always, and \`has_more\` says whether
+there is something already: pass it as \`after\`, with \`wait\` where there is nothing yet. Events are kept for ever.`;
+
 const decode = (after: string | undefined): FeedCursor | null => {
   if (after === undefined) return null;
+  if (after === START) return FEED_START;
   const [list, position = '', index = ''] = decodeParts(after, 3);
   if (list !== LIST || !POSITION.test(position) || !INDEX.test(index)) throw invalidCursor();
   return { position, index: Number(index) };
@@ -111,6 +121,7 @@ export const readEventsRoute = (house: House): void => {
     'GET /v1/events',
     {
       summary: 'Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked',
+      description: DESCRIPTION,
       query,
       answer: listShape(eventShape),
       deadlineMs: DEADLINE_MS,

@@ -28,7 +28,11 @@ const query = z.strictObject({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('How the message stands as a whole.'),
   to: address.optional().describe('The address of one of its recipients.'),
   from: address.optional().describe('The address it is from.'),
-  tag: z.string().regex(TAG, 'must be <name>:<value>').optional().describe('`name:value`.'),
+  tag: z
+    .string()
+    .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
+    .optional()
+    .describe('A tag by name and value, `order:1234`.'),
   domain_id: z.string().optional().describe('The domain it is from.'),
   since: timeParameter().optional().describe('Accepted then or later, in ISO 8601.'),
   until: timeParameter().optional().describe('Accepted before then, in ISO 8601.'),

@@ -38,21 +38,22 @@ const body = z.strictObject({
     .describe('`strict` refuses all when one is refused, `partial` sends the others.'),
 });
 
-/** The door took one; all or none of the rest. @throws {Refusal} `batch_exceeds_limit`, `rate_limit_exceeded`. */
+/** The door took one, if it could; all or none of the rest. What is too much at any time waits for nothing. @throws {Refusal} `batch_exceeds_limit`, `rate_limit_exceeded`. */
 const spendRest = async (
   door: DoorTools,
   count: number,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const { admitted } = request;
-  if (admitted === null || count === 1) return;
+  const { admitted, overLimit } = request;
+  if (admitted === null) return;
   const limit = limitOf(door, admitted, 'send');
   if (count > limit) {
     const problem = `messages must have at most ${limit} items: the key may send no more in a minute`;
     throw new Refusal('batch_exceeds_limit', problem, { details: { messages: [problem] } });
   }
-  await spend(door, admitted, { kind: 'send', count: count - 1 }, reply);
+  if (overLimit !== null) throw overLimit;
+  if (count > 1) await spend(door, admitted, { kind: 'send', count: count - 1 }, reply);
 };
 
 /** Every message on its own: as the command takes it, or why it does not come so far. */
@@ -90,7 +91,8 @@ const EXAMPLES = {
   'Each on its own': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
 };
 
-const DESCRIPTION = `Each message is the body of a send and costs one of the limit. \`strict\`: one that is refused
+const DESCRIPTION = `Each message is the body of a send and costs one of the limit; more messages than the whole limit are 422
+\`batch_exceeds_limit\`, whatever is left of it. \`strict\`: one that is refused
 refuses all, and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each stands alone, and the answer is
 202 even where all are refused. It is not one transaction: after a 503 the same request with the same
 \`Idempotency-Key\` completes it.`;

@@ -16,6 +16,8 @@ const SUBJECT_CHARACTERS_MAX = 998;
 /** Larger bodies are cut by those who show them, and checking takes time in proportion. */
 const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
+const DUPLICATES =
+  'An address that is given twice is two recipients: each is shown, counted and billed, and may get a copy.';
 /** Seven days: nobody waits longer for mail. */
 const TTL_SECONDS_MAX = 604_800;
 /** What most receivers take. */
@@ -26,7 +28,9 @@ const ENCODED_PER_CHARACTER = 78 / 76;
 
 export const sendBody = z.strictObject({
   from: mailbox.describe('An address on the domain of the key, alone or as `Name <address>`.'),
-  to: mailboxes.describe(`One address or several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}.`),
+  to: mailboxes.describe(
+    `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
+  ),
   cc: mailboxes.optional().describe('Further recipients whom everybody sees.'),
   bcc: mailboxes.optional().describe('Further recipients whom nobody sees.'),
   reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
@@ -37,7 +41,10 @@ export const sendBody = z.strictObject({
   headers: headers
     .default({})
     .describe(
-      'Further headers, by name, at most 50: `X-…`, `In-Reply-To`, `References`; none that the service writes.',
+      'Further headers, by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`, but ' +
+        'for those that the service writes: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, ' +
+        '`Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`; and `Reply-To` or `List-Unsubscribe` beside the ' +
+        'field that writes it.',
     ),
   tags: tags.default([]).describe('What messages can be looked up by.'),
   metadata: metadata
@@ -49,7 +56,10 @@ export const sendBody = z.strictObject({
     .describe('`bulk` is mail that many get alike; it should have `unsubscribe`.'),
   unsubscribe: unsubscribe
     .optional()
-    .describe('How recipients unsubscribe: by an address of yours, or `managed` by links of this service.'),
+    .describe(
+      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service. Nothing is suppressed by ' +
+        'that: act upon the event `message.unsubscribed`, and send such people no more.',
+    ),
   scheduled_at: timeField()
     .optional()
     .describe('When to send, with its zone, at most 30 days ahead; at once when absent.'),

@@ -17,6 +17,8 @@ const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
 const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
+/** RFC 5321 §4.5.3.1: fifty addresses of the longest kind. */
+const SEVERAL_CHARACTERS_MAX = 12_800;
 const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 
 type Context = z.core.ParsePayload<unknown>;
@@ -40,15 +42,24 @@ export const mailbox = z
   .transform((text, context) => readMailbox(text, context, []))
   .meta({ type: 'string' });
 
+/** Text that is no address may be several, as header fields have them. Longer than any few addresses is something else. */
+const isSeveral = (text: string): boolean =>
+  text.length < SEVERAL_CHARACTERS_MAX && text.split(/[,;]/).filter((part) => part.includes('@')).length > 1;
+
+const readOneOf = (text: unknown, context: Context, path: Path): Mailbox => {
+  const several = typeof text === 'string' && isSeveral(text) && typeof parseMailbox(text) === 'string';
+  return several
+    ? complain(context, 'is not an email address: use an array for several, one address in each place', path)
+    : readMailbox(text, context, path);
+};
+
 const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => {
   if (!Array.isArray(value)) {
     const isOther = value !== undefined && typeof value !== 'string';
-    return [
-      isOther ? complain(context, 'must be a string or an array of strings', []) : readMailbox(value, context, []),
-    ];
+    return [isOther ? complain(context, 'must be a string or an array of strings', []) : readOneOf(value, context, [])];
   }
   if (value.length === 0) complain(context, 'must not be empty', []);
-  return value.map((text, index) => readMailbox(text, context, [index]));
+  return value.map((text, index) => readOneOf(text, context, [index]));
 };
 
 /** One address or an array of them; each that is wrong is named, whatever else is. */

@@ -33,3 +33,9 @@ export const docsRoute = ({ server, deps, operationId, operations }: House): voi
       .send(page);
   });
 };
+
+/** For whoever opens the address that was printed. */
+export const rootRoute = ({ server, operationId }: House): void => {
+  const schema = routeSchema(operationId, 'GET /', { summary: 'Leads to the documentation' });
+  server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));
+};

@@ -5,6 +5,7 @@ import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdWebhookShape, showWebhook } from '../../shapes/webhook-shape.ts';
 import { line } from '../../validation/text.ts';
+import type { Problem } from '../../validation/wording.ts';
 
 const URL_CHARACTERS_MAX = 2048;
 const DESCRIPTION_CHARACTERS_MAX = 500;
@@ -14,7 +15,9 @@ const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 
 const body = z.strictObject({
   url: line(URL_CHARACTERS_MAX).describe(
-    'Where events are posted to: HTTPS at a public address, without user and password.',
+    'Where events are posted to: HTTPS at a globally routable address, port 443 or 8443, without user and password. While ' +
+      'mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and this machine’s own loopback are taken too. The name is ' +
+      'resolved when it is registered and again at every post.',
   ),
   events: z
     .array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`))
@@ -26,8 +29,19 @@ const body = z.strictObject({
   description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null).describe('For people.'),
 });
 
+const urlSent = z.object({ url: body.shape.url });
+
 export const registerWebhookRoute = (house: House): void => {
   const { context } = house.deps;
+
+  /** The command looks at the address of what is right otherwise. */
+  const urlProblems = async (sent: unknown): Promise<readonly Problem[]> => {
+    const { data } = urlSent.safeParse(sent);
+    if (data === undefined || body.safeParse(sent).success) return [];
+    const problem = await context.webhookTarget.problemWith(data.url);
+    return problem === null ? [] : [['url', `url ${problem}`]];
+  };
+
   defineEndpoint(
     house,
     'POST /v1/webhooks',
@@ -43,6 +57,7 @@ export const registerWebhookRoute = (house: House): void => {
         Everything: { url: 'https://example.com/hooks/all', events: ['message.*', 'domain.*', 'api_key.*'] },
       },
       answer: createdWebhookShape,
+      problems: urlProblems,
     },
     async ({ caller, origin, body: asked, reply }) => {
       const command = { ...asked, environment: caller.environment };

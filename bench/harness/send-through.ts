@@ -1,0 +1,86 @@
+import type { Bench } from './bench.ts';
+import { type CpuMeter, createCpuMeter } from './cpu.ts';
+import { watchMemory } from './memory.ts';
+import { openHttpLoad } from './open-http-load.ts';
+import { openService, type Service, type ServiceOptions } from './open-service.ts';
+import { openSmtpSink } from './open-smtp-sink.ts';
+import { SAMPLE_REQUESTS } from './sample-requests.ts';
+import { until } from './until.ts';
+
+const MESSAGES = 5_000;
+const CONNECTIONS = 64;
+const SECOND_MS = 1_000;
+
+/** What became of some messages sent as quickly as they are accepted. */
+export interface Passage {
+  /** From the first request to the last outcome in the log. */
+  readonly perSecond: number;
+  readonly acceptedPerSecond: number;
+  /** Then until all read models are level. */
+  readonly drainSeconds: number;
+  readonly mostMb: number;
+}
+
+export interface Way {
+  readonly service: Service;
+  readonly sinkPort: number;
+  readonly cpu: CpuMeter;
+  /** Sends so many, and waits until no more than `behindMax` have yet to reach the other side. */
+  keepUp(messages: number, behindMax: number): Promise<void>;
+  /** Sends `MESSAGES` and waits until nothing of them is left to do. */
+  pass(): Promise<Passage>;
+}
+
+/** The whole program in one process, into a mail server that takes all. */
+export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailUrl'> = {}): Promise<Way> => {
+  const { closers } = bench;
+  const sink = await openSmtpSink(closers);
+  const service = await openService(bench, { ...options, mailUrl: sink.url });
+  const load = await openHttpLoad(closers);
+  const { baseUrl, key } = service;
+  const cpu = createCpuMeter({
+    service: { pid: service.pid, children: false },
+    PostgreSQL: { pid: await service.postgresPid(), children: true },
+    'mail server': { pid: sink.pid, children: false },
+    load: { pid: load.pid, children: false },
+  });
+
+  let sent = 0;
+  const send = (amount: number) => {
+    sent += amount;
+    return load.run({ baseUrl, key, bodies: SAMPLE_REQUESTS, connections: CONNECTIONS, extent: { amount } });
+  };
+
+  /** The log is asked only once the mail has left, so that asking costs little. */
+  const delivered = async (from: { readonly position: string; readonly mails: number }): Promise<void> => {
+    await until('all mail at the other side', async () => (await sink.count()) - from.mails >= MESSAGES);
+    await until('all outcomes in the log', async () => (await service.outcomesAfter(from.position)) >= MESSAGES);
+  };
+  const sendAll = async () => {
+    const from = { position: await service.head(), mails: await sink.count() };
+    const beganMs = performance.now();
+    const sending = send(MESSAGES);
+    await Promise.all([sending, delivered(from)]);
+    const perSecond = (MESSAGES * SECOND_MS) / (performance.now() - beganMs);
+    return { perSecond, acceptedPerSecond: (await sending).perSecond };
+  };
+  const drain = async (): Promise<number> => {
+    const beganMs = performance.now();
+    const head = await service.head();
+    await until('the read models', async () => (await service.projected()) >= head);
+    return (performance.now() - beganMs) / SECOND_MS;
+  };
+
+  return {
+    keepUp: async (messages, behindMax) => {
+      await send(messages);
+      await until('most mail at the other side', async () => sent - (await sink.count()) <= behindMax);
+    },
+    ...{ service, cpu, sinkPort: sink.port },
+    pass: async () => {
+      const passing = cpu.during(sendAll, () => MESSAGES);
+      const { result, mostMb } = await watchMemory(service.pid, passing);
+      return { ...result, drainSeconds: await drain(), mostMb };
+    },
+  };
+};

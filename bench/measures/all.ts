@@ -1,0 +1,36 @@
+import type { Measure } from '../harness/bench.ts';
+import { accept } from './accept.ts';
+import { append } from './append.ts';
+import { batch } from './batch.ts';
+import { catchUp } from './catch-up.ts';
+import { endToEnd } from './end-to-end.ts';
+import { endToEndRedis } from './end-to-end-redis.ts';
+import { keyCheck } from './key-check.ts';
+import { lag } from './lag.ts';
+import { latency } from './latency.ts';
+import { peers } from './peers.ts';
+import { queue } from './queue.ts';
+import { readLog } from './read-log.ts';
+import { rebuildAll, rebuildLarge } from './rebuild.ts';
+import { soak } from './soak.ts';
+import { webhooks } from './webhooks.ts';
+
+/** In the order they run. */
+export const IN_EVERY_RUN: readonly Measure[] = [
+  accept,
+  batch,
+  append,
+  readLog,
+  rebuildAll,
+  keyCheck,
+  endToEnd,
+  endToEndRedis,
+  latency,
+  webhooks,
+  lag,
+  catchUp,
+  queue,
+];
+
+/** Long, or beside others' programs: only when asked for. */
+export const BY_NAME: readonly Measure[] = [rebuildLarge, soak, peers];

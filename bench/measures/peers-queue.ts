@@ -1,0 +1,81 @@
+import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
+import { createRedisQueues } from '../../src/adapters/queue/bullmq-redis.ts';
+import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
+import type { Queues } from '../../src/domain/queue.ts';
+import { batched, type DeliveryJob } from '../../src/workers/messages/delivery-job.ts';
+import type { Bench } from '../harness/bench.ts';
+import { interleave } from '../harness/interleave.ts';
+import { type Line, skippedLine } from '../harness/line.ts';
+import { openRedis, WITHOUT_REDIS } from '../harness/redis.ts';
+import { openBullmqOnRedis } from '../peers/bullmq-on-redis.ts';
+
+const MESSAGES = 5_000;
+/** What one page of the log brings when messages come in quickly. */
+const PAGE_MESSAGES = 100;
+const CONCURRENCY = 64;
+const SECOND_MS = 1_000;
+
+/** Puts messages into a queue as the dispatch does, and waits until its jobs are worked. */
+const openOurs = (queues: Queues, { system, closers }: Bench): (() => Promise<void>) => {
+  closers.add('queues', queues.close);
+  const queue = queues.open<DeliveryJob>('bench');
+  let worked = 0;
+  let onWorked = (): void => undefined;
+  queue.work(
+    async ({ messageIds }) => {
+      worked += messageIds.length;
+      onWorked();
+    },
+    { concurrency: CONCURRENCY },
+  );
+  const page = () =>
+    Array.from({ length: PAGE_MESSAGES }, () => ({
+      messageId: formatId('msg', system.randomBytes(ID_BYTES)),
+      route: 'live' as const,
+    }));
+  return async () => {
+    worked = 0;
+    const done = new Promise<void>((resolve) => {
+      onWorked = () => {
+        if (worked >= MESSAGES) resolve();
+      };
+    });
+    for (let added = 0; added < MESSAGES; added += PAGE_MESSAGES) await queue.add(batched(page()));
+    await done;
+  };
+};
+
+const perSecond = (work: () => Promise<void>) => async (): Promise<number> => {
+  const beganMs = performance.now();
+  await work();
+  return (MESSAGES * SECOND_MS) / (performance.now() - beganMs);
+};
+
+/** Messages through our queue, several to a job, beside BullMQ with a job for each. */
+export const queueBesidePeers = async (bench: Bench): Promise<readonly Line[]> => {
+  const { postgres, closers, system, logger, rounds } = bench;
+  const measure = 'messages through the queue';
+  const graphile = skippedLine(`${measure}, beside graphile-worker`, 'messages/s', 'graphile-worker is not installed');
+  const redisUrl = await openRedis(bench);
+  if (redisUrl === null) return [skippedLine(measure, 'messages/s', WITHOUT_REDIS), graphile];
+  const onPostgres = openOurs(
+    await createPostgresQueues(await postgres.migratedDatabase(closers), { system, logger }),
+    bench,
+  );
+  const onRedis = openOurs(await createRedisQueues(redisUrl, { system, logger }), bench);
+  const plain = await openBullmqOnRedis(closers, redisUrl);
+  const figures = await interleave(
+    { rounds, warmUps: 1 },
+    {
+      postgres: perSecond(onPostgres),
+      redis: perSecond(onRedis),
+      plain: perSecond(() => plain.addAndWork(MESSAGES)),
+    },
+  );
+  const limit = { what: 'BullMQ on Redis, a job each', rounds: figures.plain };
+  return [
+    { measure: `${measure}, PostgreSQL`, unit: 'messages/s', rounds: figures.postgres, limit },
+    { measure: `${measure}, Redis`, unit: 'messages/s', rounds: figures.redis, limit },
+    graphile,
+  ];
+};

@@ -1,0 +1,25 @@
+import { Agent, request } from 'undici';
+import type { Closers } from '../../src/composition/closers.ts';
+import type { System } from '../../src/domain/system.ts';
+import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
+
+const CONNECTIONS = 32;
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+/** As long as the post of an event about a message. */
+const BODY = JSON.stringify({ type: 'message.accepted', data: 'x'.repeat(600) });
+
+/** Posts with the client that the service uses, signed as it signs: no log, no claim, no record. */
+export const openBarePosts = (closers: Closers, { url, system }: { readonly url: string; readonly system: System }) => {
+  const agent = new Agent({ connections: CONNECTIONS, pipelining: 1 });
+  closers.add('bare posts', () => agent.close());
+  return {
+    connections: CONNECTIONS,
+    post: async (): Promise<number> => {
+      const signed = signWebhook([SECRET], { id: system.uuid(), at: system.now(), body: BODY });
+      const headers = { 'content-type': 'application/json', ...signed };
+      const { body } = await request(url, { method: 'POST', headers, body: BODY, dispatcher: agent });
+      await body.dump();
+      return 1;
+    },
+  };
+};

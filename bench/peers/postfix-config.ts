@@ -1,0 +1,57 @@
+export interface PostfixPlaces {
+  /** Holds `spool` and `data`. */
+  readonly folder: string;
+  /** On loopback, where it takes mail. */
+  readonly port: number;
+  /** On loopback, where it hands mail on. */
+  readonly relayPort: number;
+  /** Socket of a signing milter. */
+  readonly milter: string | null;
+}
+
+/** Sessions and processes are as many as the service keeps; what is signed has to be. */
+export const mainCf = ({ folder, relayPort, milter }: PostfixPlaces): string => `compatibility_level = 3.6
+queue_directory = ${folder}/spool
+data_directory = ${folder}/data
+maillog_file = ${folder}/log
+maillog_file_prefixes = ${folder}
+myhostname = bench.example
+mydestination =
+mynetworks = 127.0.0.0/8
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+alias_maps =
+alias_database =
+disable_dns_lookups = yes
+smtp_tls_security_level = none
+relayhost = [127.0.0.1]:${relayPort}
+smtp_connection_cache_destinations = [127.0.0.1]:${relayPort}
+default_destination_concurrency_limit = 50
+initial_destination_concurrency = 50
+default_process_limit = 100
+smtpd_client_connection_count_limit = 0
+in_flow_delay = 0
+${milter === null ? '' : `smtpd_milters = unix:${milter}\nmilter_default_action = tempfail\n`}`;
+
+const SERVICES = [
+  'pickup unix n - n 60 1 pickup',
+  'cleanup unix n - n - 0 cleanup',
+  'qmgr unix n - n 300 1 qmgr',
+  'rewrite unix - - n - - trivial-rewrite',
+  'bounce unix - - n - 0 bounce',
+  'defer unix - - n - 0 bounce',
+  'trace unix - - n - 0 bounce',
+  'verify unix - - n - 1 verify',
+  'flush unix n - n 1000 0 flush',
+  'proxymap unix - - n - - proxymap',
+  'smtp unix - - n - - smtp',
+  'error unix - - n - - error',
+  'retry unix - - n - - error',
+  'anvil unix - - n - 1 anvil',
+  'scache unix - - n - 1 scache',
+  'tlsmgr unix - - n 1000 1 tlsmgr',
+  'postlog unix-dgram n - n - 1 postlogd',
+];
+
+export const masterCf = ({ port }: PostfixPlaces): string =>
+  [`127.0.0.1:${port} inet n - n - - smtpd`, ...SERVICES, ''].join('\n');

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Closers } from '../../src/composition/closers.ts';
+import { guard } from '../harness/guard.ts';
+import { SENDING_DOMAIN } from '../harness/provision.ts';
+import { mainCf, masterCf } from './postfix-config.ts';
+
+const run = promisify(execFile);
+
+/** As many as the service has in flight. */
+const SESSIONS = 64;
+const MESSAGE_BYTES = 1_500;
+
+export interface Postfix {
+  /** Hands in so many messages over kept sessions; they are on disk when this resolves, and at the other side later. */
+  handIn(messages: number): Promise<void>;
+}
+
+export interface PostfixOptions {
+  /** Does not exist yet; on a disk. */
+  readonly folder: string;
+  readonly relayPort: number;
+  /** Socket of a signing milter; null: none. */
+  readonly milter: string | null;
+}
+
+/** @returns whether all programs are there. */
+export const isInstalled = (...programs: readonly string[]): Promise<boolean> =>
+  Promise.all(programs.map((program) => run('sh', ['-c', `command -v ${program}`]))).then(
+    () => true,
+    () => false,
+  );
+
+const userId = async (): Promise<number> => Number((await run('id', ['-u', 'postfix'])).stdout);
+
+const freePort = async (): Promise<number> => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+};
+
+/** An instance of its own with its own configuration, queue and port: what the machine has set up is not touched. */
+export const openPostfix = async (
+  closers: Closers,
+  { folder, relayPort, milter }: PostfixOptions,
+): Promise<Postfix> => {
+  const etc = join(folder, 'etc');
+  for (const path of [folder, etc, join(folder, 'spool'), join(folder, 'data')]) await mkdir(path, { mode: 0o755 });
+  await chown(join(folder, 'data'), await userId(), 0);
+  const port = await freePort();
+  const places = { folder, port, relayPort, milter };
+  await writeFile(join(etc, 'main.cf'), mainCf(places));
+  await writeFile(join(etc, 'master.cf'), masterCf(places));
+  await run('postfix', ['-c', etc, 'start']);
+  const pid = Number(await readFile(join(folder, 'spool', 'pid', 'master.pid'), 'utf8'));
+  guard(closers, { pid, signal: 'TERM', folders: [] });
+  return {
+    handIn: async (messages) => {
+      const load = ['-d', '-s', String(SESSIONS), '-m', String(messages), '-l', String(MESSAGE_BYTES)];
+      const envelope = ['-f', `orders@${SENDING_DOMAIN}`, '-t', 'customer@example.com'];
+      await run('smtp-source', [...load, ...envelope, `127.0.0.1:${port}`]);
+    },
+  };
+};

@@ -1,0 +1,38 @@
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import { inWorld } from './in-world.ts';
+import { passingOf } from './passing.ts';
+import { sendAll } from './send-all.ts';
+
+/** There the vault is another server than the log: contents come first, in a commit of their own. */
+const POINTS: readonly FailPointName[] = [
+  'before-contents-put',
+  'after-contents-put',
+  'before-append-accepted',
+  'after-append-accepted',
+  'after-append-started',
+  'after-mail-send',
+  'after-append-outcome',
+  'before-checkpoint',
+  'after-webhook-record',
+];
+
+const diesAt = (point: FailPointName): Scenario => ({
+  name: `with the log in EventStoreDB, killed ${point}`,
+  run: async (seed) => {
+    const double = await startEventStoreDbDouble();
+    try {
+      return await inWorld({ log: { EVENTSTORE_URL: double.url } }, async ({ programs, load }) => {
+        await programs.startToDie({ OUTBOX_FAIL_POINT: passingOf(point, seed) });
+        await sendAll(load);
+        await programs.died();
+        await programs.start();
+      });
+    } finally {
+      await double.close();
+    }
+  },
+});
+
+export const EVENTSTOREDB_CRASHES: readonly Scenario[] = POINTS.map(diesAt);

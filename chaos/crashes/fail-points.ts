@@ -1,0 +1,24 @@
+import { FAIL_POINTS, type FailPointName } from '../../src/composition/fail-points.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import { inWorld } from './in-world.ts';
+import { passingOf } from './passing.ts';
+import { sendAll } from './send-all.ts';
+
+/** Not passed by mere sending on PostgreSQL: these have scenarios of their own. */
+const ELSEWHERE = ['append-lost', 'append-other', 'secret-put', 'contents-put'];
+
+const isPassedBySending = (point: FailPointName): boolean => !ELSEWHERE.some((step) => point.endsWith(step));
+
+const diesAt = (point: FailPointName): Scenario => ({
+  name: `one process killed ${point}`,
+  run: (seed) =>
+    inWorld({}, async ({ programs, load }) => {
+      await programs.startToDie({ OUTBOX_FAIL_POINT: passingOf(point, seed) });
+      await sendAll(load);
+      await programs.died();
+      await programs.start();
+    }),
+});
+
+/** Each point that sending passes, in one process with all roles. */
+export const FAIL_POINT_CRASHES: readonly Scenario[] = FAIL_POINTS.filter(isPassedBySending).map(diesAt);

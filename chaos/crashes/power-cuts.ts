@@ -1,0 +1,44 @@
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { killPostgres } from '../harness/kill-postgres.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import { inWorld } from './in-world.ts';
+import { passingOf } from './passing.ts';
+import { sendAll } from './send-all.ts';
+
+const POINTS: readonly FailPointName[] = [
+  'after-append-accepted',
+  'after-mail-send',
+  'after-append-outcome',
+  'after-checkpoint',
+  'after-webhook-finish',
+];
+
+/** What was committed a moment ago must be there when the server comes back, and what was not waited for must fit it. */
+const bothDie = (point: FailPointName): Scenario => ({
+  name: `killed ${point}, and the built-in database with it`,
+  run: (seed) =>
+    inWorld({ builtIn: true }, async ({ programs, load, postmasterPid }) => {
+      await programs.startToDie({ OUTBOX_FAIL_POINT: passingOf(point, seed) });
+      const postmaster = await postmasterPid();
+      await sendAll(load);
+      await programs.died();
+      await killPostgres(postmaster);
+      await programs.start();
+    }),
+});
+
+/** The database that a killed service leaves behind is adopted. */
+const adopted: Scenario = {
+  name: 'killed under load, and started again on the built-in database that was left',
+  run: () =>
+    inWorld({ builtIn: true }, async ({ programs, load }) => {
+      await programs.start();
+      const sending = sendAll(load);
+      programs.kill();
+      await programs.died();
+      await sending;
+      await programs.start();
+    }),
+};
+
+export const POWER_CUTS: readonly Scenario[] = [...POINTS.map(bothDie), adopted];

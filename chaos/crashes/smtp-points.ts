@@ -1,0 +1,95 @@
+import { chosenFor } from '../harness/order.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { SmtpAnswer, SmtpCommand, SmtpMoment } from '../harness/smtp-plan.ts';
+import type { World } from '../harness/world.ts';
+import { inWorld } from './in-world.ts';
+import { ALL, sendAll } from './send-all.ts';
+
+/** The client is dead for certain when the server goes on: it never sees the reply that was still to come. */
+const killClient = async ({ programs }: World): Promise<void> => {
+  programs.kill();
+  await programs.died();
+};
+
+interface Point extends SmtpMoment {
+  /** Over all sessions, at least so often. */
+  readonly comes: number;
+  readonly answer?: SmtpAnswer;
+}
+
+const bothAt = (command: SmtpCommand, comes: number): readonly Point[] => [
+  { command, when: 'arrived', comes },
+  { command, when: 'replied', comes },
+];
+
+const POINTS: readonly Point[] = [
+  ...bothAt('CONNECT', 1),
+  ...bothAt('EHLO', 1),
+  ...bothAt('MAIL', ALL),
+  ...bothAt('RCPT', ALL),
+  ...bothAt('DATA', ALL),
+  ...bothAt('DOT', ALL),
+  // The server dies of the same power cut: the message arrived there, and was never taken.
+  { command: 'DOT', when: 'arrived', comes: ALL, answer: 'hang up' },
+];
+
+const nameOf = ({ command, when, answer }: Point): string =>
+  `killed when ${command} ${when === 'arrived' ? 'had arrived' : 'was answered'}${answer === undefined ? '' : ', and the server too'}`;
+
+const diesAt = (point: Point): Scenario => ({
+  name: nameOf(point),
+  run: (seed) =>
+    inWorld({}, async (world) => {
+      const act = async (): Promise<SmtpAnswer | undefined> => {
+        await killClient(world);
+        return point.answer;
+      };
+      world.sink.at(point, act, chosenFor(seed, nameOf(point), point.comes));
+      await world.programs.start();
+      await sendAll(world.load);
+      await world.programs.died();
+      await world.programs.start();
+    }),
+});
+
+/** A session that a recipient was refused on is put right before it is used again. */
+const diesAtReset = (when: SmtpMoment['when']): Scenario => ({
+  name: `killed when RSET ${when === 'arrived' ? 'had arrived' : 'was answered'}`,
+  run: () =>
+    inWorld({}, async (world) => {
+      const { programs, load, sink } = world;
+      sink.at({ command: 'RCPT', when: 'arrived' }, () => ({ reply: '550 5.1.1 nobody here of that name' }));
+      sink.at({ command: 'RSET', when }, () => killClient(world).then(() => undefined));
+      await programs.start();
+      await load.toMany(3);
+      await programs.died();
+      await programs.start();
+      await sendAll(load);
+    }),
+});
+
+/** Sessions end when the service is told to end. */
+const diesAtQuit = (when: SmtpMoment['when']): Scenario => ({
+  name: `killed when QUIT ${when === 'arrived' ? 'had arrived' : 'was answered'}`,
+  run: () =>
+    inWorld({}, async (world) => {
+      const { programs, load, sink } = world;
+      const died = new Promise<void>((resolve, reject) => {
+        sink.at({ command: 'QUIT', when }, () => {
+          killClient(world).then(resolve, reject);
+          return undefined;
+        });
+      });
+      await programs.start();
+      await sendAll(load);
+      programs.running().child.kill('SIGTERM');
+      await died;
+      await programs.start();
+    }),
+});
+
+/** The mail server kills the program right before or right after each of its replies. */
+export const SMTP_CRASHES: readonly Scenario[] = [
+  ...POINTS.map(diesAt),
+  ...[diesAtReset('arrived'), diesAtReset('replied'), diesAtQuit('arrived'), diesAtQuit('replied')],
+];

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scenario } from '../harness/scenario.ts';
+import { loadWhile } from './load-while.ts';
+import { play } from './stage.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The database keeps its own time, as another machine would. */
+const jump = (name: string, jumpsMs: readonly number[]): Scenario => ({
+  name: `the clock ${name} under load`,
+  run: () =>
+    play({
+      options: async () => ({}),
+      act: async ({ world, clock }) => {
+        await loadWhile(world.load, async () => {
+          await world.load.scheduled(1);
+          for (const ms of jumpsMs) {
+            await sleep(1_000);
+            // What was in hand when an hour went by has lost its lease; what is begun after that has not.
+            const end = world.disturbances.begin(name);
+            await clock.jump(ms);
+            end();
+          }
+          await sleep(1_500);
+        });
+      },
+    }),
+});
+
+export const CLOCK_SCENARIOS: readonly Scenario[] = [
+  jump('goes forward by an hour', [HOUR_MS]),
+  jump('goes back by an hour', [-HOUR_MS]),
+  jump('goes forward by an hour and back again', [HOUR_MS, -HOUR_MS]),
+];

@@ -1,0 +1,64 @@
+import { startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
+import { redisIsMissing, startRedis } from '../../test/support/redis.ts';
+import type { WorldOptions } from '../harness/world.ts';
+import type { Undo } from './stage.ts';
+
+/** Answers the URL by which the program reaches the given one through the proxy. */
+type Through = (url: string) => Promise<string>;
+
+/** Something the program depends on, which it reaches by way of a proxy. */
+export interface Dependency {
+  readonly name: string;
+  /** Outcomes of attempts go this way: where replies get lost on it, an attempt can be in doubt. */
+  readonly bearsOutcomes: boolean;
+  readonly skipped?: string;
+  place(through: Through, undo: Undo): Promise<WorldOptions>;
+}
+
+export const REDIS_SKIPPED = redisIsMissing ? { skipped: 'redis-server is not installed' } : {};
+
+const postgres: Dependency = {
+  name: 'PostgreSQL',
+  bearsOutcomes: true,
+  place: async (through) => ({
+    env: async ({ databaseUrl = '' }) => ({ DATABASE_URL: await through(databaseUrl) }),
+  }),
+};
+
+const redis: Dependency = {
+  name: 'the queue on Redis',
+  bearsOutcomes: false,
+  ...REDIS_SKIPPED,
+  place: async (through, undo) => {
+    const server = await startRedis();
+    undo(server.stop);
+    return { env: async () => ({ REDIS_URL: await through(server.url) }) };
+  },
+};
+
+const eventStoreDb: Dependency = {
+  name: 'EventStoreDB',
+  bearsOutcomes: true,
+  place: async (through, undo) => {
+    const double = await startEventStoreDbDouble();
+    undo(double.close);
+    return {
+      log: { EVENTSTORE_URL: double.url },
+      env: async () => ({ EVENTSTORE_URL: await through(double.url) }),
+    };
+  },
+};
+
+const mailServer: Dependency = {
+  name: 'the mail server',
+  bearsOutcomes: true,
+  place: async (through) => ({ env: async ({ mailUrl }) => ({ MAIL_URL: await through(mailUrl) }) }),
+};
+
+const webhookReceiver: Dependency = {
+  name: 'the webhook receiver',
+  bearsOutcomes: false,
+  place: async (through) => ({ webhookUrl: through }),
+};
+
+export const DEPENDENCIES: readonly Dependency[] = [postgres, redis, eventStoreDb, mailServer, webhookReceiver];

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openObserver } from '../harness/observer.ts';
+import type { Stage } from './stage.ts';
+
+interface Timetable {
+  /** Accepted messages that the read models know. */
+  readonly known: number;
+  readonly open: number;
+  /** In hand, or due before long. */
+  readonly busy: number;
+  /** Of what waits for its time, the last (milliseconds since the epoch). */
+  readonly last: number;
+}
+
+const TIMETABLE = `
+  with waiting (due_at, in_hand) as (
+    select due_at, state = 'leased' from read_models.deliveries
+    union all select due_at, false from vault.webhook_deliveries where state = 'pending')
+  select (select count(*)::int from read_models.messages where message_id = any($1)) as known,
+    count(*)::int as open,
+    count(*) filter (where in_hand or due_at < $2)::int as busy,
+    coalesce(extract(epoch from max(due_at)) * 1000, 0)::float8 as last
+  from waiting`;
+
+const LOOK_MS = 200;
+/** What is due within this time is waited for. */
+const SOON_MS = 2_000;
+/** How long work in hand may take before the rest is the oracle's. */
+const PATIENCE_MS = 60_000;
+
+const isOver = ({ known, open }: Timetable, accepted: number): boolean => known === accepted && open === 0;
+const onlyWaits = ({ open, busy }: Timetable): boolean => open > 0 && busy === 0;
+
+/**
+ * Waits until nothing is left to be sent or posted. Where all that is left waits for a retry's time, the programs' clock
+ * jumps there: never while an attempt is in hand, whose lease would end with that.
+ * @returns whether nothing is left.
+ */
+export const letTimePass = async ({ world, clock }: Stage): Promise<boolean> => {
+  const { pool, close } = await openObserver(world);
+  const ids = world.load.accepted.map(({ id }) => id);
+  const look = async (): Promise<Timetable> => {
+    const { rows } = await pool.query<Timetable>(TIMETABLE, [ids, new Date(clock.now() + SOON_MS)]);
+    return rows[0] ?? { known: 0, open: 0, busy: 0, last: 0 };
+  };
+  const endMs = performance.now() + PATIENCE_MS;
+  try {
+    let found = await look();
+    while (!isOver(found, ids.length) && performance.now() < endMs) {
+      if (onlyWaits(found)) await clock.jump(found.last - clock.now() + LOOK_MS);
+      await sleep(LOOK_MS);
+      found = await look();
+    }
+    return isOver(found, ids.length);
+  } finally {
+    await close();
+  }
+};

@@ -1,0 +1,25 @@
+/**
+ * Loaded into a program before it starts (`NODE_OPTIONS=--import`): its clock is as many milliseconds from the machine's
+ * as the file says that `CHAOS_CLOCK` names, read at the start and at SIGUSR2. What counts monotonically goes on.
+ */
+import { readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+const MachineDate = Date;
+const readShift = (): number => Number(readFileSync(process.env.CHAOS_CLOCK ?? '', 'utf8'));
+
+let shiftMs = readShift();
+const now = (): number => MachineDate.now() + shiftMs;
+
+globalThis.Date = new Proxy(MachineDate, {
+  construct: (target, values, newTarget) =>
+    Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget) as object,
+  apply: () => new MachineDate(now()).toString(),
+  get: (target, property, receiver) => (property === 'now' ? now : Reflect.get(target, property, receiver)),
+});
+
+if (isMainThread) {
+  process.on('SIGUSR2', () => {
+    shiftMs = readShift();
+  });
+}

@@ -1,0 +1,64 @@
+import { type Judging, judge } from '../harness/oracle.ts';
+import type { Violation } from '../harness/violation.ts';
+import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
+import { type Clock, createClock } from './clock.ts';
+import { letTimePass } from './let-time-pass.ts';
+
+/** A world whose programs run, by a clock of their own. */
+export interface Stage {
+  readonly world: World;
+  readonly clock: Clock;
+}
+
+/** Closes what a scenario opened, in reverse. */
+export type Undo = (close: () => Promise<unknown>) => void;
+
+const withUndo = async <T>(work: (undo: Undo) => Promise<T>): Promise<T> => {
+  const steps: (() => Promise<unknown>)[] = [];
+  try {
+    return await work((step) => steps.push(step));
+  } finally {
+    for (const step of steps.reverse()) await step();
+  }
+};
+
+const openStage = async (options: StageOptions, undo: Undo): Promise<Stage> => {
+  let world: World | undefined;
+  const clock = await createClock(() => world?.programs);
+  undo(clock.remove);
+  const env: WorldOptions['env'] = async (addresses) => ({ ...clock.env, ...(await options.env?.(addresses)) });
+  world = await openWorld({ ...options, env });
+  undo(world.close);
+  for (const name of options.firstStarted ?? []) await world.programs.start({}, name);
+  await world.programs.start();
+  return { world, clock };
+};
+
+export interface StageOptions extends WorldOptions {
+  /** Programs that start before the others, in this order: they have what only one can have. */
+  readonly firstStarted?: readonly string[];
+}
+
+export interface Play extends Judging {
+  /** Engines of the scenario's own are undone after the world that uses them. */
+  options(undo: Undo): Promise<StageOptions>;
+  /**
+   * Everything bad that happens; at its end nothing bad goes on, and programs of all roles run.
+   * @throws {Error} the scenario itself has seen what must not be.
+   */
+  act(stage: Stage): Promise<void>;
+}
+
+/**
+ * Opens a world, lets it come to the worst, and judges it once clients have got their 202 and retries have had their
+ * time.
+ */
+export const play = ({ options, act, ...judging }: Play): Promise<readonly Violation[]> =>
+  withUndo(async (undo) => {
+    const stage = await openStage(await options(undo), undo);
+    const { world } = stage;
+    await act(stage);
+    await world.load.settle();
+    await letTimePass(stage);
+    return judge(world, judging);
+  });

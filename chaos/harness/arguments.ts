@@ -1,0 +1,35 @@
+import { parseArgs } from 'node:util';
+
+/** What `npm run chaos -- …` was asked for. */
+export interface Asked {
+  /** Parts of scenarios' names; none: all. */
+  readonly names: readonly string[];
+  /** As many scenarios, in an order of chance, as fit; absent: all, in their own order. */
+  readonly sliceMs?: number;
+  readonly seed: number;
+}
+
+const SLICE = /^(\d+)m$/;
+const SEEDS = 1_000_000;
+
+const sliceMsOf = (text: string): number => {
+  const minutes = Number(SLICE.exec(text)?.[1]);
+  if (!(minutes > 0)) throw new Error(`--slice ${text}: write whole minutes, such as 4m`);
+  return minutes * 60_000;
+};
+
+const seedOf = (text: string): number => {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--seed ${text}: write a number of up to nine digits`);
+  return Number(text);
+};
+
+/** @throws {Error} a sentence about what is wrong. */
+export const readArguments = (words: readonly string[]): Asked => {
+  const options = { slice: { type: 'string' }, seed: { type: 'string' } } as const;
+  const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+  return {
+    names: positionals,
+    ...(values.slice === undefined ? {} : { sliceMs: sliceMsOf(values.slice) }),
+    seed: values.seed === undefined ? Date.now() % SEEDS : seedOf(values.seed),
+  };
+};

@@ -1,0 +1,127 @@
+import type { Evidence } from './evidence.ts';
+import { messageIdOf } from './received-mail.ts';
+import type { Violation } from './violation.ts';
+
+/** Evidence of a world in which nothing went wrong, made to look as if something had. */
+export interface Forgery {
+  readonly name: string;
+  /** Whose breach it must be found to be. */
+  readonly promise: Violation['promise'];
+  forge(honest: Evidence): Evidence;
+}
+
+const renamed = (raw: string): string =>
+  raw.replace(/^Message-ID: *<[^>]*>/im, 'Message-ID: <strange@elsewhere.example>');
+
+const without = <Item>(items: readonly Item[], index: number): readonly Item[] => items.filter((_, at) => at !== index);
+
+const again = <Item>(items: readonly Item[], change: (item: Item) => Item = (item) => item): readonly Item[] => [
+  ...items,
+  ...items.slice(0, 1).map(change),
+];
+
+const withoutType = ({ events, ...rest }: Evidence, type: string): Evidence => ({
+  ...rest,
+  events: events.filter((event) => event.type !== type),
+});
+
+/** The message whose mail arrived first is forgotten by the log. */
+const withoutFirstMessage = (honest: Evidence): Evidence => {
+  const name = honest.mails.slice(0, 1).map(messageIdOf)[0];
+  const accepted = honest.events.find(
+    (event) => event.type === 'MessageAccepted' && event.data.internetMessageId === name,
+  );
+  return { ...honest, events: honest.events.filter(({ stream }) => stream !== accepted?.stream) };
+};
+
+const withRows = (honest: Evidence, change: (rows: readonly string[]) => readonly string[]): Evidence => {
+  const { live } = honest.readModels;
+  return { ...honest, readModels: { ...honest.readModels, live: { ...live, messages: change(live.messages ?? []) } } };
+};
+
+/** Each is one thing that must never happen. */
+export const FORGERIES: readonly Forgery[] = [
+  {
+    name: 'a message that was answered 202 is not in the log',
+    promise: 'accepted is settled',
+    forge: withoutFirstMessage,
+  },
+  {
+    name: 'no message has come to its end',
+    promise: 'accepted is settled',
+    forge: (honest) => withoutType(honest, 'RecipientDelivered'),
+  },
+  {
+    name: 'a message is delivered by the log, and no mail arrived',
+    promise: 'accepted is settled',
+    forge: (honest) => ({ ...honest, mails: without(honest.mails, 0) }),
+  },
+  {
+    name: 'a client was refused what was accepted',
+    promise: 'accepted is settled',
+    forge: (honest) => ({ ...honest, refused: honest.accepted.slice(0, 1).map(({ marker }) => marker) }),
+  },
+  {
+    name: 'mail of no accepted message arrived',
+    promise: 'no strange mail',
+    forge: withoutFirstMessage,
+  },
+  {
+    name: 'mail reached somebody whom it was not sent to',
+    promise: 'no strange mail',
+    forge: (honest) => ({
+      ...honest,
+      mails: again(honest.mails, (mail) => ({ ...mail, to: ['somebody@elsewhere.example'] })),
+    }),
+  },
+  {
+    name: 'scheduled mail arrived before its time',
+    promise: 'no strange mail',
+    forge: (honest) => ({ ...honest, mails: honest.mails.map((mail) => ({ ...mail, atMs: 0 })) }),
+  },
+  {
+    name: 'a second copy arrived',
+    promise: 'one copy',
+    forge: (honest) => ({ ...honest, mails: again(honest.mails) }),
+  },
+  {
+    name: 'a second copy arrived under another Message-ID',
+    promise: 'one copy',
+    forge: (honest) => ({ ...honest, mails: again(honest.mails, (mail) => ({ ...mail, raw: renamed(mail.raw) })) }),
+  },
+  {
+    name: 'a row of a read model has vanished',
+    promise: 'read models',
+    forge: (honest) => withRows(honest, (rows) => without(rows, 0)),
+  },
+  {
+    name: 'a row of a read model is there twice',
+    promise: 'read models',
+    forge: (honest) => withRows(honest, (rows) => again(rows)),
+  },
+  {
+    name: 'a row of a read model says something else',
+    promise: 'read models',
+    forge: (honest) => withRows(honest, ([first = '', ...rest]) => [`${first}!`, ...rest]),
+  },
+  {
+    name: 'an event is parked',
+    promise: 'read models',
+    forge: (honest) => ({ ...honest, readModels: { ...honest.readModels, parked: 1 } }),
+  },
+  {
+    name: 'an event was never told to the webhook',
+    promise: 'webhooks',
+    forge: (honest) => ({ ...honest, posts: without(honest.posts, 0) }),
+  },
+  {
+    name: 'an event was told again under another id',
+    promise: 'webhooks',
+    forge: (honest) => ({ ...honest, posts: again(honest.posts, (post) => ({ ...post, id: 'evt_other' })) }),
+  },
+  {
+    name: 'a webhook was told of what never happened',
+    promise: 'webhooks',
+    forge: (honest) => withoutType(honest, 'RecipientDelivered'),
+  },
+];

@@ -1,0 +1,19 @@
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
+import type { MessageEvent } from '../../src/domain/events.ts';
+import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
+import { isOpen } from '../../src/domain/message/status.ts';
+
+const isMessageEvent = (event: RecordedEvent): event is RecordedEvent<MessageEvent> =>
+  event.stream.startsWith(messageStream(''));
+
+/** Every message of a log, as its events leave it. */
+export const messagesOf = (events: readonly RecordedEvent[]): readonly ExistingMessage[] => {
+  const byStream = Map.groupBy(events.filter(isMessageEvent), ({ stream }) => stream);
+  return [...byStream.values()].flatMap((own) => {
+    const state = own.reduce((before, event) => message.evolve(before, event, event.metadata), message.initial);
+    return state.status === 'absent' ? [] : [state];
+  });
+};
+
+export const isSettled = ({ recipients }: ExistingMessage): boolean =>
+  recipients.every(({ status }) => !isOpen(status));

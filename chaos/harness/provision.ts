@@ -1,0 +1,37 @@
+import { createKey } from '../../src/commands/api-key/create-key.ts';
+import type { CommandContext, Origin } from '../../src/commands/context.ts';
+import { createOrganization } from '../../src/commands/organization/create-organization.ts';
+import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
+import { registerWebhook } from '../../src/commands/webhook/register-webhook.ts';
+import { verificationRecord } from '../../src/domain/sending-domain/sending-domain.ts';
+
+/** As high as a key's limits can be. */
+const PER_MINUTE = 10_000_000;
+
+/** The address that every message is sent from. */
+export const SENDER = 'shop@chaos.example';
+
+/** Makes an organization that may send, and be told of everything that becomes of its messages. @returns a live key. */
+export const provision = async (given: CommandContext, webhookUrl: string): Promise<string> => {
+  const context: CommandContext = { ...given, capturing: false };
+  const organizationId = await createOrganization(context, { name: 'Chaos', ceilings: null });
+  const origin: Origin = {
+    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+    ...{ correlationId: organizationId, causationId: organizationId },
+  };
+  const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
+  const { domainId } = domain;
+  const resolver = { txt: async () => [verificationRecord(domain).value] };
+  await verifyDomain({ ...context, resolver }, origin, { domainId });
+  // The receiver is on this machine, where no customer's would be.
+  const webhookTarget = { ...context.webhookTarget, problemWith: async () => null };
+  const endpoint = { url: webhookUrl, events: ['message.*'], environment: 'live', description: null } as const;
+  await registerWebhook({ ...context, webhookTarget }, origin, endpoint);
+  const { value } = await createKey(context, origin, {
+    ...{ by: 'operator', domainId, name: 'chaos', permissions: ['admin'], environment: 'live' },
+    rateLimits: { send: PER_MINUTE, read: PER_MINUTE, manage: PER_MINUTE },
+    ...{ allowedCidrs: [], expiresAt: null },
+  });
+  return value;
+};

@@ -1,0 +1,32 @@
+import { Pool } from 'pg';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { migrate } from '../../src/projections/migrate.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { rowsOf } from '../../test/projections/support/read-model-rows.ts';
+import { silentLogger } from '../../test/support/logger.ts';
+import type { Observer } from './observer.ts';
+import { newDatabase } from './postgres-server.ts';
+
+/** Rows as text in an order of their own, by table. */
+export type ReadModelRows = Readonly<Record<string, readonly string[]>>;
+
+export const readModelRows = async (pool: Pool): Promise<ReadModelRows> => {
+  const all = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+  return Object.assign({}, ...all);
+};
+
+/** What the read models must be: made from the whole log in a database that has never seen anything. */
+export const makeReadModelsAnew = async ({ store, databaseUrl }: Observer): Promise<ReadModelRows> => {
+  const database = await newDatabase(databaseUrl);
+  const pool = new Pool({ connectionString: database.url, max: RUNNER_CONNECTIONS });
+  pool.on('error', () => undefined);
+  try {
+    await migrate({ url: database.url });
+    await rebuild({ pool, store, logger: silentLogger }, PROJECTIONS);
+    return await readModelRows(pool);
+  } finally {
+    await pool.end();
+    await database.drop();
+  }
+};

@@ -1,0 +1,12 @@
+import type { SinkMail } from './smtp-sink.ts';
+
+const unfolded = (raw: string): string => raw.slice(0, raw.indexOf('\r\n\r\n')).replace(/\r\n[ \t]+/g, ' ');
+
+const headerOf = (mail: SinkMail, name: string): string | null =>
+  new RegExp(`^${name}: *(.*)$`, 'im').exec(unfolded(mail.raw))?.[1]?.trim() ?? null;
+
+/** RFC 5322 Message-ID with its angle brackets. */
+export const messageIdOf = (mail: SinkMail): string => headerOf(mail, 'Message-ID') ?? '(none)';
+
+/** What the load marked it with. */
+export const markerOf = (mail: SinkMail): string => headerOf(mail, 'X-Load') ?? '(none)';

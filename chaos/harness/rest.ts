@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { createWaitFor } from '../../src/projections/wait-for.ts';
+import { readLog } from './evidence.ts';
+import { isSettled, messagesOf } from './messages-of.ts';
+import type { Observer } from './observer.ts';
+
+const LOOK_MS = 200;
+const OWED = `
+  select (select count(*)::int from vault.webhook_deliveries where state = 'pending') as pending,
+    coalesce((select position from vault.webhook_recording), '') as position`;
+
+interface Rest {
+  readonly isReached: boolean;
+  /** What still moves, or has not come to an end. */
+  readonly what: string;
+}
+
+const webhooksRest = async ({ pool }: Observer, last: RecordedEvent | undefined): Promise<string[]> => {
+  const { rows } = await pool.query<{ pending: number; position: string }>(OWED);
+  const { pending = 0, position = '' } = rows[0] ?? {};
+  return [
+    ...(pending > 0 ? [`${pending} webhooks are not posted`] : []),
+    ...(position < (last?.position ?? '') ? ['webhooks are not recorded up to the end of the log'] : []),
+  ];
+};
+
+const look = async (observer: Observer, log: readonly RecordedEvent[]): Promise<Rest> => {
+  const open = messagesOf(log).filter((message) => !isSettled(message));
+  const head = await observer.store.head();
+  const names = PROJECTIONS.map(({ name }) => name);
+  const projected = await createWaitFor(observer)(names, head, { timeoutMs: LOOK_MS });
+  const what = [
+    ...(open.length > 0 ? [`${open.length} messages are not settled`] : []),
+    ...(projected ? [] : ['read models are behind the log']),
+    ...(await webhooksRest(observer, log.at(-1))),
+  ];
+  return {
+    isReached: what.length === 0 && (await observer.store.head()) === log.at(-1)?.position,
+    what: what.join(', '),
+  };
+};
+
+/**
+ * Waits until every message has ended, every read model has seen the whole log, and no webhook is owed.
+ * @returns null, or what had not come to rest in time: that is no violation by itself, but becomes several.
+ */
+export const comeToRest = async (observer: Observer, timeoutMs: number): Promise<string | null> => {
+  const endMs = performance.now() + timeoutMs;
+  for (;;) {
+    const rest = await readLog(observer)
+      .then((log) => look(observer, log))
+      .catch((error: unknown): Rest => ({ isReached: false, what: String(error) }));
+    if (rest.isReached) return null;
+    if (performance.now() > endMs) return rest.what;
+    await sleep(LOOK_MS);
+  }
+};

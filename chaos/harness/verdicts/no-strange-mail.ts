@@ -1,0 +1,35 @@
+import type { ExistingMessage } from '../../../src/domain/message/message.ts';
+import type { Evidence } from '../evidence.ts';
+import { messagesOf } from '../messages-of.ts';
+import { messageIdOf } from '../received-mail.ts';
+import type { SinkMail } from '../smtp-sink.ts';
+import type { Violation } from '../violation.ts';
+
+const violation = (what: string): Violation => ({ promise: 'no strange mail', what });
+
+const addressesOf = ({ contents }: Evidence, { accepted: { contentId } }: ExistingMessage): readonly string[] => {
+  const body = contents.get(contentId);
+  return body?.kind === 'message' ? body.recipients.map(({ address }) => address.toLowerCase()) : [];
+};
+
+/** Whom a mail reached without having been sent to, and mail that left before its time. */
+const problemsOf = (evidence: Evidence, mail: SinkMail, message: ExistingMessage): readonly Violation[] => {
+  const addressees = addressesOf(evidence, message);
+  const strangers = mail.to.filter((to) => !addressees.includes(to.toLowerCase()));
+  const { schedule, accepted } = message;
+  const isEarly = schedule !== null && mail.atMs < Date.parse(schedule.first);
+  return [
+    ...strangers.map((to) => violation(`${accepted.messageId} reached ${to}, whom it was not sent to`)),
+    ...(isEarly ? [violation(`${accepted.messageId} left before ${schedule.first}`)] : []),
+  ];
+};
+
+/** Every mail that arrived is of a message that was accepted, for whom it was accepted, and not before its time. */
+export const noStrangeMail = (evidence: Evidence): readonly Violation[] => {
+  const messages = new Map(messagesOf(evidence.events).map((each) => [each.accepted.internetMessageId, each]));
+  return evidence.mails.flatMap((mail) => {
+    const message = messages.get(messageIdOf(mail));
+    if (message === undefined) return [violation(`mail ${messageIdOf(mail)} is of no accepted message`)];
+    return problemsOf(evidence, mail, message);
+  });
+};

@@ -1,0 +1,62 @@
+import { type Append, type Appended, type EventStore, WrongExpectedRevision } from '../../src/domain/event-store.ts';
+import type { Breakage } from './breakage.ts';
+
+const LONG_AGO = '2000-01-01T00:00:00.000Z';
+
+const has = ({ events }: Append, type: string): boolean => events.some((event) => event.type === type);
+
+const answerWithoutWriting = ({ expected, events }: Append): Appended => ({
+  revision: (expected === 'no-stream' ? -1 : expected) + events.length,
+  position: '0000000000000000',
+});
+
+const withAppend = (store: EventStore, append: (append: Append) => Promise<Appended>): EventStore => ({
+  ...store,
+  append,
+});
+
+/** Parts that break a promise, each in a way that has happened to somebody: a simulation that misses one proves little. */
+export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
+  'a worker that ignores the lease': {
+    store: (store) => ({
+      ...store,
+      readStream: async (...given) =>
+        (await store.readStream(...given)).map((event) =>
+          event.type === 'AttemptStarted' ? { ...event, data: { ...event.data, leaseUntil: LONG_AGO } } : event,
+        ),
+    }),
+  },
+  'a worker that records nothing of what it delivered': {
+    store: (store) =>
+      withAppend(store, async (append) =>
+        has(append, 'RecipientDelivered') ? answerWithoutWriting(append) : store.append(append),
+      ),
+  },
+  'a log that takes any revision for the expected one': {
+    store: (store) =>
+      withAppend(store, (append) =>
+        store.append(append).catch((error: unknown) => {
+          if (!(error instanceof WrongExpectedRevision)) throw error;
+          return store.append({ ...append, expected: error.actual });
+        }),
+      ),
+  },
+  'an acceptance that is answered before it is written': {
+    store: (store) =>
+      withAppend(store, async (append) => {
+        if (!has(append, 'MessageAccepted')) return store.append(append);
+        store.append(append).catch(() => undefined);
+        return answerWithoutWriting(append);
+      }),
+  },
+  'a transport that knows no deadline': {
+    transport: ({ send, ...rest }) => ({
+      ...rest,
+      send: (mail) => send(mail, { deadlineMs: Number.POSITIVE_INFINITY }),
+    }),
+  },
+  'an idempotency key that is another one in each process': {
+    secrets: (secrets, { name }) => ({ ...secrets, get: async (id) => `${name}${await secrets.get(id)}` }),
+  },
+  'a timetable that forgets': { dueDeliveries: () => async () => [] },
+};

@@ -1,0 +1,89 @@
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../../src/domain/event-store.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import type { Life } from '../life.ts';
+import type { Machine } from '../machine.ts';
+import type { World } from '../world.ts';
+
+/** The server was gone before it answered, or was too slow: it may have done what was asked, or not. */
+class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
+/** What a client was told in the end; null: nothing, however often it asked. */
+export type Told<T> = { readonly done: T } | { readonly refused: Refusal } | null;
+
+/** How a client asks: of whichever machine is there, again when no answer comes. */
+export type Ask = <T>(what: string, work: (life: Life) => Promise<T>, tries: number) => Promise<Told<T>>;
+
+const PATIENCE_MS = 30_000;
+const AGAIN_MS_MAX = 4000;
+
+/** What a client is answered 503 for, or not at all. */
+const isTransient = (error: unknown): boolean =>
+  error instanceof NoAnswer ||
+  error instanceof StoreUnavailable ||
+  error instanceof AppendOutcomeUnknown ||
+  (error instanceof Refusal && (error.code === 'unavailable' || error.code === 'resource_conflict'));
+
+export const pauseIn = ({ ground }: World, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    ground.scheduler.appoint(ms, 'a client goes on', resolve);
+  });
+
+/** One request to one process. */
+const request = <T>({ ground }: World, life: Life, { what, work }: { what: string; work(life: Life): Promise<T> }) => {
+  const { scheduler, latencyMs } = ground;
+  const { process } = life;
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const giveUp = scheduler.appoint(PATIENCE_MS, 'a client loses its patience', () => reject(new NoAnswer('too slow')));
+  const stopMourning = process.onDeath(() => {
+    scheduler.after(latencyMs(), 'a client is cut off', () => reject(new NoAnswer('cut off')));
+  });
+  const answer = (tell: () => void): void => {
+    stopMourning();
+    giveUp.cancel();
+    scheduler.after(latencyMs(), 'a client is answered', tell);
+  };
+  process.later(latencyMs(), `is asked: ${what}`, () => {
+    void work(life).then(
+      (done) => answer(() => resolve(done)),
+      (error: unknown) => answer(() => reject(error)),
+    );
+  });
+  return promise;
+};
+
+export const createAsk = (world: World, machines: readonly Machine[]): Ask => {
+  const { random } = world.ground;
+
+  const once = <T>(what: string, work: (life: Life) => Promise<T>): Promise<T> => {
+    const life = random.pick(machines).life();
+    if (life === null) return Promise.reject(new NoAnswer('nobody is there'));
+    const asked = {};
+    world.requests.set(asked, life.process);
+    return request(world, life, { what, work }).finally(() => world.requests.delete(asked));
+  };
+
+  /** @returns 'again': nobody knows what came of it. */
+  const failed = (what: string, error: unknown): Told<never> | 'again' => {
+    if (isTransient(error)) return 'again';
+    if (error instanceof Refusal) return { refused: error };
+    world.violate('scenario', `${what} failed: ${error instanceof Error ? error.stack : String(error)}`);
+    return null;
+  };
+
+  const attempt = <T>(what: string, work: (life: Life) => Promise<T>): Promise<Told<T> | 'again'> =>
+    once(what, work).then(
+      (done) => ({ done }),
+      (error: unknown) => failed(what, error),
+    );
+
+  return async (what, work, tries) => {
+    for (let tried = 0; tried < tries; tried += 1) {
+      const told = await attempt(what, work);
+      if (told !== 'again') return told;
+      await pauseIn(world, random.between(1, AGAIN_MS_MAX));
+    }
+    return null;
+  };
+};

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ChangedMessage } from '../../../src/commands/message/cancel-message.ts';
+import { fold } from '../../../src/domain/decider.ts';
+import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { type ExistingMessage, message, messageStream } from '../../../src/domain/message/message.ts';
+import type { World } from '../world.ts';
+import type { Ask, Told } from './ask.ts';
+import type { Tenant } from './tenant.ts';
+
+/** What clients have been told so far, and what they know because of it. */
+export interface Desk {
+  readonly world: World;
+  readonly tenant: Tenant;
+  readonly ask: Ask;
+  /** Messages that were accepted. */
+  readonly messageIds: string[];
+  /** Idempotency keys in use, each with the body it was first used with. */
+  readonly bodies: Map<string, string>;
+  /** Keys that are used with two bodies. */
+  readonly reused: Set<string>;
+  /** A request under this key was answered: it must be the same message as ever. */
+  sent(name: string, sent: ExistingMessage): void;
+  /** A change was answered: the log must say the same at that revision. */
+  changed(changed: ChangedMessage): void;
+  /** @returns what was done, where it was; a refusal with any other code breaks a rule. */
+  expect<T>(what: string, told: Told<T>, codes: readonly ErrorCode[]): T | null;
+  judge(): Promise<void>;
+}
+
+export const createDesk = (world: World, tenant: Tenant, ask: Ask): Desk => {
+  const { log, violate } = world;
+  const ids = new Map<string, string>();
+  const changes: ChangedMessage[] = [];
+
+  const judgeChange = ({ message: told, revision }: ChangedMessage): void => {
+    const stream = messageStream(told.accepted.messageId);
+    const events = log.events().flatMap(({ event }) => (event.stream === stream ? [event] : []));
+    const replayed = fold(message, events.slice(0, revision + 1));
+    // JSON: what the log holds has been text.
+    if (isDeepStrictEqual(JSON.parse(JSON.stringify(told)), replayed)) return;
+    violate('scenario', `${stream} was told otherwise at revision ${revision} than the log says`);
+  };
+
+  /** However often it was asked for, by whomever and wherever: one name, one message. */
+  const judgeAccepted = async (): Promise<void> => {
+    const contentIds = log
+      .events()
+      .flatMap(({ event }) => (event.type === 'MessageAccepted' ? [event.data.contentId] : []));
+    const found = await world.vault.contents.get(contentIds);
+    const names = contentIds.flatMap((id) => {
+      const body = found.get(id);
+      if (body?.kind !== 'message') violate('accepted is settled', `the vault has lost the contents ${id}`);
+      return body?.kind === 'message' ? [body.metadata.name ?? ''] : [];
+    });
+    for (const [name, messages] of Map.groupBy(names, (each) => each)) {
+      if (name !== '' && messages.length > 1) violate('scenario', `${name} became ${messages.length} messages`);
+    }
+  };
+
+  const judgeNames = (): void => {
+    const accepted = new Set(
+      log.events().flatMap(({ event }) => (event.type === 'MessageAccepted' ? [event.data.messageId] : [])),
+    );
+    for (const [name, id] of ids) {
+      if (!accepted.has(id)) violate('accepted is settled', `${name} was answered with ${id}, which is not in the log`);
+    }
+  };
+
+  return {
+    ...{ world, tenant, ask, messageIds: [], bodies: new Map(), reused: new Set() },
+    sent: (name, { accepted }) => {
+      const known = ids.get(name);
+      if (known !== undefined && known !== accepted.messageId) {
+        violate('scenario', `${name} is ${known}, and was answered with ${accepted.messageId}`);
+      }
+      ids.set(name, accepted.messageId);
+      const namesake = [...ids].find(([other, id]) => other !== name && id === accepted.messageId);
+      if (namesake !== undefined) violate('scenario', `${name} was answered with the message of ${namesake[0]}`);
+    },
+    changed: (changed) => changes.push(changed),
+    expect: (what, told, codes) => {
+      if (told === null) return null;
+      if ('done' in told) return told.done;
+      const { code, message: sentence } = told.refused;
+      if (!codes.includes(code)) violate('scenario', `${what} was refused: ${code} (${sentence})`);
+      return null;
+    },
+    judge: async () => {
+      judgeNames();
+      await judgeAccepted();
+      for (const changed of changes) judgeChange(changed);
+    },
+  };
+};

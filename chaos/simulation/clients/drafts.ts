@@ -1,0 +1,29 @@
+import type { MessageDraft } from '../../../src/domain/message/draft.ts';
+import type { Random } from '../random.ts';
+
+const FATES = ['ok', 'ok', 'ok', 'ok', 'bounce', 'grey1', 'grey2', 'never'];
+const RECIPIENTS_MAX = 3;
+const TTLS_SECONDS = [30, 300, 3600];
+const LATER_MS_MAX = 40_000;
+
+export interface DraftOptions {
+  /** Goes into the metadata, so that the vault tells which request a message is of. */
+  readonly name: string;
+  readonly now: number;
+}
+
+/** A message somebody may want sent: its recipients' addresses say what becomes of it. */
+export const draft = (random: Random, { name, now }: DraftOptions): MessageDraft => {
+  const recipients = Array.from({ length: random.between(1, RECIPIENTS_MAX) }, (_, index) => ({
+    address: `${random.pick(FATES)}-${index}@example.net`,
+    kind: 'to' as const,
+  }));
+  const scheduledAt = new Date(now + random.between(2000, LATER_MS_MAX)).toISOString();
+  return {
+    ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text: 'Hello there' },
+    ...{ headers: {}, attachments: [], tags: [], metadata: { name } },
+    ...{ stream: 'transactional', ttlSeconds: random.pick(TTLS_SECONDS) },
+    ...(random.chance(0.25) ? { scheduledAt } : {}),
+    ...(random.chance(0.25) ? { unsubscribe: 'managed' } : {}),
+  };
+};

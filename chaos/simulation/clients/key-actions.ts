@@ -1,0 +1,71 @@
+import type { KeyChange } from '../../../src/commands/api-key/change-key.ts';
+import { createKey } from '../../../src/commands/api-key/create-key.ts';
+import { deleteKey } from '../../../src/commands/api-key/delete-key.ts';
+import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
+import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import { updateKey } from '../../../src/commands/api-key/update-key.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import type { Life } from '../life.ts';
+import type { Desk } from './desk.ts';
+import type { Action } from './mail-actions.ts';
+
+const TRIES = 4;
+const LIFE_MS_MAX = 20_000;
+
+const create: Action = async (desk) => {
+  const { ask, tenant, world, expect } = desk;
+  const { random, scheduler, startMs } = world.ground;
+  const isAdmin = random.chance(0.5);
+  // Admin keys last: whether one that ends leaves another is a matter of clocks, which are apart here.
+  const expiresAt = isAdmin
+    ? null
+    : new Date(startMs + scheduler.nowMs() + random.between(1000, LIFE_MS_MAX)).toISOString();
+  const told = await ask(
+    'create a key',
+    ({ context }) =>
+      createKey(context, tenant.origin('live'), {
+        ...{ by: tenant.caller('live'), domainId: tenant.domainId, name: 'another', environment: 'live' },
+        ...{ permissions: isAdmin ? ['admin'] : ['send'], rateLimits: {}, allowedCidrs: [], expiresAt },
+      }),
+    1,
+  );
+  const done = expect('create a key', told, []);
+  if (done !== null) tenant.keyIds.push(done.key.keyId);
+};
+
+type Change = (life: Life, origin: Origin, change: KeyChange) => Promise<unknown>;
+
+const CHANGES: Readonly<Record<string, Change>> = {
+  revoke: ({ context }, origin, change) => revokeKey(context, origin, change),
+  delete: ({ context }, origin, change) => deleteKey(context, origin, change),
+  demote: ({ context }, origin, change) =>
+    updateKey(context, origin, { ...change, changes: { permissions: ['send'] }, leavesOutRequester: false }),
+  rotate: ({ context }, origin, change) =>
+    rotateKey(context, origin, { ...change, gracePeriodMinutes: 1, revokePrevious: false }),
+};
+
+/** What is asked again may have been done the first time. */
+const REFUSED: readonly ErrorCode[] = ['last_admin_key', 'key_not_active', 'not_found', 'too_many_live_secrets'];
+
+const change = async (desk: Desk, name: string): Promise<void> => {
+  const { ask, tenant, world, expect } = desk;
+  const keyId = world.ground.random.pick(tenant.keyIds);
+  const does = CHANGES[name];
+  if (does === undefined) return;
+  const told = await ask(
+    `${name} ${keyId}`,
+    (life) => does(life, tenant.origin('live'), { by: tenant.caller('live'), keyId, register: life.freshRegister }),
+    TRIES,
+  );
+  expect(`${name} ${keyId}`, told, REFUSED);
+};
+
+export const KEY_ACTIONS: readonly Action[] = [
+  create,
+  ...Object.keys(CHANGES).map(
+    (name): Action =>
+      (desk) =>
+        change(desk, name),
+  ),
+];

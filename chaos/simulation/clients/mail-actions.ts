@@ -1,0 +1,164 @@
+import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
+import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
+import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
+import { sendMessage } from '../../../src/commands/message/send-message.ts';
+import { unsubscribeRecipient } from '../../../src/commands/message/unsubscribe-recipient.ts';
+import type { Environment } from '../../../src/domain/environment.ts';
+import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import type { MessageDraft } from '../../../src/domain/message/draft.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import type { Desk } from './desk.ts';
+import { draft } from './drafts.ts';
+
+/** Something a client does, from its first request to the answer it is content with. */
+export type Action = (desk: Desk) => Promise<void>;
+
+const TRIES = 8;
+const BATCH_MAX = 5;
+
+const nowOf = ({ world: { ground } }: Desk): number => ground.startMs + ground.scheduler.nowMs();
+
+const environmentOf = ({ world: { ground } }: Desk): Environment => (ground.random.chance(0.1) ? 'test' : 'live');
+
+/** The same key again is the same message; another body under it is refused, whoever comes first. */
+const REPEATED: readonly ErrorCode[] = ['schedule_not_possible'];
+const REUSED: readonly ErrorCode[] = [...REPEATED, 'idempotency_key_reused'];
+
+const nextKey = (desk: Desk): string => `k${desk.bodies.size + 1}`;
+
+interface Single {
+  readonly key: string;
+  readonly environment: Environment;
+  readonly draft: MessageDraft;
+}
+
+const sendOnce = async (desk: Desk, { key, environment, draft: sent }: Single): Promise<void> => {
+  const { tenant, ask, bodies } = desk;
+  const body = JSON.stringify(sent);
+  bodies.set(key, body);
+  const command = { draft: sent, idempotency: { key, body } };
+  const told = await ask(
+    `send ${key}`,
+    ({ context }) => sendMessage(context, tenant.origin(environment), tenant.caller(environment), command),
+    TRIES,
+  );
+  const done = desk.expect(`send ${key}`, told, desk.reused.has(key) ? REUSED : REPEATED);
+  if (done === null) return;
+  desk.sent(`${key} ${sent.subject}`, done.message);
+  desk.messageIds.push(done.message.accepted.messageId);
+};
+
+/** The same request may come from two clients at once: the first of which was thought to be dead, for instance. */
+const send: Action = async (desk) => {
+  const { random } = desk.world.ground;
+  const key = nextKey(desk);
+  const single = { key, environment: environmentOf(desk), draft: draft(random, { name: key, now: nowOf(desk) }) };
+  const other = { ...single, draft: { ...single.draft, subject: 'Something else' } };
+  const twice = random.chance(0.2);
+  const reused = random.chance(0.1);
+  if (reused) desk.reused.add(key);
+  await Promise.all([
+    sendOnce(desk, single),
+    ...(twice ? [sendOnce(desk, single)] : []),
+    ...(reused ? [sendOnce(desk, other)] : []),
+  ]);
+};
+
+const sendUnkeyed: Action = async (desk) => {
+  const { tenant, ask } = desk;
+  const sent = draft(desk.world.ground.random, { name: '', now: nowOf(desk) });
+  const told = await ask(
+    'send',
+    ({ context }) =>
+      sendMessage(context, tenant.origin('live'), tenant.caller('live'), { draft: sent, idempotency: null }),
+    1,
+  );
+  const done = desk.expect('send', told, REPEATED);
+  if (done !== null) desk.messageIds.push(done.message.accepted.messageId);
+};
+
+const batch: Action = async (desk) => {
+  const { tenant, ask } = desk;
+  const { random } = desk.world.ground;
+  const key = nextKey(desk);
+  const now = nowOf(desk);
+  const drafts = Array.from({ length: random.between(1, BATCH_MAX) }, (_, index) =>
+    draft(random, { name: `${key}#${index}`, now }),
+  );
+  desk.bodies.set(key, JSON.stringify(drafts));
+  const command = {
+    items: drafts.map((each) => ({ draft: each })),
+    strict: random.chance(0.3),
+    idempotency: { key, body: { messages: drafts } },
+  };
+  const told = await ask(
+    `batch ${key}`,
+    ({ context }) =>
+      sendBatch(context, tenant.origin('live'), tenant.caller('live'), command).catch((error: unknown) => {
+        if (error instanceof BatchRefused) return [];
+        throw error;
+      }),
+    TRIES,
+  );
+  for (const [index, sent] of (desk.expect(`batch ${key}`, told, []) ?? []).entries()) {
+    if (sent instanceof Refusal) continue;
+    desk.sent(`${key}#${index}`, sent.message);
+    desk.messageIds.push(sent.message.accepted.messageId);
+  }
+};
+
+const CANCEL: readonly ErrorCode[] = ['message_being_sent', 'message_ended'];
+
+const cancel: Action = async (desk) => {
+  const { tenant, ask, messageIds, world } = desk;
+  if (messageIds.length === 0) return;
+  const messageId = world.ground.random.pick(messageIds);
+  const told = await ask(
+    `cancel ${messageId}`,
+    ({ context }) => cancelMessage(context, tenant.origin('live'), { messageId }),
+    TRIES,
+  );
+  const done = desk.expect(`cancel ${messageId}`, told, CANCEL);
+  if (done !== null) desk.changed(done);
+};
+
+const RESCHEDULE: readonly ErrorCode[] = [...CANCEL, 'message_not_scheduled', 'schedule_not_possible'];
+
+const reschedule: Action = async (desk) => {
+  const { tenant, ask, messageIds, world } = desk;
+  if (messageIds.length === 0) return;
+  const messageId = world.ground.random.pick(messageIds);
+  const scheduledAt = new Date(nowOf(desk) + world.ground.random.between(3000, 30_000)).toISOString();
+  const told = await ask(
+    `reschedule ${messageId}`,
+    ({ context }) => rescheduleMessage(context, tenant.origin('live'), { messageId, scheduledAt }),
+    TRIES,
+  );
+  const done = desk.expect(`reschedule ${messageId}`, told, RESCHEDULE);
+  if (done !== null) desk.changed(done);
+};
+
+/** Somebody follows the link in a mail that he got; it must be known, whatever became of the message since. */
+const unsubscribe: Action = async ({ ask, world, expect }) => {
+  const links = world.office.copies().flatMap(({ unsubscribeUrl }) => unsubscribeUrl ?? []);
+  if (links.length === 0) return;
+  const token = world.ground.random.pick(links).split('/').at(-1) ?? '';
+  const told = await ask(
+    'unsubscribe',
+    ({ context }) => unsubscribeRecipient(context, { token, method: 'one_click', requestId: 'simulated' }),
+    TRIES,
+  );
+  expect('unsubscribe', told, []);
+};
+
+export const MAIL_ACTIONS: readonly Action[] = [
+  send,
+  send,
+  send,
+  sendUnkeyed,
+  batch,
+  cancel,
+  cancel,
+  reschedule,
+  unsubscribe,
+];

@@ -1,0 +1,72 @@
+import { createKey } from '../../../src/commands/api-key/create-key.ts';
+import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { registerWebhook } from '../../../src/commands/webhook/register-webhook.ts';
+import type { Caller } from '../../../src/domain/caller.ts';
+import type { Environment } from '../../../src/domain/environment.ts';
+import type { World } from '../world.ts';
+
+/** An organization with a domain and two admin keys, made before any trouble begins. */
+export interface Tenant {
+  readonly organizationId: string;
+  readonly domainId: string;
+  /** Keys the clients know of. */
+  readonly keyIds: string[];
+  origin(environment: Environment): Origin;
+  caller(environment: Environment): Caller;
+}
+
+const DOMAIN = 'example.test';
+const ADMIN_KEYS = 2;
+
+/** Where nothing goes wrong and nothing takes time. */
+const calmContext = ({ ground, log, vault }: World): CommandContext => ({
+  store: { ...log.store, append: (append) => log.append(append, 'operator') },
+  ...{ contents: vault.contents, secrets: vault.secrets, capturing: true },
+  resolver: { txt: async () => [] },
+  webhookTarget: {
+    problemWith: async () => null,
+    post: () => Promise.reject(new Error('no posts here')),
+    close: async () => {},
+  },
+  system: {
+    now: () => new Date(ground.startMs),
+    monotonicMs: () => 0,
+    randomBytes: ground.random.bytes,
+    uuid: ground.random.uuid,
+    sleep: async () => undefined,
+  },
+});
+
+export const createTenant = async (world: World): Promise<Tenant> => {
+  const context = calmContext(world);
+  const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
+  await organizationSecret(context.secrets, organizationId);
+  const origin = (environment: Environment): Origin => ({
+    ...{ actor: 'operator', organizationId, environment, requestId: null },
+    ...{ correlationId: 'simulated', causationId: 'simulated' },
+  });
+  const { domain } = await registerDomain(context, origin('live'), { name: DOMAIN });
+  const { domainId } = domain;
+  const keyIds: string[] = [];
+  for (let made = 0; made < ADMIN_KEYS; made += 1) {
+    const { key } = await createKey(context, origin('live'), {
+      ...{ by: 'operator', domainId, name: 'admin', permissions: ['admin'], environment: 'live' },
+      ...{ rateLimits: {}, allowedCidrs: [], expiresAt: null },
+    });
+    keyIds.push(key.keyId);
+  }
+  if (world.ground.random.chance(0.5)) {
+    const endpoint = { url: 'https://hooks.example.test/', events: ['message.*', 'api_key.*'], description: null };
+    await registerWebhook(context, origin('live'), { ...endpoint, environment: 'live' });
+  }
+  return {
+    ...{ organizationId, domainId, keyIds, origin },
+    caller: (environment) => ({
+      ...{ keyId: 'key_client', organizationId, environment, permissions: ['admin'] },
+      domain: { id: domainId, name: DOMAIN, verified: true },
+    }),
+  };
+};

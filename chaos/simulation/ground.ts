@@ -1,0 +1,67 @@
+import { createFaults, type Fault, type Faults } from './faults.ts';
+import type { Fate } from './process.ts';
+import { createRandom, type Random } from './random.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createTrace, type Trace } from './trace.ts';
+
+/** Something that befell a process and makes it doubtful what it did around that time. */
+export interface Disturbance {
+  /** `EVERYBODY`: it may have been any. */
+  readonly process: string;
+  readonly atMs: number;
+}
+
+/** Chance, time and trouble: what everything in a simulation stands on. */
+export interface Ground {
+  readonly seed: number;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  /** Wall clock at the beginning. */
+  readonly startMs: number;
+  latencyMs(): number;
+  /** Notes that something befell a process, so that rules know when it is excused. */
+  disturbed(process: string, what: string): void;
+  disturbances(): readonly Disturbance[];
+  /** The answer comes, soon or late. */
+  plainFate(): Fate;
+  /** As `plainFate`, but where the fault strikes nothing arrives and the process is told so. */
+  fateUnless(fault: Fault, error: () => Error): Fate;
+}
+
+export const EVERYBODY = '*';
+const START = '2026-01-01T00:00:00.000Z';
+/** Most answers come at once or nearly; the others show what order things can come in. */
+const LATENCIES_MS = [0, 1, 1, 2, 3, 5, 8, 30];
+/** Longer than anybody's patience for one call of a healthy server, shorter than a lease. */
+const SLOW_MS_MAX = 3000;
+
+export const createGround = (seed: number, { keepTrace }: { readonly keepTrace: boolean }): Ground => {
+  const random = createRandom(seed);
+  const trace = createTrace({ keep: keepTrace });
+  const scheduler = createScheduler(random, trace);
+  const faults = createFaults(random);
+  const disturbances: Disturbance[] = [];
+
+  const disturbed = (process: string, what: string): void => {
+    trace.note(scheduler.nowMs(), `${process} ${what}`);
+    disturbances.push({ process, atMs: scheduler.nowMs() });
+  };
+
+  const latencyMs = (): number => {
+    if (!faults.strikes('slow answer')) return random.pick(LATENCIES_MS);
+    disturbed(EVERYBODY, 'waits');
+    return random.between(50, SLOW_MS_MAX);
+  };
+
+  const plainFate = (): Fate => ({ arrivesAfterMs: latencyMs(), failure: null });
+
+  return {
+    ...{ seed, random, trace, scheduler, faults, latencyMs, plainFate, disturbed },
+    startMs: Date.parse(START),
+    disturbances: () => disturbances,
+    fateUnless: (fault, error) =>
+      faults.strikes(fault) ? { arrivesAfterMs: null, failure: { afterMs: latencyMs(), error: error() } } : plainFate(),
+  };
+};

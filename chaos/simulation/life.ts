@@ -1,0 +1,83 @@
+import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
+import type { CommandContext } from '../../src/commands/context.ts';
+import { StoreUnavailable } from '../../src/domain/event-store.ts';
+import type { MailTransport } from '../../src/domain/mail-transport.ts';
+import type { FreshRegister } from '../../src/domain/register.ts';
+import { createKeyDirectory } from '../../src/http/door/key-directory.ts';
+import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
+import type { Breakage } from './breakage.ts';
+import { processStore } from './parts/event-store.ts';
+import { processQueues } from './parts/queue.ts';
+import { processWebhookTarget } from './parts/receiver.ts';
+import { processTransport } from './parts/transport.ts';
+import { processVault } from './parts/vault.ts';
+import { createProcess, type Process } from './process.ts';
+import type { World } from './world.ts';
+
+/** A process of the service with all roles, from its start to its end. */
+export interface Life {
+  readonly process: Process;
+  readonly workers: Workers;
+  readonly context: CommandContext;
+  readonly freshRegister: FreshRegister;
+}
+
+/** The transport of test keys answers at once: it takes its time here, and the process may die meanwhile. */
+const simulatedTransport = ({ ground }: World, process: Process): MailTransport => {
+  const transport = createSimulatedTransport();
+  return {
+    ...transport,
+    send: (mail, options) =>
+      process.call({ what: 'simulates mail', fate: ground.plainFate(), work: () => transport.send(mail, options) }),
+  };
+};
+
+const timetableAway = (): Error => new StoreUnavailable('the read models cannot be reached');
+
+const queriesOf = ({ ground, readModels }: World, process: Process) => {
+  const ask = <Query, T>(what: string, work: (query: Query) => Promise<T>) => {
+    return (query: Query): Promise<T> =>
+      process.call({ what, work: () => work(query), fate: ground.fateUnless('timetable fails', timetableAway) });
+  };
+  return {
+    dueDeliveries: ask('asks what is due', readModels.due),
+    expiredKeys: ask('asks which keys have expired', readModels.expired),
+  };
+};
+
+const PUBLIC_URL = 'https://mail.example.test';
+
+export const createLife = (
+  world: World,
+  { name, skewMs }: { readonly name: string; readonly skewMs: number },
+  breakage: Breakage,
+): Life => {
+  const { ground, log, vault, engine, office, receiver } = world;
+  const process = createProcess(ground, name, skewMs);
+  const { system, logger } = process;
+  const reached = processVault(ground, vault, process);
+  const plainStore = processStore(ground, log, process);
+  const store = breakage.store?.(plainStore, process) ?? plainStore;
+  const secrets = breakage.secrets?.(reached.secrets, process) ?? reached.secrets;
+  const webhookTarget = processWebhookTarget(ground, receiver, process);
+  const smtp = processTransport(ground, office, process);
+  const queries = queriesOf(world, process);
+  const context: CommandContext = {
+    ...{ store, secrets, system, webhookTarget, contents: reached.contents, capturing: true },
+    resolver: { txt: async () => [] },
+  };
+  const workers = createWorkers({
+    ...{ store, secrets, system, logger, webhookTarget, contents: reached.contents },
+    webhookDeliveries: reached.webhookDeliveries,
+    queues: processQueues(ground, engine, process),
+    transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },
+    ...queries,
+    dueDeliveries: breakage.dueDeliveries?.(queries.dueDeliveries) ?? queries.dueDeliveries,
+    times: LOCAL_ATTEMPT_TIMES,
+    publicUrl: () => PUBLIC_URL,
+    onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
+  });
+  // Not started: it would ask the log four times a second, and nobody is checked at the door here.
+  const { freshRegister } = createKeyDirectory({ store, system, logger, capturing: true });
+  return { process, workers, context, freshRegister };
+};

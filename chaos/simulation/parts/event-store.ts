@@ -1,0 +1,104 @@
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  type Filter,
+  type Page,
+  type Position,
+  StoreUnavailable,
+} from '../../../src/domain/event-store.ts';
+import type { Ground } from '../ground.ts';
+import type { Fate, Process } from '../process.ts';
+import type { Log } from './log.ts';
+
+/** How long a process waits for an answer that does not come. */
+const TIME_OUT_MS = 2000;
+/** What was sent before the time-out may be worked on by the server long after it. */
+const LATE_MS_MAX = 15_000;
+/** Readers whose wake-up was lost look by themselves. */
+const POLL_MS = 1000;
+const PAGE_SIZES = [1, 3, 50, 500];
+
+const away = (): Error => new StoreUnavailable('the log cannot be reached');
+const timeOut = () => ({ afterMs: TIME_OUT_MS, error: new AppendOutcomeUnknown('no answer in time') });
+
+const appendFate = ({ faults, random, latencyMs, plainFate }: Ground): Fate => {
+  if (faults.strikes('append refused'))
+    return { arrivesAfterMs: null, failure: { afterMs: latencyMs(), error: away() } };
+  if (faults.strikes('append lost')) return { arrivesAfterMs: null, failure: timeOut() };
+  if (faults.strikes('append unanswered')) return { arrivesAfterMs: latencyMs(), failure: timeOut() };
+  if (faults.strikes('append late')) {
+    return { arrivesAfterMs: random.between(TIME_OUT_MS, LATE_MS_MAX), failure: timeOut() };
+  }
+  return plainFate();
+};
+
+/** The log as one process reaches it. */
+export const processStore = (ground: Ground, log: Log, process: Process): EventStore => {
+  const { faults, random, latencyMs } = ground;
+
+  const read = <T>(what: string, work: () => Promise<T>): Promise<T> =>
+    process.call({ what, work, fate: ground.fateUnless('read fails', away) });
+
+  /** Resolves after the next append, or when the signal aborts. */
+  const wakeUp = (signal: AbortSignal): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const end = (): void => {
+      stopListening();
+      stopMourning();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const stopListening = log.onAppend(() => {
+      stopListening();
+      process.later(faults.strikes('wake-up late') ? POLL_MS : latencyMs(), 'is woken by the log', end);
+    });
+    signal.addEventListener('abort', end, { once: true });
+    const stopMourning = process.onDeath(stopListening);
+    return promise;
+  };
+
+  /** Until it succeeds: a subscription survives that the log goes away. */
+  const page = async (from: Position, filter: Filter): Promise<Page> => {
+    for (;;) {
+      try {
+        return await read('follows', () => log.store.readAll({ from, filter, limit: random.pick(PAGE_SIZES) }));
+      } catch {
+        await process.system.sleep(POLL_MS);
+      }
+    }
+  };
+
+  const nextPage = async (from: Position, filter: Filter, signal: AbortSignal): Promise<Page | null> => {
+    while (!signal.aborted) {
+      const begunAt = log.events().length;
+      const found = await page(from, filter);
+      if (found.position > from) return found;
+      // What was appended while the page was on its way is not slept through.
+      if (log.events().length === begunAt) await wakeUp(signal);
+    }
+    return null;
+  };
+
+  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<Page> {
+    let next = await nextPage(after, filter, signal);
+    while (next !== null) {
+      yield next;
+      next = await nextPage(next.position, filter, signal);
+    }
+  }
+
+  return {
+    logId: () => read('asks which log it is', log.store.logId),
+    append: (append) =>
+      process.call({
+        what: `appends ${append.events.map(({ type }) => type).join()} to ${append.stream} after ${append.expected}`,
+        work: () => log.append(append, process.name),
+        fate: appendFate(ground),
+      }),
+    readStream: (stream, options) => read(`reads ${stream}`, () => log.store.readStream(stream, options)),
+    readAll: (options) => read('reads the log', () => log.store.readAll(options)),
+    head: () => read('asks for the head', log.store.head),
+    subscribe,
+    close: async () => undefined,
+  };
+};

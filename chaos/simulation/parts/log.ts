@@ -1,0 +1,70 @@
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { Contents } from '../../../src/domain/contents.ts';
+import {
+  type Append,
+  type Appended,
+  type EventStore,
+  LOG_START,
+  type RecordedEvent,
+} from '../../../src/domain/event-store.ts';
+import type { Ground } from '../ground.ts';
+
+/** An event, and when and by whom it came into the log. */
+export interface Logged {
+  readonly event: RecordedEvent;
+  readonly atMs: number;
+  readonly writer: string;
+}
+
+/** The log, as it is wherever the processes reach for it. */
+export interface Log {
+  readonly store: EventStore;
+  append(append: Append, writer: string): Promise<Appended>;
+  events(): readonly Logged[];
+  /** Called once for whatever was appended together. @returns how to stop that. */
+  onAppend(listener: () => void): () => void;
+  /** Called with each event, in order, before `onAppend`. */
+  onEvent(listener: (logged: Logged) => void): void;
+}
+
+const PAGE = 1000;
+
+export const createLog = ({ random, scheduler, trace }: Ground, contents: Contents): Log => {
+  const store = createInMemoryEventStore({ codec: eventCodec, system: { uuid: random.uuid }, contents });
+  const events: Logged[] = [];
+  const listeners = new Set<() => void>();
+  const readers: ((logged: Logged) => void)[] = [];
+
+  const takeIn = (event: RecordedEvent, writer: string): void => {
+    const logged = { event, atMs: scheduler.nowMs(), writer };
+    trace.note(logged.atMs, `log ${event.type} ${event.stream} ${event.id}`);
+    events.push(logged);
+    for (const read of readers) read(logged);
+  };
+
+  const takeInAll = async (writer: string): Promise<void> => {
+    const from = events.at(-1)?.event.position ?? LOG_START;
+    const page = await store.readAll({ from, limit: PAGE });
+    if (page.events.length === 0) return;
+    for (const event of page.events) takeIn(event, writer);
+    for (const listener of listeners) listener();
+  };
+
+  return {
+    store,
+    append: async (append, writer) => {
+      const appended = await store.append(append);
+      await takeInAll(writer);
+      return appended;
+    },
+    events: () => events,
+    onAppend: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    onEvent: (listener) => {
+      readers.push(listener);
+    },
+  };
+};

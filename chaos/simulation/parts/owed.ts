@@ -1,0 +1,73 @@
+import { customerEvents } from '../../../src/domain/customer-events.ts';
+import type { WebhookDeliveries } from '../../../src/domain/webhook-deliveries.ts';
+import type { Ground } from '../ground.ts';
+import type { Log } from './log.ts';
+
+/** What customers' endpoints are to be told, as far as the log and the tries go. */
+export interface Owed {
+  /** Ids of all events that the endpoint is to get, in the order of the log. */
+  readonly eventIds: ReadonlySet<string>;
+  /** What is owed and not yet handed over: when the next try is due (ms since the epoch). */
+  readonly dues: ReadonlyMap<string, number>;
+  /** Whether all of the log has been turned into rows, and nobody is posting. */
+  isQuiet(): boolean;
+  /** Looks over the shoulder of whoever records, claims and finishes. */
+  noticing(deliveries: WebhookDeliveries): WebhookDeliveries;
+}
+
+/** A post that was begun has ended by then: its time-out, and some calls that are slow. */
+const POST_MS = 25_000;
+
+export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
+  const eventIds = new Set<string>();
+  const recorded = new Set<string>();
+  const dues = new Map<string, number>();
+  let registered = false;
+  /** What somebody has claimed and not finished, and since when. */
+  const claims = new Map<string, number>();
+
+  log.onEvent(({ event }) => {
+    registered ||= event.type === 'WebhookRegistered';
+    if (!registered) return;
+    for (const { id, type, environment } of customerEvents(event)) {
+      if (environment !== 'test' && !type.startsWith('webhook.')) eventIds.add(id);
+    }
+  });
+
+  const note = ({ owed, now }: Parameters<WebhookDeliveries['record']>[0]): void => {
+    for (const { id, event } of owed) {
+      recorded.add(event.id);
+      dues.set(id, now.getTime());
+    }
+  };
+
+  return {
+    ...{ eventIds, dues },
+    isQuiet: () =>
+      recorded.size === eventIds.size && ![...claims.values()].some((atMs) => scheduler.nowMs() - atMs < POST_MS),
+    noticing: (deliveries) => ({
+      ...deliveries,
+      record: async (recording) => {
+        const moved = await deliveries.record(recording);
+        if (moved) note(recording);
+        return moved;
+      },
+      claim: async (wanted, times) => {
+        const claimed = await deliveries.claim(wanted, times);
+        for (const { id } of claimed) {
+          dues.set(id, times.leaseUntil.getTime());
+          claims.set(id, scheduler.nowMs());
+        }
+        return claimed;
+      },
+      finish: async (tries) => {
+        await deliveries.finish(tries);
+        for (const { deliveryId, state, dueAt } of tries) {
+          claims.delete(deliveryId);
+          if (state === 'pending') dues.set(deliveryId, dueAt.getTime());
+          else dues.delete(deliveryId);
+        }
+      },
+    }),
+  };
+};

@@ -1,0 +1,98 @@
+import { apiKeysProjection } from '../../../src/projections/api-keys/projection.ts';
+import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
+import { messagesProjection } from '../../../src/projections/messages/projection.ts';
+import type { Projection } from '../../../src/projections/projection.ts';
+import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
+import type { DueDeliveries } from '../../../src/workers/messages/sweep-deliveries.ts';
+import type { Ground } from '../ground.ts';
+import type { Log } from './log.ts';
+import { begin, createTables, type Tables } from './tables.ts';
+
+/** The folds of the projections over tables in memory, and what is asked of them. */
+export interface ReadModels {
+  readonly tables: Tables;
+  /** Where each stands. */
+  isCaughtUp(): boolean;
+  due: DueDeliveries;
+  expired: ExpiredKeys;
+}
+
+const PROJECTIONS: readonly Projection[] = [deliveriesProjection, messagesProjection, apiKeysProjection];
+
+/** A batch comes so long after the last; now and then a projection stands still for a while. */
+const LAG_MS_MAX = 60;
+const STANDSTILL_MS_MAX = 4000;
+const BATCHES = [1, 2, 7, 1000];
+
+/** The same read models, made at once. */
+export const rebuilt = async (log: Log): Promise<Tables> => {
+  const tables = createTables();
+  const { db, commit } = begin(tables);
+  const events = log.events().map(({ event }) => event);
+  for (const projection of PROJECTIONS) await projection.apply(db, events);
+  commit();
+  return tables;
+};
+
+const text = (value: unknown): string => String(value);
+
+export const createReadModels = (ground: Ground, log: Log): ReadModels => {
+  const { scheduler, random, faults } = ground;
+  const tables = createTables();
+  const positions = new Map<Projection, number>(PROJECTIONS.map((projection) => [projection, 0]));
+
+  /** One transaction: rows and checkpoint, or neither. */
+  const advance = async (projection: Projection): Promise<void> => {
+    const from = positions.get(projection) ?? 0;
+    const batch = log.events().slice(from, from + random.pick(BATCHES));
+    const { db, commit } = begin(tables);
+    const events = batch.map(({ event }) => event);
+    await projection.apply(db, events);
+    if (faults.strikes('projection falls back')) return;
+    commit();
+    positions.set(projection, from + batch.length);
+  };
+
+  const pending = new Set<Projection>();
+  const isBehind = (projection: Projection): boolean => (positions.get(projection) ?? 0) < log.events().length;
+
+  const plan = (projection: Projection): void => {
+    if (pending.has(projection) || !isBehind(projection)) return;
+    pending.add(projection);
+    const standsStill = !faults.haveEnded() && random.chance(0.02);
+    const lagMs = random.between(1, standsStill ? STANDSTILL_MS_MAX : LAG_MS_MAX);
+    scheduler.after(lagMs, `projection of ${projection.name}`, () => {
+      void advance(projection).then(() => {
+        pending.delete(projection);
+        plan(projection);
+      });
+    });
+  };
+
+  log.onAppend(() => {
+    for (const projection of PROJECTIONS) plan(projection);
+  });
+
+  return {
+    tables,
+    isCaughtUp: () => !PROJECTIONS.some(isBehind),
+    due: async ({ before, limit }) =>
+      [...(tables.get('deliveries')?.values() ?? [])]
+        .map(({ messageId, route, dueAt }) => ({
+          ...({ messageId: text(messageId), route: route === 'test' ? 'test' : 'live', dueAt: text(dueAt) } as const),
+        }))
+        .filter(({ dueAt }) => dueAt <= before)
+        .sort((left, right) => (left.dueAt < right.dueAt ? -1 : 1))
+        .slice(0, limit),
+    expired: async ({ before, limit }) =>
+      [...(tables.get('api_keys')?.values() ?? [])]
+        .filter(
+          ({ status, expiresAt, expiryNoted }) =>
+            status === 'active' && expiryNoted === false && isPast(expiresAt, before),
+        )
+        .map(({ keyId }) => text(keyId))
+        .slice(0, limit),
+  };
+};
+
+const isPast = (expiresAt: unknown, before: string): boolean => typeof expiresAt === 'string' && expiresAt <= before;

@@ -1,0 +1,100 @@
+import type { Database } from '../../../src/projections/database.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Rows by their keys. What a transaction wrote is in it once the transaction has ended well. */
+export type Tables = ReadonlyMap<string, Map<string, Row>>;
+
+const TABLES = ['deliveries', 'messages', 'api_keys'] as const;
+type Table = (typeof TABLES)[number];
+
+export const createTables = (): Tables => new Map(TABLES.map((name) => [name, new Map<string, Row>()]));
+
+const keyOf = (row: Row): string => String(row.messageId ?? row.keyId);
+
+const date = (value: unknown): Date | null => (typeof value === 'string' ? new Date(value) : null);
+
+/** Rows of a table, as the driver gives them to the statement that asks for them. */
+const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
+  deliveries: (row) => ({
+    ...{ message_id: row.messageId, route: row.route, recipients: row.recipients },
+    ...{ expires_at: date(row.expiresAt), lease_until: date(row.leaseUntil) },
+  }),
+  messages: (row) => ({
+    ...{ message_id: row.messageId, recipients: row.recipients },
+    ...{ expires_at: date(row.expiresAt), scheduled_at: date(row.scheduledAt) },
+  }),
+  api_keys: (row) => ({ id: row.keyId, state: row.state }),
+};
+
+/** What the projections' statements do, by the beginning of their text. */
+const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; readonly does: Doing }[] = [
+  { begins: /^select .* from deliveries/s, table: 'deliveries', does: 'select' },
+  { begins: /^insert into deliveries/, table: 'deliveries', does: 'put' },
+  { begins: /^delete from deliveries/, table: 'deliveries', does: 'delete' },
+  { begins: /^select .* from messages/s, table: 'messages', does: 'select' },
+  { begins: /^insert into messages/, table: 'messages', does: 'put' },
+  { begins: /^update messages/, table: 'messages', does: 'put' },
+  { begins: /^insert into message_labels/, table: 'messages', does: 'nothing' },
+  { begins: /^select .* from api_keys/s, table: 'api_keys', does: 'select' },
+  { begins: /^insert into api_keys/, table: 'api_keys', does: 'put' },
+];
+type Doing = 'select' | 'put' | 'delete' | 'nothing';
+
+const statementOf = (text: string) => {
+  const found = STATEMENTS.find(({ begins }) => begins.test(text.trimStart()));
+  if (found === undefined) throw new Error(`these tables do not know the statement ${text}`);
+  return found;
+};
+
+const merge = (rows: Map<string, Row> | undefined, written: ReadonlyMap<string, Row | null>): void => {
+  for (const [key, row] of written) {
+    if (row === null) rows?.delete(key);
+    else rows?.set(key, row);
+  }
+};
+
+/** One transaction on the tables; nothing is written before `commit`. */
+export const begin = (tables: Tables): { readonly db: Database; commit(): void } => {
+  const written = createTables() as ReadonlyMap<string, Map<string, Row | null>>;
+
+  const find = (table: Table, key: string): Row | undefined => {
+    const own = written.get(table)?.get(key);
+    return own === undefined ? tables.get(table)?.get(key) : (own ?? undefined);
+  };
+
+  const put = (table: Table, row: Row): void => {
+    written.get(table)?.set(keyOf(row), { ...find(table, keyOf(row)), ...row });
+  };
+
+  const does: Readonly<Record<Doing, (table: Table, values: readonly unknown[]) => readonly Row[]>> = {
+    select: (table, [keys]) =>
+      (keys as string[])
+        .map((key) => find(table, key))
+        .filter((row) => row !== undefined)
+        .map(SHOWN[table]),
+    put: (table, [records]) => {
+      for (const row of JSON.parse(records as string) as Row[]) put(table, row);
+      return [];
+    },
+    delete: (table, [keys]) => {
+      for (const key of keys as string[]) written.get(table)?.set(key, null);
+      return [];
+    },
+    nothing: () => [],
+  };
+
+  const query = async (statement: string | { text: string; values: unknown[] }, values: unknown[] = []) => {
+    const { text, values: given } = typeof statement === 'string' ? { text: statement, values } : statement;
+    const { table, does: doing } = statementOf(text);
+    // JSON, as the driver gives it: nothing is shared between the rows and whoever reads them.
+    return { rows: does[doing](table, given).map((row) => structuredClone(row)) };
+  };
+
+  return {
+    db: { query } as unknown as Database,
+    commit: () => {
+      for (const [name, rows] of written) merge(tables.get(name), rows);
+    },
+  };
+};

@@ -1,0 +1,57 @@
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
+import type { Contents } from '../../../src/domain/contents.ts';
+import { StoreUnavailable } from '../../../src/domain/event-store.ts';
+import type { Secrets } from '../../../src/domain/secrets.ts';
+import type { WebhookDeliveries } from '../../../src/domain/webhook-deliveries.ts';
+import type { Fault } from '../faults.ts';
+import type { Ground } from '../ground.ts';
+import type { Process } from '../process.ts';
+
+/** What is kept beside the log. */
+export interface Vault {
+  readonly contents: Contents;
+  readonly secrets: Secrets;
+  readonly webhookDeliveries: WebhookDeliveries;
+}
+
+export const createVault = (): Vault => ({
+  contents: createInMemoryContents(),
+  secrets: createInMemorySecrets(),
+  webhookDeliveries: createInMemoryWebhookDeliveries(),
+});
+
+const away = (): Error => new StoreUnavailable('the vault cannot be reached');
+
+/** The vault as one process reaches it. */
+export const processVault = (ground: Ground, vault: Vault, process: Process): Vault => {
+  const { contents, secrets, webhookDeliveries } = vault;
+
+  const reaching =
+    (fault: Fault, noun: string) =>
+    <Arguments extends readonly unknown[], T>(verb: string, work: (...given: Arguments) => Promise<T>) =>
+    (...given: Arguments): Promise<T> =>
+      process.call({ what: `${verb} ${noun}`, work: () => work(...given), fate: ground.fateUnless(fault, away) });
+
+  const content = reaching('contents fail', 'contents');
+  const secret = reaching('contents fail', 'secrets');
+  const owed = reaching('webhook store fails', 'webhook deliveries');
+  return {
+    contents: {
+      put: content('puts', contents.put),
+      get: content('gets', contents.get),
+      heads: content('shows', contents.heads),
+    },
+    secrets: { put: secret('puts', secrets.put), get: secret('gets', secrets.get) },
+    webhookDeliveries: {
+      checkpoint: owed('finds the checkpoint of', webhookDeliveries.checkpoint),
+      record: owed('records', webhookDeliveries.record),
+      claim: owed('claims', webhookDeliveries.claim),
+      release: owed('releases', webhookDeliveries.release),
+      finish: owed('finishes', webhookDeliveries.finish),
+      failingSince: owed('judges', webhookDeliveries.failingSince),
+      list: owed('lists', webhookDeliveries.list),
+    },
+  };
+};

@@ -1,0 +1,32 @@
+import type { Machine } from './machine.ts';
+import type { Process } from './process.ts';
+import type { World } from './world.ts';
+
+/** `busy`: something is being done. `idle`: nothing is, until something is due. `done`: nothing ever will be. */
+export type Rest = 'busy' | 'idle' | 'done';
+
+const timeOf = (value: unknown): number => (typeof value === 'string' ? Date.parse(value) : Number.NEGATIVE_INFINITY);
+
+const isDoing = (process: Process): boolean => process.isAlive() && !process.isFrozen();
+
+/** Whoever is down or frozen does nothing before an appointment. */
+const isQuiet = ({ engine, requests, readModels, owed }: World): boolean =>
+  engine.waiting.size === 0 &&
+  readModels.isCaughtUp() &&
+  owed.isQuiet() &&
+  ![...engine.hands.values(), ...requests.values()].some(isDoing);
+
+/** When the next thing is due (ms since the epoch): a message, a webhook or the end of a key; infinity: nothing is. */
+export const nextDueMs = ({ readModels: { tables }, owed }: World): number => {
+  const messages = [...(tables.get('deliveries')?.values() ?? [])].map(({ dueAt }) => timeOf(dueAt));
+  const keys = [...(tables.get('api_keys')?.values() ?? [])].flatMap(({ status, expiresAt, expiryNoted }) =>
+    status === 'active' && expiryNoted === false && expiresAt !== null ? [timeOf(expiresAt)] : [],
+  );
+  return Math.min(...messages, ...keys, ...owed.dues.values());
+};
+
+export const restOf = (world: World, machines: readonly Machine[]): Rest => {
+  if (!isQuiet(world)) return 'busy';
+  const isOver = nextDueMs(world) === Number.POSITIVE_INFINITY && machines.every((machine) => machine.life() !== null);
+  return isOver && world.engine.hands.size === 0 ? 'done' : 'idle';
+};

@@ -1,0 +1,60 @@
+import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/event-store.ts';
+import type { MessageEvent } from '../../../src/domain/events.ts';
+import { createRegister } from '../../../src/domain/register.ts';
+import type { World } from '../world.ts';
+import { createMessageHistory, type MessageHistory } from './message-history.ts';
+
+/** Every event must be allowed by those before it in its stream. */
+const watchMessages = ({ log, violate }: World): void => {
+  const histories = new Map<StreamName, MessageHistory>();
+  log.onEvent(({ event }) => {
+    if (categoryOf(event.stream) !== 'message') return;
+    const history = histories.get(event.stream) ?? createMessageHistory();
+    histories.set(event.stream, history);
+    const problem = history.next(event as RecordedEvent<MessageEvent>);
+    if (problem !== null) violate('scenario', `${event.type} of ${event.stream} ${problem}`);
+  });
+};
+
+/** Streams count their events without a gap, and the log itself goes forwards. */
+const watchRevisions = ({ log, violate }: World): void => {
+  const revisions = new Map<StreamName, number>();
+  let last = '';
+  log.onEvent(({ event: { stream, revision, position } }) => {
+    if (revision !== (revisions.get(stream) ?? -1) + 1) violate('scenario', `${stream} has a gap before ${revision}`);
+    if (position <= last) violate('scenario', `the log goes backwards at ${position}`);
+    revisions.set(stream, revision);
+    last = position;
+  });
+};
+
+/** Whatever is done to keys at the same moment, somebody can administer the organization. */
+export const watchAdminKeys = ({ ground, log, violate }: World, organizationId: string): void => {
+  const register = createRegister();
+  for (const { event } of log.events()) register.apply(event);
+  log.onEvent(({ event }) => {
+    if (register.apply(event).length === 0) return;
+    const now = new Date(ground.startMs + ground.scheduler.nowMs()).toISOString();
+    if (workingAdminKeys(register, organizationId, now).length > 0) return;
+    violate('scenario', `${event.type} of ${event.stream} took away the last admin key`);
+  });
+};
+
+/** A time that is over is noted once. */
+const watchExpiries = ({ log, violate }: World): void => {
+  const noted = new Set<string>();
+  log.onEvent(({ event: { type, stream } }) => {
+    if (type === 'KeyUpdated') noted.delete(stream);
+    if (type !== 'KeyExpired') return;
+    if (noted.has(stream)) violate('scenario', `the expiry of ${stream} is noted twice`);
+    noted.add(stream);
+  });
+};
+
+/** What must hold at every moment of the log. */
+export const watchLog = (world: World): void => {
+  watchRevisions(world);
+  watchMessages(world);
+  watchExpiries(world);
+};

@@ -1,0 +1,49 @@
+import type { Violation } from '../harness/violation.ts';
+import { createGround, type Ground } from './ground.ts';
+import { createLog, type Log } from './parts/log.ts';
+import { createOwed, type Owed } from './parts/owed.ts';
+import { createPostOffice, type PostOffice } from './parts/post-office.ts';
+import { createQueueEngine, type QueueEngine } from './parts/queue.ts';
+import { createReadModels, type ReadModels } from './parts/read-models.ts';
+import { createReceiver, type Receiver } from './parts/receiver.ts';
+import { createVault, type Vault } from './parts/vault.ts';
+import type { Process } from './process.ts';
+
+/** Everything that outlives a process. */
+export interface World {
+  readonly ground: Ground;
+  readonly log: Log;
+  readonly vault: Vault;
+  readonly engine: QueueEngine;
+  readonly office: PostOffice;
+  readonly receiver: Receiver;
+  readonly owed: Owed;
+  readonly readModels: ReadModels;
+  /** Requests of clients that have not been answered, and who has them. */
+  readonly requests: Map<object, Process>;
+  readonly violations: readonly Violation[];
+  violate(promise: Violation['promise'], what: string): void;
+}
+
+/** More say nothing new about one run. */
+const VIOLATIONS_MAX = 10;
+
+export const createWorld = (seed: number, options: { readonly keepTrace: boolean }): World => {
+  const ground = createGround(seed, options);
+  const plainVault = createVault();
+  const log = createLog(ground, plainVault.contents);
+  const owed = createOwed(ground, log);
+  const vault = { ...plainVault, webhookDeliveries: owed.noticing(plainVault.webhookDeliveries) };
+  const violations: Violation[] = [];
+  return {
+    ...{ ground, vault, log, owed, violations, requests: new Map() },
+    engine: createQueueEngine(),
+    office: createPostOffice(ground),
+    receiver: createReceiver(),
+    readModels: createReadModels(ground, log),
+    violate: (promise, what) => {
+      ground.trace.note(ground.scheduler.nowMs(), `VIOLATION ${promise}: ${what}`);
+      if (violations.length < VIOLATIONS_MAX) violations.push({ promise, what });
+    },
+  };
+};

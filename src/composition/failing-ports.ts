@@ -1,0 +1,95 @@
+import type { Pool, PoolClient } from 'pg';
+import type { Contents } from '../domain/contents.ts';
+import type { Append, EventStore } from '../domain/event-store.ts';
+import type { MailTransport } from '../domain/mail-transport.ts';
+import type { JobHandler, Queue, Queues } from '../domain/queue.ts';
+import type { Secrets } from '../domain/secrets.ts';
+import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
+import type { WebhookTarget } from '../domain/webhook-target.ts';
+import { createPassPoint, type FailPoint, type FailStep, type PassPoint } from './fail-points.ts';
+
+/** Ports as the process is to have them: with the one fail point that was asked for, or as they are. */
+export interface FailingPorts {
+  store(store: EventStore): EventStore;
+  contents(contents: Contents): Contents;
+  secrets(secrets: Secrets): Secrets;
+  queues(queues: Queues): Queues;
+  transport(transport: MailTransport): MailTransport;
+  webhookDeliveries(deliveries: WebhookDeliveries): WebhookDeliveries;
+  webhookTarget(target: WebhookTarget): WebhookTarget;
+  /** Of the projections. */
+  pool(pool: Pool): Pool;
+}
+
+const as = <Port>(port: Port): Port => port;
+const NONE: FailingPorts = {
+  ...{ store: as, contents: as, secrets: as, queues: as, transport: as },
+  ...{ webhookDeliveries: as, webhookTarget: as, pool: as },
+};
+
+const through = async <Result>(pass: PassPoint, step: FailStep, work: () => Promise<Result>): Promise<Result> => {
+  pass(`before-${step}`);
+  const result = await work();
+  pass(`after-${step}`);
+  return result;
+};
+
+const around =
+  <Args extends readonly unknown[], Result>(
+    pass: PassPoint,
+    step: FailStep,
+    work: (...args: Args) => Promise<Result>,
+  ): ((...args: Args) => Promise<Result>) =>
+  (...args) =>
+    through(pass, step, () => work(...args));
+
+const STEP_OF: Readonly<Record<string, FailStep>> = {
+  MessageAccepted: 'append-accepted',
+  AttemptStarted: 'append-started',
+  AttemptOutcomeUnknown: 'append-lost',
+  RecipientDelivered: 'append-outcome',
+  RecipientDeferred: 'append-outcome',
+  RecipientBounced: 'append-outcome',
+};
+
+const stepOf = ({ events }: Append): FailStep => STEP_OF[events[0]?.type ?? ''] ?? 'append-other';
+
+const failingQueue = <Job>(pass: PassPoint, queue: Queue<Job>): Queue<Job> => ({
+  ...queue,
+  add: around(pass, 'queue-add', queue.add),
+  work: (handler, options) => {
+    const failing: JobHandler<Job> = around(pass, 'queue-work', handler);
+    queue.work(failing, options);
+  },
+});
+
+/** A transaction's last word is a query like any other: it is told by its text. */
+const failAtCommit = (pass: PassPoint, client: PoolClient): void => {
+  const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const failing = (...args: unknown[]): Promise<unknown> =>
+    args[0] === 'commit' ? through(pass, 'checkpoint', () => query(...args)) : query(...args);
+  client.query = failing as typeof client.query;
+};
+
+const failingAt = (pass: PassPoint): FailingPorts => ({
+  store: (store) => ({ ...store, append: (append) => through(pass, stepOf(append), () => store.append(append)) }),
+  contents: (contents) => ({ ...contents, put: around(pass, 'contents-put', contents.put) }),
+  secrets: (secrets) => ({ ...secrets, put: around(pass, 'secret-put', secrets.put) }),
+  queues: (queues) => ({
+    ...queues,
+    open: <Job>(name: string) => failingQueue<Job>(pass, queues.open<Job>(name)),
+  }),
+  transport: (transport) => ({ ...transport, send: around(pass, 'mail-send', transport.send) }),
+  webhookDeliveries: (deliveries) => ({
+    ...deliveries,
+    record: around(pass, 'webhook-record', deliveries.record),
+    claim: around(pass, 'webhook-claim', deliveries.claim),
+    finish: around(pass, 'webhook-finish', deliveries.finish),
+  }),
+  webhookTarget: (target) => ({ ...target, post: around(pass, 'webhook-post', target.post) }),
+  pool: (pool) => pool.on('connect', (client) => failAtCommit(pass, client)),
+});
+
+/** @param failPoint null: every port stays the very object that it is, and nothing is paid. */
+export const failingPorts = (failPoint: FailPoint | null): FailingPorts =>
+  failPoint === null ? NONE : failingAt(createPassPoint(failPoint));

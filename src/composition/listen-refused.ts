@@ -1,0 +1,19 @@
+import { StartRefused } from '../domain/start-refused.ts';
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Of the configuration, where the port comes from. */
+  readonly variable: 'PORT' | 'METRICS_PORT';
+}
+
+/** What `listen` failed with, as a sentence for whoever can mend it; any other fault as it is. */
+export const listenRefused = (error: unknown, { host, port, variable }: ListenAddress): unknown => {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new StartRefused(`port ${port} of ${host} is in use: stop what uses it, or set ${variable}`);
+  if (code === 'EACCES')
+    return new StartRefused(`this user may not listen on port ${port}: set ${variable} to one above 1023`);
+  if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is no address of this machine: correct HOST`);
+  return error;
+};

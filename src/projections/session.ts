@@ -1,0 +1,60 @@
+import type { System } from '../domain/system.ts';
+import type { Database } from './database.ts';
+
+/**
+ * A session that has said nothing for so long is ended by the server, and its locks with it: of a process that is frozen,
+ * or on a machine that went away without a word, nobody else would ever hear. Longer leaves a read model standing still
+ * for longer; shorter takes a busy moment for the end.
+ */
+export const SILENCE_MS_MAX = 10_000;
+/** Signs of life in that time: more cost a query each, fewer leave less to spare for a busy moment. */
+const PULSES = 3;
+
+/** In the middle of a statement no time-out of the server's runs: there the network's own signs of life have to do. */
+const KEEP_ALIVE_SECONDS = 5;
+
+/** Has the server end this session when it falls silent: called before the session takes what others wait for. */
+export const endWhenSilent = async (db: Database, silenceMs: number): Promise<void> => {
+  await db.query(`
+    set idle_session_timeout to ${silenceMs};
+    set idle_in_transaction_session_timeout to ${silenceMs};
+    set tcp_keepalives_idle to ${KEEP_ALIVE_SECONDS};
+    set tcp_keepalives_interval to ${KEEP_ALIVE_SECONDS};
+    set tcp_keepalives_count to ${PULSES}`);
+};
+
+export interface Pulse {
+  readonly db: Database;
+  readonly system: Pick<System, 'sleep'>;
+  readonly silenceMs: number;
+}
+
+/** @throws {Error} the server has not answered a sign of life in time. */
+const answer = async ({ db, system, silenceMs }: Pulse): Promise<void> => {
+  const answered = new AbortController();
+  const silence = async (): Promise<never> => {
+    await system.sleep(silenceMs, answered.signal);
+    throw new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
+  };
+  await Promise.race([db.query('select'), silence()]).finally(() => answered.abort());
+};
+
+const beat = async (pulse: Pulse, over: AbortSignal): Promise<never> => {
+  for (;;) {
+    await pulse.system.sleep(pulse.silenceMs / PULSES, over);
+    await answer(pulse);
+  }
+};
+
+/**
+ * Waits for something that is not the session's, and keeps the session alive meanwhile.
+ * @throws {Error} the session has ended: what it held may be somebody else's.
+ */
+export const whileAlive = async <T>(pulse: Pulse, waiting: Promise<T>): Promise<T> => {
+  const over = new AbortController();
+  try {
+    return await Promise.race([waiting, beat(pulse, over.signal)]);
+  } finally {
+    over.abort();
+  }
+};

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPool } from '../../../src/adapters/postgres/pool.ts';
+import { eventually } from '../../support/api-client.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const openPool = () => {
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+  return { warnings, pool: createPool({ url: database.url, name: 'tried', logger }) };
+};
+
+test('an idle connection that the server ends is told in the log, and the next query makes another', async () => {
+  const { pool, warnings } = openPool();
+  const [first, second] = [await pool.connect(), await pool.connect()];
+  const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
+  first.release();
+  await second.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  await eventually(
+    async () => warnings,
+    (told) => told.includes('an idle database connection broke'),
+  );
+  second.release();
+  await pool.query('select 1');
+  await pool.end();
+});
+
+test('one that the server ends while the pool does is nobody’s worry', async () => {
+  const { pool, warnings } = openPool();
+  await pool.query('select 1');
+  const ended = pool.end();
+  pool.emit('error', new Error('terminating connection due to administrator command'));
+  await ended;
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events.ts';
+import { webhookRetryWaitMs } from '../../src/domain/webhook/retry-schedule.ts';
+import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
+import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
+import { eventShape } from '../../src/http/shapes/event-shape.ts';
+import { WEBHOOK_TIMES } from '../../src/workers/webhooks/webhook-times.ts';
+
+const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+const blockOf = (language: string): string => source.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
+const text = source.replaceAll(/\s+/g, ' ');
+
+type Verify = (secret: string, headers: object, body: string) => unknown;
+const { verify } = (await import(`data:text/javascript,${encodeURIComponent(blockOf('js'))}`)) as { verify: Verify };
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+const body = blockOf('json');
+const signed = (secrets: readonly string[], at = new Date()) => signWebhook(secrets, { id: 'evt_1', at, body });
+
+test('the snippet of docs/webhooks.md takes what we sign, by any of several secrets', () => {
+  expect(verify(SECRET, signed([SECRET]), body)).toEqual(JSON.parse(body));
+  expect(verify(SECRET, signed([OTHER, SECRET]), body)).toEqual(JSON.parse(body));
+});
+
+test('it refuses what is changed, signed by others, unsigned or old', () => {
+  const headers = signed([SECRET]);
+  expect(() => verify(SECRET, headers, `${body} `)).toThrow('not signed');
+  expect(() => verify(SECRET, { ...headers, 'webhook-id': 'evt_2' }, body)).toThrow('not signed');
+  expect(() => verify(OTHER, headers, body)).toThrow('not signed');
+  expect(() => verify(SECRET, { ...headers, 'webhook-signature': undefined }, body)).toThrow('not signed');
+  expect(() => verify(SECRET, signed([SECRET], new Date(Date.now() - 400_000)), body)).toThrow('not of this time');
+  expect(() => verify(SECRET, {}, body)).toThrow('not of this time');
+});
+
+const UNITS = [
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+] as const;
+const duration = (ms: number): string => {
+  const [unit, name] = UNITS.find(([size]) => ms >= size) ?? [1, 'ms'];
+  return `${ms / unit} ${name}`;
+};
+
+test('the document tells the time-out, the waits and the events as they are', () => {
+  const waits = Array.from({ length: 10 }, (_, index) => duration(webhookRetryWaitMs(index + 1, 0.5, null) ?? 0));
+  expect(webhookRetryWaitMs(11, 0.5, null)).toBeNull();
+  expect(text).toContain(`tried again after ${waits.join(', ')}, each ±10 %`);
+  expect(text).toContain(`Any 2xx within ${duration(WEBHOOK_TIMES.postMs)} is success`);
+  for (const type of CUSTOMER_EVENT_TYPES) expect(text).toContain(`\`${type}\``);
+});
+
+test('its example, and that of the OpenAPI document, are events', () => {
+  for (const example of [JSON.parse(body), EVENT_EXAMPLE])
+    expect(eventShape.safeParse(example).error?.issues ?? []).toEqual([]);
+});

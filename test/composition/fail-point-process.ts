@@ -1,0 +1,73 @@
+/** Takes every step that has fail points three times, and says when it is about to and when it has been taken. */
+import { EventEmitter } from 'node:events';
+import { writeSync } from 'node:fs';
+import type { Pool, PoolClient } from 'pg';
+import { readFailPoint } from '../../src/composition/fail-points.ts';
+import { failingPorts } from '../../src/composition/failing-ports.ts';
+import type { Contents } from '../../src/domain/contents.ts';
+import type { Append, EventStore } from '../../src/domain/event-store.ts';
+import type { MailTransport } from '../../src/domain/mail-transport.ts';
+import type { JobHandler, Queues } from '../../src/domain/queue.ts';
+import type { Secrets } from '../../src/domain/secrets.ts';
+import type { WebhookDeliveries } from '../../src/domain/webhook-deliveries.ts';
+import type { WebhookTarget } from '../../src/domain/webhook-target.ts';
+
+const TIMES = [1, 2, 3] as const;
+let step = '';
+let time = 0;
+
+// Written at once: whoever is killed a moment later has said it.
+const say = (text: string): void => void writeSync(1, `${text}\n`);
+const done = async (): Promise<void> => say(`${step} ${time} done`);
+
+const failing = failingPorts(readFailPoint(process.env.OUTBOX_FAIL_POINT));
+const store = failing.store({ append: done } as unknown as EventStore);
+const contents = failing.contents({ put: done } as unknown as Contents);
+const secrets = failing.secrets({ put: done } as unknown as Secrets);
+const transport = failing.transport({ send: done } as unknown as MailTransport);
+const target = failing.webhookTarget({ post: done } as unknown as WebhookTarget);
+const deliveries = failing.webhookDeliveries({
+  ...{ record: done, claim: done, finish: done },
+} as unknown as WebhookDeliveries);
+
+let handler: JobHandler<string> = done;
+const work = (given: JobHandler<string>): void => {
+  handler = given;
+};
+const queues = failing.queues({ open: () => ({ add: done, work }) } as unknown as Queues);
+const queue = queues.open<string>('queue');
+queue.work(done, { concurrency: 1 });
+
+const client = { query: done } as unknown as PoolClient;
+failing.pool(new EventEmitter() as unknown as Pool).emit('connect', client);
+
+const appending = (type: string) => (): Promise<unknown> => store.append({ events: [{ type }] } as unknown as Append);
+const any = undefined as never;
+
+const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
+  'append-accepted': appending('MessageAccepted'),
+  'append-started': appending('AttemptStarted'),
+  'append-outcome': appending('RecipientDelivered'),
+  'append-lost': appending('AttemptOutcomeUnknown'),
+  'append-other': appending('KeyCreated'),
+  'contents-put': () => contents.put(any),
+  'secret-put': () => secrets.put(any, any, any),
+  'queue-add': () => queue.add(any),
+  'queue-work': () => handler(any, any),
+  'mail-send': () => transport.send(any, any),
+  checkpoint: () => client.query('commit'),
+  'webhook-record': () => deliveries.record(any),
+  'webhook-claim': () => deliveries.claim(any, any),
+  'webhook-post': () => target.post(any),
+  'webhook-finish': () => deliveries.finish(any),
+};
+
+for (const [name, take] of Object.entries(STEPS)) {
+  for (const each of TIMES) {
+    step = name;
+    time = each;
+    say(`${name} ${each} asked`);
+    await take();
+  }
+}
+say('end');

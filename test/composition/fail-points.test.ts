@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { FAIL_POINTS, readFailPoint } from '../../src/composition/fail-points.ts';
+import { failingPorts } from '../../src/composition/failing-ports.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
+
+const PROCESS = fileURLToPath(new URL('fail-point-process.ts', import.meta.url));
+
+interface Ended {
+  readonly signal: NodeJS.Signals | null;
+  readonly said: readonly string[];
+}
+
+/** A process that takes each step three times, and says so before and after each. */
+const runWith = (failPoint: string): Promise<Ended> =>
+  new Promise((resolve) => {
+    const env = { PATH: process.env.PATH, OUTBOX_FAIL_POINT: failPoint };
+    const child = execFile(process.execPath, [PROCESS], { env }, (_error, stdout) => {
+      resolve({ signal: child.signalCode, said: stdout.trim().split('\n') });
+    });
+  });
+
+describe('a process with a fail point', () => {
+  test('dies right before the step', async () => {
+    const { signal, said } = await runWith('before-append-accepted');
+    expect(signal).toBe('SIGKILL');
+    expect(said.at(-1)).toBe('append-accepted 1 asked');
+  });
+
+  test('dies right after the step, at the passing that was asked for', async () => {
+    const { signal, said } = await runWith('after-append-started#2');
+    expect(signal).toBe('SIGKILL');
+    expect(said.at(-1)).toBe('append-started 2 done');
+  });
+
+  test.concurrent.each(FAIL_POINTS)('dies at %s', async (point) => {
+    const step = point.replace(/^(?:before|after)-/, '');
+    const { signal, said } = await runWith(`${point}#3`);
+    expect(signal).toBe('SIGKILL');
+    expect(said.at(-1)).toBe(`${step} 3 ${point.startsWith('before') ? 'asked' : 'done'}`);
+  });
+
+  test('lives where the point is passed less often', async () => {
+    const { signal, said } = await runWith('after-mail-send#4');
+    expect(signal).toBeNull();
+    expect(said.at(-1)).toBe('end');
+  });
+});
+
+describe('a process without a fail point', () => {
+  test('has its ports as they are', () => {
+    const ports = failingPorts(readFailPoint(undefined));
+    for (const wrap of Object.values(ports)) {
+      const port = {};
+      expect((wrap as (given: object) => object)(port)).toBe(port);
+    }
+  });
+});
+
+describe('a fail point that does not exist', () => {
+  test.each(['nowhere', 'before-append-accepted#0', 'before-append-accepted#x', '#1', 'before-append-accepted '])(
+    'refuses the start and lists those that do: %j',
+    (name) => {
+      const read = (): unknown => readFailPoint(name);
+      expect(read).toThrow(StartRefused);
+      expect(read).toThrow(
+        /^OUTBOX_FAIL_POINT: there is no fail point .*before-append-accepted, after-append-accepted/,
+      );
+      for (const point of FAIL_POINTS) expect(read).toThrow(point);
+    },
+  );
+});

@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
+import { revokeKey } from '../../src/commands/api-key/revoke-key.ts';
+import type { CommandContext } from '../../src/commands/context.ts';
+import { firstAdminKey, readDirectory } from '../../src/composition/directory.ts';
+import { firstStart, noteKeysShown, serviceOrigin } from '../../src/composition/first-start.ts';
+import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
+import { secretFacts } from '../../src/domain/api-key/secret.ts';
+import { createMemoryStore } from '../http/support/service.ts';
+
+const GIVEN = 'ob_live_0000000000000000000000000000000000000000000000000';
+const LIVE = /^ob_live_\w{49}$/;
+const TEST = /^ob_test_\w{49}$/;
+
+let context: CommandContext;
+
+beforeEach(() => {
+  const contents = createInMemoryContents();
+  const system = createSystem();
+  context = {
+    ...{ contents, system, secrets: createInMemorySecrets(), store: createMemoryStore(contents), capturing: true },
+    resolver: { txt: async () => [] },
+    webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
+  };
+});
+
+/** Hashes of the values that open something. */
+const working = async (): Promise<readonly string[]> =>
+  [...(await readDirectory(context.store)).keys.values()].flatMap(({ key }) =>
+    key.status === 'active'
+      ? [key.secret.hash, ...liveEarlierSecrets(key, context.system.now().toISOString()).map(({ hash }) => hash)]
+      : [],
+  );
+
+const hashOf = (value: string | null | undefined): string => secretFacts(value ?? '').hash;
+
+const startAndPrint = async (adminKey?: string) => {
+  const keys = await firstStart(context, adminKey);
+  await noteKeysShown(context);
+  return keys;
+};
+
+describe('a first start', () => {
+  test('makes two keys; once they have been printed no start prints any', async () => {
+    const keys = await startAndPrint();
+    expect(keys).toEqual({ live: expect.stringMatching(LIVE), test: expect.stringMatching(TEST) });
+    const hashes = [hashOf(keys?.live), hashOf(keys?.test)].sort();
+    expect((await working()).toSorted()).toEqual(hashes);
+    expect(await startAndPrint()).toBeNull();
+    expect((await working()).toSorted()).toEqual(hashes);
+  });
+
+  test('that ended before it printed its keys: the next one prints others, and the lost ones open nothing', async () => {
+    const lost = await firstStart(context, undefined);
+    const found = await startAndPrint();
+    expect(found).toEqual({ live: expect.stringMatching(LIVE), test: expect.stringMatching(TEST) });
+    expect(found).not.toEqual(lost);
+    expect((await working()).toSorted()).toEqual([hashOf(found?.live), hashOf(found?.test)].sort());
+    expect(await startAndPrint()).toBeNull();
+  });
+
+  test('that ended before it printed the test key beside a given admin key: the next one prints another', async () => {
+    await firstStart(context, GIVEN);
+    const found = await startAndPrint(GIVEN);
+    expect(found).toEqual({ live: null, test: expect.stringMatching(TEST) });
+    expect((await working()).toSorted()).toEqual([hashOf(GIVEN), hashOf(found?.test)].sort());
+  });
+
+  test('whose keys were lost and then revoked by the operator gives none of them a new life', async () => {
+    await firstStart(context, undefined);
+    const directory = await readDirectory(context.store);
+    const key = firstAdminKey(directory)?.key;
+    const change = { by: 'operator', keyId: key?.keyId ?? '', register: async () => directory } as const;
+    await revokeKey(context, serviceOrigin(context, key?.organizationId ?? ''), change);
+    expect(await startAndPrint()).toMatchObject({ live: null });
+  });
+
+  test('of a version that noted nothing has printed its keys', async () => {
+    await firstStart(context, undefined);
+    const before = await working();
+    context = { ...context, secrets: createInMemorySecrets() };
+    expect(await startAndPrint()).toBeNull();
+    expect(await working()).toEqual(before);
+  });
+});

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { apiClient } from '../support/api-client.ts';
+import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
+
+let data: Awaited<ReturnType<typeof newDataDir>>;
+let program: Program | undefined;
+
+beforeEach(async () => {
+  data = await newDataDir();
+});
+afterEach(async () => {
+  await program?.end('SIGTERM');
+  program = undefined;
+  await data.remove();
+});
+
+const expectWorkingKeys = async ({ baseUrl, keys }: Program): Promise<void> => {
+  for (const key of [keys.live, keys.test]) {
+    const { body } = await apiClient(baseUrl, key).get('/v1/organization');
+    expect(body).toMatchObject({ object: 'organization', name: 'default' });
+  }
+};
+
+/** A port that is in use while `work` runs. */
+const withTakenPort = async (work: (port: string) => Promise<void>): Promise<void> => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const address = other.address();
+  try {
+    await work(String(typeof address === 'object' && address !== null ? address.port : 0));
+  } finally {
+    other.close();
+  }
+};
+
+test.each(['PORT', 'METRICS_PORT'])(
+  'a first start whose %s is taken loses no keys, and dumps no stack',
+  async (name) => {
+    await withTakenPort(async (port) => {
+      const { code, output } = await runToEnd({ dataDir: data.path, env: { [name]: port } });
+      expect(code).toBe(1);
+      expect(output).toContain(`port ${port} of 127.0.0.1 is in use: stop what uses it, or set ${name}`);
+      expect(output).not.toMatch(/ob_(?:live|test)_/);
+      expect(output).not.toMatch(/\n\s+at |\\n\s+at |connection broke/);
+    });
+    program = await startProgram({ dataDir: data.path });
+    await expectWorkingKeys(program);
+  },
+  120_000,
+);
+
+test('a first start that is killed between making its keys and printing them prints them at the next', async () => {
+  // The organization, its domain, the test key and the live key: each is an append.
+  const { output } = await runToEnd({ dataDir: data.path, env: { OUTBOX_FAIL_POINT: 'after-append-other#4' } });
+  expect(output).not.toContain('Outbox is ready');
+  program = await startProgram({ dataDir: data.path });
+  await expectWorkingKeys(program);
+}, 120_000);
+
+test('a service that is told to end says that it has', async () => {
+  const own = await startProgram({ dataDir: data.path });
+  expect(await own.end('SIGTERM')).toBe(0);
+  const lines = own
+    .output()
+    .split('\n')
+    .filter((line) => line.includes('"stopped"'));
+  expect(lines).toHaveLength(1);
+  expect(own.output()).not.toContain('connection broke');
+}, 60_000);

@@ -1,0 +1,74 @@
+import { Pool } from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { PROJECTIONS } from '../../src/projections/all.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { silentLogger } from '../support/logger.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { createHistory } from './support/history.ts';
+import { caughtUp, openPool, startRunner } from './support/open.ts';
+import { rowsOf } from './support/read-model-rows.ts';
+
+const SILENCE_MS = 600;
+
+/** Connections to the same database on which nothing may come through. */
+const openBehindProxy = async (url: string): Promise<{ readonly pool: Pool; readonly proxy: TcpProxy }> => {
+  const proxy = await startTcpProxy(url);
+  const pool = new Pool({ connectionString: proxy.url, max: RUNNER_CONNECTIONS, query_timeout: SILENCE_MS });
+  pool.on('error', () => undefined);
+  onTestFinished(async () => {
+    proxy.thaw();
+    await pool.end();
+    await proxy.stop();
+  });
+  return { pool, proxy };
+};
+
+describe('a process that has read models in hand and falls silent', () => {
+  test('is relieved by another, and when it comes back writes nothing that is not its own', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 21 });
+    const frozen = await openBehindProxy(pool.url);
+    startRunner(frozen.pool, history.store, PROJECTIONS, { silenceMs: SILENCE_MS });
+    await history.go(20);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    startRunner(pool, history.store, PROJECTIONS, { silenceMs: SILENCE_MS });
+    frozen.proxy.freeze();
+    await history.go(30);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    frozen.proxy.thaw();
+    await history.go(30);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
+    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+  });
+
+  test('goes on by itself where only its connections were forgotten, with nothing to do or much', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 22 });
+    const { pool: forgotten, proxy } = await openBehindProxy(pool.url);
+    startRunner(forgotten, history.store, PROJECTIONS, { silenceMs: SILENCE_MS });
+    await history.go(20);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    proxy.forget(60_000);
+    await history.go(20);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    const going = history.go(60);
+    proxy.forget(60_000);
+    await going;
+    expect(await caughtUp(pool, history.store)).toBe(true);
+  });
+
+  test('keeps what it has as long as it is only idle', async () => {
+    const pool = await openPool();
+    const history = await createHistory({ seed: 23 });
+    const { logger } = startRunner(pool, history.store, PROJECTIONS, { silenceMs: SILENCE_MS });
+    await history.go(5);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 3 * SILENCE_MS));
+    await history.go(5);
+    expect(await caughtUp(pool, history.store)).toBe(true);
+    expect(logger.said).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { BROKEN_PARTS } from '../../chaos/simulation/broken-parts.ts';
+import { simulate } from '../../chaos/simulation/simulate.ts';
+
+/** About two seconds of one core; thousands are for `npm run chaos`. */
+const SEEDS = 60;
+/** The machine may be busy with other things. */
+const PATIENCE_MS = 120_000;
+/** Of a broken part: each is found within some ten on average, however the parts around it change. */
+const SEEDS_TO_FIND = 150;
+
+const violationsWithin = async (seeds: number, breakage: (typeof BROKEN_PARTS)[string]): Promise<number> => {
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const { violations } = await simulate(seed, { breakage });
+    if (violations.length > 0) return violations.length;
+  }
+  return 0;
+};
+
+describe('the simulated core', () => {
+  test('does the same again for the same seed, and something else for another', async () => {
+    const digests = [];
+    for (const seed of [7, 7, 8, 8]) digests.push((await simulate(seed)).digest);
+    expect(digests[0]).toBe(digests[1]);
+    expect(digests[2]).toBe(digests[3]);
+    expect(digests[0]).not.toBe(digests[2]);
+  });
+
+  test('does the same whether or not its trace is kept', async () => {
+    const { digest, trace } = await simulate(9, { keepTrace: true });
+    expect(trace.length).toBeGreaterThan(0);
+    expect((await simulate(9)).digest).toBe(digest);
+  });
+
+  test(
+    'keeps its promises whatever goes wrong',
+    async () => {
+      let accepted = 0;
+      let copies = 0;
+      let disturbances = 0;
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const run = await simulate(seed);
+        expect(run.violations, `seed ${seed}`).toEqual([]);
+        accepted += run.accepted;
+        copies += run.copies;
+        disturbances += run.disturbances;
+      }
+      // It was no quiet day.
+      expect(accepted).toBeGreaterThan(SEEDS);
+      expect(copies).toBeGreaterThan(SEEDS);
+      expect(disturbances).toBeGreaterThan(SEEDS);
+    },
+    PATIENCE_MS,
+  );
+
+  test.each(Object.entries(BROKEN_PARTS))(
+    'is found out with %s',
+    async (_name, breakage) => {
+      expect(await violationsWithin(SEEDS_TO_FIND, breakage)).toBeGreaterThan(0);
+    },
+    PATIENCE_MS,
+  );
+});
