@@ -38,6 +38,12 @@ describe('the README', () => {
   });
 });
 
+test('the image starts the service as npm does', () => {
+  const { start } = (JSON.parse(read('package.json')) as { scripts: { start: string } }).scripts;
+  const [, command = '[]'] = /^CMD (\[.*\])$/m.exec(read('Dockerfile').split('HEALTHCHECK')[1] ?? '') ?? [];
+  expect(`exec ${(JSON.parse(command) as string[]).join(' ')}`).toBe(start);
+});
+
 interface Compose {
   readonly services: Readonly<
     Record<

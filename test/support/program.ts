@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** A first start makes a database cluster; these machines are slower than a user's. */
@@ -38,10 +39,13 @@ const ended = (child: ChildProcess): Promise<number | null> =>
     ? Promise.resolve(child.exitCode)
     : new Promise((resolve) => child.once('exit', resolve));
 
+/** What `npm start` runs: `exec node`, and these. */
+const ARGUMENTS = packageJson.scripts.start.split(' ').slice(2);
+
 /** Runs the service as its user does and waits until it says that it is ready. It leads a process group of its own. */
 export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise<Program> => {
   const began = performance.now();
-  const child = spawn(process.execPath, ['src/main.ts'], {
+  const child = spawn(process.execPath, ARGUMENTS, {
     cwd: ROOT,
     detached: true,
     env: {

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { CRASHES } from '../../chaos/crashes/all.ts';
+import { FAULTS } from '../../chaos/faults/all.ts';
+import { ORACLE_SCENARIOS } from '../../chaos/harness/oracle-scenarios.ts';
+import { SIMULATIONS } from '../../chaos/simulation/all.ts';
+import { readFailPoint } from '../../src/composition/fail-points.ts';
+import { LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../../src/workers/create-workers.ts';
+
+const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
+const read = (path: string): string => readFileSync(at(path), 'utf8');
+const source = read('docs/reliability.md');
+const text = source.replaceAll(/\s+/g, ' ');
+const scenarios = [...ORACLE_SCENARIOS, ...CRASHES, ...FAULTS, ...SIMULATIONS].map(({ name }) => name);
+
+interface Proof {
+  /** `chaos`, or the file of a test. */
+  readonly where: string;
+  readonly name: string;
+}
+
+const PROOFS = /^- (?<where>chaos|`test\/[^`]+`): (?<names>`[^`]+`(?:,\s+`[^`]+`)*)$/gm;
+const proofs: readonly Proof[] = [...source.matchAll(PROOFS)].flatMap(({ groups }) =>
+  [...(groups?.names ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({
+    where: (groups?.where ?? '').replaceAll('`', ''),
+    name: name.replaceAll(/\s+/g, ' '),
+  })),
+);
+const inChaos = proofs.filter(({ where }) => where === 'chaos');
+const inTests = proofs.filter(({ where }) => where !== 'chaos');
+
+/** A name that ends in … stands for all that begin so. */
+const isScenario = ({ name }: Proof): boolean =>
+  name.endsWith('…') ? scenarios.some((each) => each.startsWith(name.slice(0, -1))) : scenarios.includes(name);
+
+/** Each part of `a suite > a test` stands in the file as a string of its own, or begins one where it ends in …. */
+const isTest = ({ where, name }: Proof): boolean => {
+  if (!existsSync(at(where))) return false;
+  const file = read(where);
+  const isTitle = (title: string): boolean =>
+    title.endsWith('…')
+      ? ["'", '`'].some((quote) => file.includes(quote + title.slice(0, -1)))
+      : file.includes(`'${title}'`);
+  return name.split(' > ').every(isTitle);
+};
+
+const duration = (ms: number): string => {
+  if (ms >= 60_000) return `${ms / 60_000} min`;
+  return `${ms / 1_000} s`;
+};
+
+/** Milliseconds of a constant, or of a field of one, as its file has them; NaN: it has none. */
+const constantMs = (name: string, file: string): number => {
+  const [constant, field] = name.split('.');
+  const before = field === undefined ? '' : `\\{[^}]*\\b${field}: `;
+  const found = new RegExp(`\\bconst ${constant}(?:: \\w+)? = ${before}([\\d_]+)`).exec(read(file));
+  return Number(found?.[1]?.replaceAll('_', '') ?? Number.NaN);
+};
+
+describe('docs/reliability.md', () => {
+  test('gives proofs of every promise and of the window', () => {
+    const sections = source.split(/^(?=## |\*\*)/m).filter((section) => /^(?:\*\*\d|## The one window)/.test(section));
+    expect(sections.length).toBeGreaterThan(7);
+    for (const section of sections) expect(section).toMatch(PROOFS);
+    expect(source.match(/^- (?:chaos|`test\/)/gm)).toHaveLength(source.match(PROOFS)?.length ?? 0);
+  });
+
+  test('names only scenarios that exist', () => {
+    expect(inChaos.length).toBeGreaterThan(25);
+    expect(inChaos.filter((proof) => !isScenario(proof))).toEqual([]);
+  });
+
+  test('names only tests that exist', () => {
+    expect(inTests.length).toBeGreaterThan(15);
+    expect(inTests.filter((proof) => !isTest(proof))).toEqual([]);
+  });
+
+  test('tells the times of attempts as they are', () => {
+    const [local, remote] = [LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES];
+    const margin = ({ leaseMs, attemptMs }: typeof local): string => duration(leaseMs - attemptMs);
+    expect(text).toContain(`the lease ends ${duration(local.leaseMs)} after the claim`);
+    expect(text).toContain(`server on this machine, ${duration(remote.leaseMs)} after it for any other`);
+    expect(text).toContain(
+      `later than ${duration(local.attemptMs)} after the claim, or ${duration(remote.attemptMs)} for`,
+    );
+    expect(text).toContain(`differ by less than ${margin(local)}, or ${margin(remote)} where`);
+  });
+
+  test('tells what a crash costs as the constants have it', () => {
+    const rows = [...source.matchAll(/^\|[^|]+\| (?<time>[^|]+) \| `(?<name>[\w.]+)` in `(?<file>[^`]+)` \|$/gm)];
+    expect(rows.length).toBeGreaterThan(8);
+    for (const { groups: { time = '', name = '', file = '' } = {} } of rows) {
+      expect(`${time} `, name).toMatch(new RegExp(`^${duration(constantMs(name, file))}[ ,]`));
+    }
+  });
+
+  test('shows a fail point that there is', () => {
+    const [, point] = /`([a-z-]+#\d+)`/.exec(source) ?? [];
+    expect(readFailPoint(point)?.name).toBe('after-mail-send');
+  });
+});
