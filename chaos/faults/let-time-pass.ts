@@ -25,11 +25,14 @@ const TIMETABLE = `
 const LOOK_MS = 200;
 /** What is due within this time is waited for. */
 const SOON_MS = 2_000;
+/** The timetable must stand still for so many looks: it is a little behind, and a jump must not meet a lease. */
+const QUIET_LOOKS = 10;
 /** How long work in hand may take before the rest is the oracle's. */
 const PATIENCE_MS = 60_000;
 
 const isOver = ({ known, open }: Timetable, accepted: number): boolean => known === accepted && open === 0;
 const onlyWaits = ({ open, busy }: Timetable): boolean => open > 0 && busy === 0;
+const isSame = (one: Timetable, other: Timetable): boolean => one.open === other.open && one.last === other.last;
 
 /**
  * Waits until nothing is left to be sent or posted. Where all that is left waits for a retry's time, the programs' clock
@@ -46,10 +49,13 @@ export const letTimePass = async ({ world, clock }: Stage): Promise<boolean> => 
   const endMs = performance.now() + PATIENCE_MS;
   try {
     let found = await look();
+    let quiet = 0;
     while (!isOver(found, ids.length) && performance.now() < endMs) {
-      if (onlyWaits(found)) await clock.jump(found.last - clock.now() + LOOK_MS);
+      if (quiet >= QUIET_LOOKS) await clock.jump(found.last - clock.now() + LOOK_MS);
       await sleep(LOOK_MS);
-      found = await look();
+      const next = await look();
+      quiet = onlyWaits(next) && isSame(next, found) ? quiet + 1 : 0;
+      found = next;
     }
     return isOver(found, ids.length);
   } finally {

@@ -11,7 +11,6 @@ const WAVES_MAX = 40;
 export const loadWhile = async (load: Load, work: () => Promise<void>): Promise<void> => {
   let isOver = false;
   const waves = async (): Promise<void> => {
-    await Promise.all([load.toMany(3), load.batch(10)]);
     for (let wave = 0; wave < WAVES_MAX && !isOver; wave += 1) {
       await load.singles(SINGLES);
       await sleep(PAUSE_MS);
@@ -20,5 +19,5 @@ export const loadWhile = async (load: Load, work: () => Promise<void>): Promise<
   const working = work().finally(() => {
     isOver = true;
   });
-  await Promise.all([working, waves()]);
+  await Promise.all([working, waves(), load.toMany(3), load.batch(10)]);
 };

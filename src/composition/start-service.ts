@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
+import { persistently } from '../workers/persistently.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
@@ -33,7 +34,10 @@ type First = Pick<Service, 'firstKeys' | 'noteKeysShown'>;
 const NOTHING_TO_SHOW: First = { firstKeys: null, noteKeysShown: async () => undefined };
 
 /** Of several processes that start at once, the others wait until one has printed the keys, or has ended. */
-const firstStartOnce = async ({ databaseUrl, context, closers }: Engines, { adminKey }: Config): Promise<First> => {
+const firstStartOnce = async (
+  { databaseUrl, context, system, closers }: Engines,
+  { adminKey }: Config,
+): Promise<First> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.firstStart, 'waited for');
   closers.add('hold on the first start', async () => lock?.release());
   let firstKeys: FirstKeys | null = null;
@@ -46,7 +50,7 @@ const firstStartOnce = async ({ databaseUrl, context, closers }: Engines, { admi
   return {
     firstKeys,
     noteKeysShown: async () => {
-      await noteKeysShown(context).finally(() => lock?.release());
+      await persistently(system, () => noteKeysShown(context)).finally(() => lock?.release());
     },
   };
 };

@@ -18,6 +18,8 @@ export interface Program {
   readonly child: ChildProcess;
   /** Everything printed so far. */
   output(): string;
+  /** When it has ended. @returns its exit code; null: a signal ended it. */
+  ended(): Promise<number | null>;
   /** Ends it with a signal and waits for the end. @returns its exit code; null: the signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -89,6 +91,7 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
     readyAfterMs,
     child,
     output: () => output,
+    ended: () => ended(child),
     end: async (signal) => {
       child.kill(signal);
       return ended(child);

@@ -12,6 +12,15 @@ const ASK: Readonly<Record<Mode, string>> = {
   alone: 'select pg_try_advisory_lock($1) as taken',
 };
 
+/** For the server's farewell: shorter leaves a busy one no time, longer keeps whoever releases waiting for a dead one. */
+const FAREWELL_MS = 2_000;
+
+/** A connection that a firewall has forgotten would keep its caller waiting for a quarter of an hour. */
+const endSession = async (client: Client): Promise<void> => {
+  const timer = setTimeout(() => client.connection.stream.destroy(), FAREWELL_MS);
+  await client.end().finally(() => clearTimeout(timer));
+};
+
 /**
  * A lock on a session of its own: it goes with the session, whatever happens to the process.
  * @returns null: somebody else holds it, so that it cannot be shared or had alone.
@@ -21,7 +30,7 @@ export const takeSessionLock = async (url: string, lock: number, mode: Mode): Pr
   client.on('error', () => undefined); // the session's end is the lock's
   await client.connect();
   const { rows } = await client.query<{ taken: boolean }>(ASK[mode], [lock]);
-  if (rows[0]?.taken === true) return { release: () => client.end() };
-  await client.end();
+  if (rows[0]?.taken === true) return { release: () => endSession(client) };
+  await endSession(client);
   return null;
 };

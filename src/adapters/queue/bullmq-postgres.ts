@@ -2,7 +2,6 @@ import { createPostgresBackend, runMigrations, withBackend } from 'bullmq';
 import pg from 'pg';
 import type { QueueName, Queues } from '../../domain/queue.ts';
 import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
-import { createFaultLog } from './fault-log.ts';
 
 /** The schema is the queue's own: dropping it loses jobs, nothing else, and it is made again. */
 const SCHEMA = 'queue';
@@ -69,12 +68,12 @@ export const createPostgresQueues = async (url: string, options: BullmqOptions):
   const settings = settingsOf(options);
   let migrating: Promise<void> | undefined;
 
-  const openProducer = async (name: QueueName) => {
+  const openProducer = async (name: QueueName, onFault: (fault: unknown) => void) => {
     const queue = new Queue<unknown>(name, {
       connection: connectionOf(url, PRODUCER_CONNECTIONS),
       streams: { events: { maxLen: EVENTS_KEPT } },
     });
-    queue.on('error', createFaultLog(settings.system, settings.logger, name));
+    queue.on('error', onFault);
     try {
       await queue.waitUntilReady();
     } catch (fault) {

@@ -2,6 +2,7 @@ import type { JobsOptions } from 'bullmq';
 import { type NewJob, type QueueName, QueueUnavailable } from '../../domain/queue.ts';
 import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
 import { within } from './deadline.ts';
+import { createFaultLog } from './fault-log.ts';
 
 interface BulkJob {
   readonly name: string;
@@ -27,13 +28,23 @@ const BULK_JOBS = 500;
 const SINGLE_JOBS_MAX = 4;
 
 /** The adding half of a queue. Opened when first used, and again after an opening that failed. */
-export const createBullmqProducer = <Job>(engine: BullmqEngine, name: QueueName, { system }: BullmqSettings) => {
+export const createBullmqProducer = <Job>(
+  engine: BullmqEngine,
+  name: QueueName,
+  { system, logger }: BullmqSettings,
+) => {
+  const logFault = createFaultLog(system, logger, name);
   let opening: Promise<Producer> | undefined;
   let closed = false;
 
+  /** While it closes, connections that end are no fault. */
+  const sayFault = (fault: unknown): void => {
+    if (!closed) logFault(fault);
+  };
+
   const opened = async (): Promise<Producer> => {
     if (closed) throw new QueueUnavailable(`queue ${name} is closed`);
-    opening ??= engine.openProducer(name);
+    opening ??= engine.openProducer(name, sayFault);
     try {
       return await opening;
     } catch (fault) {

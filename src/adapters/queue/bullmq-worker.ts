@@ -54,11 +54,16 @@ const cutOff = (worker: BullWorker): void => {
 /** The working half of a queue; goes on whatever happens to the engine, until it is closed. */
 export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, settings: BullmqSettings) => {
   const { system, logger, closeLimitMs, lockMs } = settings;
-  const sayFault = createFaultLog(system, logger, work.name);
+  const logFault = createFaultLog(system, logger, work.name);
   const inHand = createInHand(system);
   const closing = new AbortController();
   const gone = new AbortController();
   let worker: BullWorker | undefined;
+
+  /** While it closes, connections that end are no fault. */
+  const sayFault = (fault: unknown): void => {
+    if (!closing.signal.aborted) logFault(fault);
+  };
 
   const process = async (job: BullJob, token?: string): Promise<void> => {
     const ending = await inHand.run(work.handler, job.data as Job);
@@ -130,7 +135,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
       await inHand.windDown(closeLimitMs);
       gone.abort();
       await within(system, CLOSING_MS, `closing ${work.name}`, async () => stopped).catch((fault) => {
-        sayFault(fault);
+        logFault(fault);
         if (worker !== undefined) cutOff(worker);
       });
     },

@@ -19,7 +19,7 @@ export type BullmqSettings = Required<BullmqOptions>;
 /** What differs between PostgreSQL and Redis. */
 export interface BullmqEngine {
   /** Resolves when the engine has answered; a producer that never got ready is not used again. */
-  openProducer(name: QueueName): Promise<Producer>;
+  openProducer(name: QueueName, onFault: (fault: unknown) => void): Promise<Producer>;
   /** `gone` aborts when nothing is left to be said to the engine: from then on nobody waits for one that is away. */
   openWorker(
     name: QueueName,
