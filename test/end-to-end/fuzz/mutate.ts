@@ -23,6 +23,15 @@ const mutateFields = (fields: Fields, random: Random): Fields => {
   return withField(fields, name, mutate(fields[name], random));
 };
 
+/** More than any route takes. Copies of copies would not fit into a string, and keep the fuzzer itself from answers. */
+const COPIES_CHARACTERS_MAX = 12_000_000;
+
+const copiesOf = (item: unknown, random: Random): readonly unknown[] => {
+  const characters = JSON.stringify(item)?.length ?? 1;
+  const fitting = 1 + Math.floor(COPIES_CHARACTERS_MAX / characters);
+  return Array.from({ length: Math.min(fitting, random.pick([51, 101, 501])) }, () => item);
+};
+
 const mutateItems = (items: readonly unknown[], random: Random): readonly unknown[] => {
   if (items.length === 0) return [hostileValue(random)];
   const index = random.int(items.length);
@@ -31,7 +40,7 @@ const mutateItems = (items: readonly unknown[], random: Random): readonly unknow
     () => items.toSpliced(index, 0, items[index]),
     () => items.with(index, mutate(items[index], random)),
     () => [...items, hostileValue(random)],
-    () => Array.from({ length: random.pick([51, 101, 501]) }, () => items[index]),
+    () => copiesOf(items[index], random),
   ];
   return random.pick(kinds)();
 };
