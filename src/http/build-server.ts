@@ -62,6 +62,8 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   server.decorateRequest('overLimit', null);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    // Nobody is upgraded here, and after such a request Node answers no other on its connection.
+    if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {

@@ -89,6 +89,17 @@ describe('where there is no operation', () => {
     }
   });
 
+  test('one that asks for another protocol is answered as ever, and on a connection that ends', async () => {
+    const lines = ['Upgrade: websocket', 'Connection: Upgrade', 'Content-Type: application/json', 'Content-Length: 2'];
+    const head = ['POST /v1/domains HTTP/1.1', 'Host: x', `Authorization: Bearer ${key}`, ...lines, '', '{}'];
+    const answer = await speak(head.join('\r\n'));
+    expect([answer.status, codeOf(answer), answer.headers.get('connection')]).toEqual([
+      400,
+      'invalid_request',
+      'close',
+    ]);
+  });
+
   test('a body that nobody reads is no matter', async () => {
     const answer = await ask('POST /v1/nothing HTTP/1.1', ['Content-Type: text/plain', 'Content-Length: 3'], 'x=1');
     expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
