@@ -125,6 +125,9 @@ export const READ_STREAM_LIMIT = 1000;
 
 export const categoryOf = (stream: StreamName): string => stream.slice(0, stream.indexOf('-'));
 
+export const passes = (filter: Filter | undefined, stream: StreamName): boolean =>
+  filter?.categories?.includes(categoryOf(stream)) ?? true;
+
 /** What stands behind the category: the id of what the stream is about. */
 export const idOf = (stream: StreamName): string => stream.slice(stream.indexOf('-') + 1);
 

@@ -1,3 +1,4 @@
+import { inTime } from '../domain/in-time.ts';
 import type { System } from '../domain/system.ts';
 import type { Database } from './database.ts';
 
@@ -30,13 +31,9 @@ export interface Pulse {
 }
 
 /** @throws {Error} the server has not answered a sign of life in time. */
-const answer = async ({ db, system, silenceMs }: Pulse): Promise<void> => {
-  const answered = new AbortController();
-  const silence = async (): Promise<never> => {
-    await system.sleep(silenceMs, answered.signal);
-    throw new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
-  };
-  await Promise.race([db.query('select'), silence()]).finally(() => answered.abort());
+const answer = ({ db, system, silenceMs }: Pulse): Promise<unknown> => {
+  const silence = () => new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
+  return inTime(system, silenceMs, db.query('select'), silence);
 };
 
 const beat = async (pulse: Pulse, over: AbortSignal): Promise<never> => {

@@ -17,7 +17,6 @@ const BOTH = [
 interface Made {
   readonly key: string;
   readonly keyId: string;
-  /** Newest first. */
   readonly messages: readonly string[];
   readonly scheduled: string;
   readonly webhook: string;
@@ -66,7 +65,7 @@ const makeAll = async (environment: Environment, organizationId: string): Promis
   const pages = LISTS.map(async (url) => [url, (await ask(key, 'GET', `${url}?limit=1`)).body.next_cursor] as const);
   return {
     ...{ key, keyId, scheduled: scheduled.id, webhook: webhook.id, spareKey: spareKey.id },
-    messages: [scheduled.id, ...idsOf(batch).toReversed(), single.id],
+    messages: [single.id, ...idsOf(batch), scheduled.id],
     cursors: Object.fromEntries(await Promise.all(pages)),
   };
 };
@@ -101,7 +100,10 @@ describe.each(BOTH)('a %s key', (by, of) => {
       expect(found.length).toBeGreaterThan(0);
       expect(made[by].messages).toEqual(expect.arrayContaining([...found]));
     }
-    expect(idsOf(await get(by, '/v1/messages'))).toEqual(made[by].messages);
+    const whole = await get(by, '/v1/messages');
+    expect(idsOf(whole).toSorted()).toEqual(made[by].messages.toSorted());
+    const times = whole.data.map(({ created_at: createdAt }: AnyBody) => createdAt);
+    expect(times).toEqual(times.toSorted().toReversed());
   });
 
   test(`is answered 404 about ${of} messages, single, in a batch or scheduled, by every route`, async () => {

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 
@@ -13,7 +14,9 @@ const get = async (url: string, by = key) => {
   return { status: answer.statusCode, body: answer.json() };
 };
 
+/** Each in a millisecond of its own: within one, lists are in the order of random ids. */
 const send = async (more: object = {}, by = key): Promise<string> => {
+  await setTimeout(2);
   const payload = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello', ...more };
   const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key: by, payload });
   expect(answer.statusCode).toBe(202);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ChangedMessage } from '../../../src/commands/message/cancel-message.ts';
+import type { ChangedMessage } from '../../../src/commands/message/change-message.ts';
 import { fold } from '../../../src/domain/decider.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type ExistingMessage, message, messageStream } from '../../../src/domain/message/message.ts';

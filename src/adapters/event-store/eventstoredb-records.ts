@@ -1,10 +1,10 @@
 import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
-  categoryOf,
   type EventMetadata,
   type Filter,
   type Position,
+  passes,
   type RecordedEvent,
   type StreamName,
 } from '../../domain/event-store.ts';
@@ -47,7 +47,7 @@ export const isOurs = ({ stream, metadata }: RawEvent): boolean =>
   !stream.startsWith('$') && stream !== LOG_ID_STREAM && typeof schemaVersionOf(metadata) === 'number';
 
 export const matches = (filter: Filter | undefined, event: RawEvent): boolean =>
-  isOurs(event) && (filter?.categories?.includes(categoryOf(event.stream as StreamName)) ?? true);
+  isOurs(event) && passes(filter, event.stream as StreamName);
 
 /** @throws {UnknownEvent} @throws {MalformedEvent} as the codec does. */
 export const recordedEvent = (codec: EventCodec, raw: RawEvent): RecordedEvent => ({

@@ -1,3 +1,4 @@
+import { inTime } from '../../domain/in-time.ts';
 import type { System } from '../../domain/system.ts';
 import { NoAnswer } from './eventstoredb-faults.ts';
 
@@ -10,18 +11,8 @@ export interface TimeOut {
  * The client enforces no deadline on most calls: a server that accepts and never answers keeps them pending for ever.
  * @throws {NoAnswer} after the time; what `work` does later is ignored.
  */
-export const withTimeOut = async <T>({ system, ms }: TimeOut, work: Promise<T>): Promise<T> => {
-  const done = new AbortController();
-  const late = system.sleep(ms, done.signal).then(() => {
-    throw new NoAnswer(`the event store did not answer within ${ms} ms`);
-  });
-  late.catch(() => {}); // when `work` is first
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    done.abort();
-  }
-};
+export const withTimeOut = <T>({ system, ms }: TimeOut, work: Promise<T>): Promise<T> =>
+  inTime(system, ms, work, () => new NoAnswer(`the event store did not answer within ${ms} ms`));
 
 export type Slots = <T>(work: () => Promise<T>) => Promise<T>;
 

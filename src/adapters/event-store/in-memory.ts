@@ -3,13 +3,13 @@ import type { Contents } from '../../domain/contents.ts';
 import {
   type Append,
   type Appended,
-  categoryOf,
   type EventMetadata,
   type EventStore,
   type Filter,
   LOG_START,
   type Page,
   type Position,
+  passes,
   READ_STREAM_LIMIT,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -49,9 +49,6 @@ const POSITION_DIGITS = 16;
 const PAGE_EVENTS_MAX = 500;
 
 const positionOf = (count: number): Position => String(count).padStart(POSITION_DIGITS, '0');
-
-const matches = (filter: Filter | undefined, { stream }: Row): boolean =>
-  filter?.categories === undefined || filter.categories.includes(categoryOf(stream));
 
 const revisionBefore = (expected: Append['expected']): number => (expected === 'no-stream' ? -1 : expected);
 
@@ -143,7 +140,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     while (events.length < limit) {
       const row = log[next];
       if (row === undefined) break;
-      if (matches(filter, row)) events.push(decoded(row));
+      if (passes(filter, row.stream)) events.push(decoded(row));
       next += step;
     }
     return { events, next };

@@ -1,11 +1,4 @@
-import {
-  categoryOf,
-  type Filter,
-  LOG_START,
-  type Page,
-  type Position,
-  type RecordedEvent,
-} from '../../domain/event-store.ts';
+import { LOG_START, type Page, type Position, passes, type RecordedEvent } from '../../domain/event-store.ts';
 import { isBeside, type PageRequest } from './postgres-read-all.ts';
 
 type Read = (request: PageRequest) => Promise<Page>;
@@ -14,9 +7,6 @@ type Read = (request: PageRequest) => Promise<Page>;
 const EVENTS_KEPT = 4_000;
 /** Whoever is further ahead than this is not waited for: the others are behind, and read by themselves. */
 const AHEAD_EVENTS_MAX = 1_000;
-
-const isIn = ({ categories }: Filter, { stream }: RecordedEvent): boolean =>
-  categories === undefined || categories.includes(categoryOf(stream));
 
 /** Index of the first event after a position. */
 const indexAfter = (events: readonly RecordedEvent[], position: Position): number => {
@@ -38,7 +28,7 @@ export const createSharedReading = (read: Read): Read => {
   /** All events after `start`, up to and with `end`; null: nobody has followed yet. */
   let kept: { readonly start: Position; readonly end: Position; readonly events: readonly RecordedEvent[] } | null =
     null;
-  let fetching: Promise<void> | null = null;
+  let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 
   const keep = (page: Page): void => {
     if (kept === null) return;
@@ -54,10 +44,12 @@ export const createSharedReading = (read: Read): Read => {
   };
 
   const fetchShared = (from: Position, request: PageRequest): Promise<void> => {
-    fetching ??= fetch(from, request).finally(() => {
-      fetching = null;
+    if (fetching?.from === from) return fetching.done;
+    const done = fetch(from, request).finally(() => {
+      if (fetching?.from === from) fetching = null;
     });
-    return fetching;
+    fetching = { from, done };
+    return done;
   };
 
   /** Fetches until there is something after a position, or nothing more to be fetched. */
@@ -80,7 +72,7 @@ export const createSharedReading = (read: Read): Read => {
     const seen = kept.events.slice(following, following + limit);
     const isAll = following + seen.length === kept.events.length;
     const reached = isAll ? kept.end : (seen.at(-1)?.position ?? from);
-    return { events: seen.filter((event) => isIn(filter, event)), position: reached > from ? reached : from };
+    return { events: seen.filter(({ stream }) => passes(filter, stream)), position: reached > from ? reached : from };
   };
 
   return async (request) => {

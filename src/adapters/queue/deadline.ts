@@ -1,3 +1,4 @@
+import { inTime } from '../../domain/in-time.ts';
 import { QueueUnavailable } from '../../domain/queue.ts';
 import type { System } from '../../domain/system.ts';
 
@@ -6,16 +7,9 @@ import type { System } from '../../domain/system.ts';
  * @throws {QueueUnavailable} with the cause, whatever went wrong.
  */
 export const within = async <T>(system: System, ms: number, what: string, work: () => Promise<T>): Promise<T> => {
-  const timer = new AbortController();
-  const late = async (): Promise<never> => {
-    await system.sleep(ms, timer.signal);
-    throw new Error(`no answer within ${ms} ms`);
-  };
   try {
-    return await Promise.race([work(), late()]);
+    return await inTime(system, ms, work(), () => new Error(`no answer within ${ms} ms`));
   } catch (cause) {
     throw new QueueUnavailable(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  } finally {
-    timer.abort();
   }
 };

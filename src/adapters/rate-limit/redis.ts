@@ -64,7 +64,6 @@ export const createRedisRateLimiter = async (options: Options): Promise<RateLimi
       return await Promise.race([answer, late()]);
     } finally {
       answered.abort();
-      answer.catch(() => undefined);
     }
   };
 

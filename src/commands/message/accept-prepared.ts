@@ -6,6 +6,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import type { PreparedMessage } from './prepare-message.ts';
+import { storedBody } from './stored-body.ts';
 
 export interface SentMessage {
   readonly message: ExistingMessage;
@@ -32,14 +33,7 @@ const accept = async (
   });
   const accepted = requireOwn(state, origin.organizationId, 'message');
   if (events.length > 0) return { message: accepted, body: contents.body, replayed: false };
-  return { message: accepted, body: await firstBody(context, accepted), replayed: true };
-};
-
-/** What the first request of this idempotency key stored. */
-const firstBody = async ({ contents }: CommandContext, { accepted }: ExistingMessage): Promise<MessageBody> => {
-  const stored = (await contents.get([accepted.contentId])).get(accepted.contentId);
-  if (stored?.kind !== 'message') throw new Error(`the vault holds no contents ${accepted.contentId}`);
-  return stored;
+  return { message: accepted, body: await storedBody(context.contents, accepted), replayed: true };
 };
 
 /**

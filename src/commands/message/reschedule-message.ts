@@ -1,12 +1,8 @@
-import { message, messageStream } from '../../domain/message/message.ts';
 import { rescheduleMessage as decide } from '../../domain/message/reschedule-message.ts';
-import { requireOwn } from '../../domain/ownership.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute } from '../execute.ts';
-import type { ChangedMessage } from './cancel-message.ts';
+import type { Origin } from '../context.ts';
+import { type ChangeContext, type ChangedMessage, type ChangeMessage, changeMessage } from './change-message.ts';
 
-export interface RescheduleMessage extends Condition {
-  readonly messageId: string;
+export interface RescheduleMessage extends ChangeMessage {
   /** ISO 8601. */
   readonly scheduledAt: string;
 }
@@ -16,19 +12,9 @@ export interface RescheduleMessage extends Condition {
  * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
  * `schedule_not_possible`, `precondition_failed`.
  */
-export const rescheduleMessage = async (
-  context: Pick<CommandContext, 'store' | 'system'>,
+export const rescheduleMessage = (
+  context: ChangeContext,
   origin: Origin,
-  { messageId, scheduledAt, ...condition }: RescheduleMessage,
-): Promise<ChangedMessage> => {
-  const { organizationId } = origin;
-  const now = context.system.now().toISOString();
-  const { state, revision } = await execute(context, {
-    aggregate: message,
-    stream: messageStream(messageId),
-    context: eventContext(origin, now),
-    decide: (before) => decide(before, { organizationId, scheduledAt, now }),
-    ...condition,
-  });
-  return { message: requireOwn(state, organizationId, 'message'), revision: Number(revision) };
-};
+  { scheduledAt, ...command }: RescheduleMessage,
+): Promise<ChangedMessage> =>
+  changeMessage(context, origin, command, (before, by) => decide(before, { ...by, scheduledAt }));

@@ -1,4 +1,5 @@
 import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/event-store.ts';
+import { inTime } from '../../domain/in-time.ts';
 import type { Logger } from '../../domain/logger.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createRegister, type FreshRegister, REGISTER_CATEGORIES } from '../../domain/register.ts';
@@ -85,18 +86,9 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   let failing = false;
   let following: Promise<void> = Promise.resolve();
 
-  const within = async (work: Promise<boolean>, ms: number): Promise<boolean> => {
-    const ended = new AbortController();
-    const late = system.sleep(ms, ended.signal).then(
-      () => false,
-      () => false,
-    );
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      ended.abort();
-    }
-  };
+  /** @param work throws nothing. */
+  const within = (work: Promise<boolean>, ms: number): Promise<boolean> =>
+    inTime(system, ms, work, () => new StoreUnavailable('the log was not read in time')).catch(() => false);
 
   const tail = async (): Promise<boolean> => {
     try {

@@ -1,4 +1,5 @@
 import type { Claim } from '../../commands/message/start-attempt.ts';
+import { storedBody } from '../../commands/message/stored-body.ts';
 import { organizationSecret } from '../../commands/organization/organization-secret.ts';
 import type { Contents, MessageBody } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
@@ -16,13 +17,6 @@ export interface OutgoingMailParts {
   /** Where recipients reach this service: without a slash at its end. */
   publicUrl(): string;
 }
-
-const loadBody = async ({ contents, system }: OutgoingMailParts, { message }: Claimed): Promise<MessageBody> => {
-  const { contentId } = message.state.accepted;
-  const body = (await persistently(system, () => contents.get([contentId]))).get(contentId);
-  if (body?.kind !== 'message') throw new Error(`the vault holds no contents ${contentId}`);
-  return body;
-};
 
 const mailOf = ({ message: { state }, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
   envelope: {
@@ -60,7 +54,8 @@ const linkedCopies = async (
  * @throws {Error} contents or secret are missing: faults.
  */
 export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const body = await loadBody(parts, claim);
+  const { contents, system } = parts;
+  const body = await persistently(system, () => storedBody(contents, claim.message.state));
   const mail = mailOf(claim, body);
   if (body.unsubscribe === undefined) return [mail];
   if (body.unsubscribe === 'managed') return linkedCopies(parts, claim, mail);

@@ -92,7 +92,7 @@ describe('followers that share their reading', () => {
         const expected = places.map(({ categories, after }) => log.positionsOf(categories, after));
         expect(followers.map(({ seen }) => seen)).toEqual(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -108,6 +108,14 @@ describe('followers that share their reading', () => {
     const asked = log.asked.length;
     expect((await ask()).map(({ events }) => events.length)).toEqual([20, 10, 20]);
     expect(log.asked.length - asked).toBe(1);
+  });
+
+  test('do not take the answer for another place for theirs', async () => {
+    const log = openLog(['message']);
+    log.append(2_000);
+    const read = createSharedReading(log.read);
+    const pages = await Promise.all([10, 1_500].map((from) => read({ from: positionOf(from), limit: 100 })));
+    expect(pages.map(({ events }) => events.length)).toEqual([100, 100]);
   });
 
   test('that see nothing of messages read by themselves, and only what they see', async () => {

@@ -1,34 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import type { MailTransport } from '../../../src/domain/mail-transport.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/messages/delivery-job.ts';
-import { openService, type Parts, type Service } from '../service.ts';
-import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from '../smtp-sink.ts';
+import { closedAfterTest, openDelivering as open, statuses, until } from '../delivering.ts';
+import { openService, type Service } from '../service.ts';
 
 const MINUTE_MS = 60_000;
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-const open = async (options: SmtpSinkOptions & Parts = {}): Promise<Service & { readonly sink: SmtpSink }> => {
-  const sink = await openSmtpSink(options);
-  opened.push(sink);
-  const service = await openService({ ...options, smtpUrl: sink.url });
-  opened.push(service);
-  return { ...service, sink };
-};
-
-const until = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 });
-
-const statuses = async (service: Service, id: string): Promise<readonly string[]> =>
-  (await service.message(id)).recipients.map(({ status }) => status);
 
 const messageIdHeader = (raw: string): string | undefined => /^Message-ID: (.*)$/im.exec(raw)?.[1]?.trim();
 
@@ -89,8 +69,7 @@ describe('delivering a message', () => {
   });
 
   test('defers when there is no server, and says so without quoting anybody', async () => {
-    const service = await openService();
-    opened.push(service);
+    const service = closedAfterTest(await openService());
     service.workers().start();
     const id = await service.send('ann@example.org');
     await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));

@@ -1,30 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
 import type { MailTransport } from '../../../src/domain/mail-transport.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
-import { openService, type Parts, type Service } from '../service.ts';
-import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from '../smtp-sink.ts';
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-const open = async (options: SmtpSinkOptions & Parts = {}): Promise<Service & { readonly sink: SmtpSink }> => {
-  const sink = await openSmtpSink(options);
-  opened.push(sink);
-  const service = await openService({ ...options, smtpUrl: sink.url });
-  opened.push(service);
-  return { ...service, sink };
-};
-
-const until = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 });
-
-const statuses = async (service: Service, id: string): Promise<readonly string[]> =>
-  (await service.message(id)).recipients.map(({ status }) => status);
+import { openDelivering as open, statuses, until } from '../delivering.ts';
 
 const header = (raw: string, name: string): string | undefined =>
   new RegExp(`^${name}: (.*)$`, 'im').exec(raw)?.[1]?.trim();

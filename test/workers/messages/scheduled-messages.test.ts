@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createInMemoryQueues } from '../../../src/adapters/queue/in-memory.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
@@ -10,21 +10,14 @@ import { messageStream } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/messages/delivery-job.ts';
 import { contextAt } from '../../support/specification.ts';
-import { openService, type Parts, type Service } from '../service.ts';
-import { openSmtpSink, type SmtpSink } from '../smtp-sink.ts';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+import type { Parts, Service } from '../service.ts';
 
 const HOUR_MS = 3_600_000;
 /** Longer than the sweeper takes to find what is due, by a sweep. */
 const SWEEPS_MS = 1800;
 
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-interface Opened extends Service {
-  readonly sink: SmtpSink;
+interface Opened extends Delivering {
   readonly origin: Origin;
   /** Ids of messages that were put into the queue, in order. */
   readonly queued: readonly string[];
@@ -47,15 +40,12 @@ const telling = (queues: Queues, queued: string[]): Queues => ({
 });
 
 const open = async (parts: Parts = {}): Promise<Opened> => {
-  const sink = await openSmtpSink();
-  opened.push(sink);
-  const service = await openService({ ...parts, smtpUrl: sink.url });
-  opened.push(service);
+  const service = await openDelivering(parts);
   const queued: string[] = [];
   const { system, logger, organizationId } = service;
   const inMs = (ms: number): string => new Date(system.now().getTime() + ms).toISOString();
   return {
-    ...{ ...service, sink, queued, inMs },
+    ...{ ...service, queued, inMs },
     origin: {
       ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
       ...{ correlationId: 'test', causationId: 'test' },
@@ -67,14 +57,8 @@ const open = async (parts: Parts = {}): Promise<Opened> => {
   };
 };
 
-const until = (check: () => Promise<void> | void): Promise<void> =>
-  vi.waitFor(check, { timeout: 15_000, interval: 20 });
-
-const statusOf = async (service: Service, id: string): Promise<string | undefined> =>
-  (await service.message(id)).recipients[0]?.status;
-
 const becomes = (service: Service, id: string, status: string): Promise<void> =>
-  until(async () => expect(await statusOf(service, id)).toBe(status));
+  until(async () => expect(await statuses(service, id)).toEqual([status]));
 
 describe('a message for later', () => {
   test('is not queued before its time, and is sent when it comes', async () => {
@@ -123,7 +107,7 @@ describe('a message for later', () => {
     workers.start();
     await until(() => expect(service.queued.length).toBeGreaterThan(0));
     await sleep(500);
-    expect(await statusOf(service, id)).toBe('scheduled');
+    expect(await statuses(service, id)).toEqual(['scheduled']);
     await workers.stop();
     service.workers().start();
     service.system.shift(HOUR_MS);
