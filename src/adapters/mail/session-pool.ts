@@ -61,15 +61,22 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
     kept.session.quit();
   };
 
-  const release = (kept: Kept, reusable: boolean): void => {
-    if (!kept.session.isOpen()) return;
-    if (!reusable || closed || kept.transactions >= TRANSACTIONS_MAX) {
-      kept.session.quit();
-      return;
-    }
+  const keepIdle = (kept: Kept): void => {
     kept.idleTimer = setTimeout(dropIdle, IDLE_MS, kept).unref();
     idle.push(kept);
-    serve();
+  };
+
+  const passOn = (kept: Kept): void => {
+    const waiter = waiting.shift(); // whoever waits found none idle
+    if (waiter === undefined) keepIdle(kept);
+    else handOut(kept, waiter);
+  };
+
+  const release = (kept: Kept, reusable: boolean): void => {
+    if (!kept.session.isOpen())
+      kept.session.close(); // the other side may have ended its half only
+    else if (!reusable || closed || kept.transactions >= TRANSACTIONS_MAX) kept.session.quit();
+    else passOn(kept);
   };
 
   const handOut = (kept: Kept, waiter: Waiter): void => {
@@ -114,11 +121,11 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
   };
 
   const wait = (waiter: Waiter): void => {
+    if (waiting.length === 0 && serveOne(waiter)) return;
     const giveUp = (): void => refuse(waiter, 'no session was free before the deadline');
     waiting.push(waiter);
-    serve();
     if (waiter.signal.aborted) giveUp();
-    else if (waiting.includes(waiter)) waiter.signal.addEventListener('abort', giveUp, { once: true });
+    else waiter.signal.addEventListener('abort', giveUp, { once: true });
   };
 
   return {

@@ -1,6 +1,7 @@
 import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
 import { refusalOutcome, type SmtpReply } from './smtp-reply.ts';
-import type { SmtpSession, Transmission } from './smtp-session.ts';
+import type { SmtpSession } from './smtp-session.ts';
+import type { Transmission } from './smtp-transaction.ts';
 
 interface Judgement {
   readonly outcome: Exclude<RecipientOutcome['outcome'], 'suppressed'>;

@@ -1,38 +1,20 @@
-import { Readable } from 'node:stream';
+import type { Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
-import SMTPConnection, { type SMTPConnectionEnvelope, type SMTPError } from 'nodemailer/lib/smtp-connection';
-import type { MimeMessage } from './mime-message.ts';
-import { noReply, parseReply, type SmtpReply, type SmtpStage } from './smtp-reply.ts';
+import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
+import { readExtensions, type SmtpEnvelope, type SmtpExtensions } from './smtp-envelope.ts';
+import { type SmtpExchange, takeOverSession } from './smtp-exchange.ts';
+import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
+import { type OutgoingMessage, type Transmission, transact } from './smtp-transaction.ts';
 import { isLoopback, type Smarthost } from './smtp-url.ts';
-
-/** How one transaction ended. `rejected`: recipients refused at RCPT, by address. */
-export interface Transmission {
-  readonly rejected: ReadonlyMap<string, SmtpReply>;
-  readonly end:
-    | { readonly kind: 'accepted'; readonly reply: SmtpReply }
-    | { readonly kind: 'refused'; readonly stage: SmtpStage; readonly reply: SmtpReply }
-    /** No reply. `begun`: the server had asked for the message; `finalDot`: it may have got all of it. */
-    | { readonly kind: 'broken'; readonly reply: SmtpReply; readonly begun: boolean; readonly finalDot: boolean };
-}
-
-interface TransmitOptions {
-  /** Asked right before the final dot. */
-  readonly mayFinish: () => boolean;
-  /** Aborting closes the session at once. */
-  readonly signal: AbortSignal;
-}
 
 export interface SmtpSession {
   readonly mx: string;
   readonly tls: string | null;
   readonly acceptsUtf8: boolean;
   isOpen(): boolean;
-  transmit(
-    envelope: { readonly from: string; readonly to: readonly string[] },
-    message: MimeMessage,
-    options: TransmitOptions,
-  ): Promise<Transmission>;
+  /** Aborting closes the session at once. @throws {Error} an address that cannot be sent; the session is as it was. */
+  transmit(envelope: SmtpEnvelope, outgoing: OutgoingMessage, signal: AbortSignal): Promise<Transmission>;
   /** Ends a transaction that was refused half-way (RSET). */
   reset(): Promise<void>;
   quit(): void;
@@ -62,60 +44,11 @@ const CONNECT_MS = 60_000;
 const SOCKET_IDLE_MS = 600_000;
 /** For the answer to QUIT; nothing depends on it. */
 const QUIT_MS = 5_000;
-/** Longest reply that is read. */
+/** Longest reply that is read while the session is set up. */
 const REPLY_BYTES_MAX = 64 * 1024;
-
-interface Progress {
-  begun: boolean;
-  finalDot: boolean;
-}
-
-/** Asks for permission when all but the final dot has been taken over by the socket. */
-const messageStream = (message: MimeMessage, mayFinish: () => boolean, progress: Progress): Readable => {
-  const chunks = message.chunks()[Symbol.iterator]();
-  return new Readable({
-    highWaterMark: 1, // nothing is read ahead: the last question comes when the chunk before it was taken
-    read() {
-      progress.begun = true;
-      const next = chunks.next();
-      if (next.done !== true) this.push(next.value);
-      else if (mayFinish()) {
-        progress.finalDot = true;
-        this.push(null);
-      } else this.destroy(new Error('the deadline has passed'));
-    },
-  });
-};
 
 const replyOf = (error: SMTPError): SmtpReply =>
   typeof error.response === 'string' ? parseReply(error.response) : noReply(error.message);
-
-const STAGES: Readonly<Record<string, SmtpStage>> = { 'MAIL FROM': 'mail', 'RCPT TO': 'recipient', DATA: 'content' };
-
-/** nodemailer compares the size with what EHLO promised and does not ask (RFC 1870 §6.1). */
-const TOO_LARGE: SmtpReply = { code: 552, enhanced: '5.3.4', text: 'the message is larger than the server accepts' };
-
-const isLocallyTooLarge = ({ code, command }: SMTPError): boolean => code === 'EMESSAGE' && command === 'MAIL FROM';
-
-/** A reply to what was sent; after the final dot, only one to the transaction itself counts. */
-const isAnswer = ({ code }: SMTPError, reply: SmtpReply, { finalDot }: Progress): boolean =>
-  reply.code > 0 && (!finalDot || code === 'EENVELOPE' || code === 'EMESSAGE');
-
-/** @throws {SMTPError} the envelope could not even be sent: a fault of ours. */
-const endOf = (error: SMTPError, progress: Progress): Transmission['end'] => {
-  const reply = replyOf(error);
-  if (isAnswer(error, reply, progress))
-    return { kind: 'refused', stage: STAGES[error.command ?? ''] ?? 'session', reply };
-  if (isLocallyTooLarge(error)) return { kind: 'refused', stage: 'mail', reply: TOO_LARGE };
-  if (error.command === 'API' && error.code === 'EENVELOPE') throw error;
-  return { kind: 'broken', reply, ...progress };
-};
-
-const rejectedIn = (envelope: Partial<SMTPConnectionEnvelope>): ReadonlyMap<string, SmtpReply> =>
-  new Map((envelope.rejectedErrors ?? []).map((error) => [error.recipient ?? '', replyOf(error)]));
-
-const tlsVersion = (connection: SMTPConnection): string | null =>
-  connection._socket instanceof TLSSocket ? connection._socket.getProtocol() : null;
 
 const connectionOptions = ({ smarthost, ehloName, tls }: SmtpSessionOptions) => {
   const { host, port, secure, credentials } = smarthost;
@@ -136,62 +69,46 @@ const connectionOptions = ({ smarthost, ehloName, tls }: SmtpSessionOptions) => 
   };
 };
 
-/** nodemailer's `send`, which keeps its books on the envelope it is given. */
-const sendOver = (
-  connection: SMTPConnection,
-  envelope: Partial<SMTPConnectionEnvelope>,
-  stream: Readable,
-): Promise<SMTPError | string> =>
-  new Promise((resolve) => {
-    connection.send(envelope, stream, (error, info) => {
-      if (error?.code === 'ESTREAM') connection.close(); // in the middle of a message: never a final dot
-      resolve(error ?? info?.response ?? '');
-    });
-  });
-
-const aborted = (
-  connection: SMTPConnection,
-  signal: AbortSignal,
-): { promise: Promise<SMTPError>; forget: () => void } => {
-  const { promise, resolve } = Promise.withResolvers<SMTPError>();
-  const abort = (): void => {
-    connection.close();
-    resolve(new Error('the deadline passed before the server had answered'));
+const transmitOver = (exchange: SmtpExchange, extensions: SmtpExtensions): SmtpSession['transmit'] => {
+  const abort = (): void => exchange.close(noReply('the deadline passed before the server had answered'));
+  return async (envelope, outgoing, signal) => {
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await transact(exchange, extensions, envelope, outgoing);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
   };
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  return { promise, forget: () => signal.removeEventListener('abort', abort) };
 };
 
-const transmitOver =
-  (connection: SMTPConnection): SmtpSession['transmit'] =>
-  async ({ from, to }, message, { mayFinish, signal }) => {
-    const progress: Progress = { begun: false, finalDot: false };
-    const envelope: Partial<SMTPConnectionEnvelope> = { from, to: [...to], size: message.sizeBytes };
-    const abort = aborted(connection, signal);
-    const sent = sendOver(connection, envelope, messageStream(message, mayFinish, progress));
-    const result = await Promise.race([sent, abort.promise]);
-    abort.forget();
-    const end: Transmission['end'] =
-      typeof result === 'string' ? { kind: 'accepted', reply: parseReply(result) } : endOf(result, progress);
-    return { rejected: rejectedIn(envelope), end };
-  };
+/** `lastServerResponse` would be the refusal of STARTTLS where there was one. @returns none after HELO. */
+const ehloLines = (connection: SMTPConnection & { readonly _ehloLines?: readonly string[] }): readonly string[] =>
+  connection._ehloLines ?? [];
 
-const sessionOf = (connection: SMTPConnection, options: SmtpSessionOptions, ehlo: string): SmtpSession => ({
-  mx: options.smarthost.host,
-  tls: tlsVersion(connection),
-  acceptsUtf8: /^250[ -]SMTPUTF8\b/im.test(ehlo),
-  isOpen: () => !connection.destroyed,
-  transmit: transmitOver(connection),
-  reset: () =>
-    new Promise((resolve, reject) => connection.reset((error) => (error === null ? resolve() : reject(error)))),
-  quit: () => {
-    if (connection.destroyed) return;
-    connection.quit();
-    setTimeout(() => connection.close(), QUIT_MS).unref();
-  },
-  close: () => connection.close(),
-});
+const ENDED_BY_US = noReply('the session was ended');
+
+const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: SmtpSessionOptions): SmtpSession => {
+  const extensions = readExtensions(ehloLines(connection));
+  const exchange = takeOverSession(connection, socket);
+  const close = (): void => exchange.close(ENDED_BY_US);
+  return {
+    mx: smarthost.host,
+    tls: socket instanceof TLSSocket ? socket.getProtocol() : null,
+    acceptsUtf8: extensions.utf8,
+    isOpen: exchange.isOpen,
+    transmit: transmitOver(exchange, extensions),
+    reset: async () => {
+      const [response] = await exchange.ask('RSET\r\n', 1);
+      if (response?.[0] !== '2') throw new Error('the session could not be reset');
+    },
+    quit: () => {
+      void exchange.ask('QUIT\r\n', 1).then(close);
+      setTimeout(close, QUIT_MS).unref();
+    },
+    close,
+  };
+};
 
 const login = (connection: SMTPConnection, { credentials }: Smarthost): Promise<void> =>
   new Promise((resolve, reject) => {
@@ -213,17 +130,22 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
       reject(new SmtpConnectFailed(reply));
     };
     const abort = (): void => fail(noReply('the deadline passed before the server was ready'));
+    const failWith = (error: SMTPError): void => fail(replyOf(error));
+    const ready = (socket: Socket): void => {
+      signal.removeEventListener('abort', abort);
+      const session = sessionOf(connection, socket, options);
+      connection.removeListener('error', failWith);
+      resolve(session);
+    };
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
-    connection.on('error', (error) => fail(replyOf(error)));
+    connection.on('error', failWith);
     connection.on('end', options.onEnd);
     connection.connect((error) => {
-      if (error !== undefined) return fail(replyOf(error));
-      const ehlo = connection.lastServerResponse || '';
-      const ready = (): void => {
-        signal.removeEventListener('abort', abort);
-        resolve(sessionOf(connection, options, ehlo));
-      };
-      login(connection, options.smarthost).then(ready, (failure) => fail(replyOf(failure)));
+      if (error !== undefined) return failWith(error);
+      login(connection, options.smarthost).then(() => {
+        if (connection._socket && !connection.destroyed) ready(connection._socket);
+        else failWith(new Error('the server ended the session'));
+      }, failWith);
     });
   });

@@ -13,7 +13,8 @@ import {
   transactionOutcomes,
 } from './smtp-outcomes.ts';
 import { noReply } from './smtp-reply.ts';
-import { openSmtpSession, SmtpConnectFailed, type Transmission } from './smtp-session.ts';
+import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
+import type { Transmission } from './smtp-transaction.ts';
 import { parseSmarthost } from './smtp-url.ts';
 import { createTextAlternatives } from './text-alternative.ts';
 
@@ -63,7 +64,11 @@ const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready):
   let transmission: Transmission;
   try {
     const message = buildMimeMessage(mail, text);
-    transmission = await pooled.session.transmit({ from: mail.envelope.from, to }, message, deadline);
+    transmission = await pooled.session.transmit(
+      { from: mail.envelope.from, to },
+      { message, mayFinish: deadline.mayFinish },
+      deadline.signal,
+    );
   } catch (fault) {
     pooled.release(true);
     throw fault;
@@ -88,7 +93,7 @@ const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly Rec
   return inOrder(mail, [...refused, ...transactionOutcomes(writable, side, transmission)]);
 };
 
-/** Submits mail to one server over kept sessions (nodemailer speaks SMTP; the message is built here). */
+/** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
 export const createSmtpTransport = (options: SmtpTransportOptions): MailTransport => {
   const smarthost = parseSmarthost(options.url);
   const { ehloName, system, tls } = options;

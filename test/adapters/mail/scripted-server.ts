@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-export type Stage = 'connect' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'dot' | 'RSET' | 'QUIT';
+export type Stage = 'connect' | 'EHLO' | 'STAR' | 'MAIL' | 'RCPT' | 'DATA' | 'dot' | 'RSET' | 'QUIT';
 
 /** What to answer: a reply, nothing at all, or the end of the connection. */
 type Answer = string | 'silence' | 'drop';
@@ -12,6 +12,7 @@ export type Script = Partial<Record<Stage, (line: string, times: number) => Answ
 const USUAL: Readonly<Record<Stage, string>> = {
   connect: '220 scripted',
   EHLO: '250-scripted\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250 ENHANCEDSTATUSCODES',
+  STAR: '454 4.7.0 TLS is not available',
   MAIL: '250 2.1.0 Ok',
   RCPT: '250 2.1.5 Ok',
   DATA: '354 Go on',
@@ -20,8 +21,13 @@ const USUAL: Readonly<Record<Stage, string>> = {
   QUIT: '221 2.0.0 Bye',
 };
 
+/** How the bytes of a reply leave. */
+export type Write = (socket: Socket, text: string) => void;
+
+const writeAtOnce: Write = (socket, text) => void socket.write(text);
+
 /** A server that does what a test tells it, and writes down what it was told. */
-export const startScriptedServer = async (script: Script = {}) => {
+export const startScriptedServer = async (script: Script = {}, write: Write = writeAtOnce) => {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
   const messages: string[] = [];
@@ -34,7 +40,7 @@ export const startScriptedServer = async (script: Script = {}) => {
     const reply = script[stage]?.(line, times) ?? USUAL[stage];
     if (reply === 'drop') socket.destroy();
     else if (reply === 'silence') socket.removeAllListeners('data');
-    else socket.write(`${reply}\r\n`);
+    else write(socket, `${reply}\r\n`);
     return reply.startsWith('354');
   };
 
@@ -79,6 +85,10 @@ export const startScriptedServer = async (script: Script = {}) => {
     lines,
     messages,
     connections: () => connections,
+    /** Says what nobody asked for, on every session. */
+    say: (text: string): void => {
+      for (const socket of sockets) write(socket, `${text}\r\n`);
+    },
     dropAll: (): void => {
       for (const socket of sockets) socket.destroy();
     },

@@ -1,0 +1,120 @@
+import { parseReply, type SmtpReply, type SmtpStage } from './smtp-reply.ts';
+
+export interface SmtpEnvelope {
+  readonly from: string;
+  /** Each once. */
+  readonly to: readonly string[];
+}
+
+/** What the server said that it can do (RFC 5321 §4.1.1.1). */
+export interface SmtpExtensions {
+  /** RFC 2920. */
+  readonly pipelining: boolean;
+  /** RFC 6531. */
+  readonly utf8: boolean;
+  /** RFC 1870; `sizeBytesMax` 0: it named no limit. */
+  readonly size: boolean;
+  readonly sizeBytesMax: number;
+}
+
+const SIZE = /^SIZE(?:[ \t]+(\d+))?/i;
+
+/** @param lines of the answer to EHLO, without their codes. */
+export const readExtensions = (lines: readonly string[]): SmtpExtensions => {
+  const has = (keyword: RegExp): boolean => lines.some((line) => keyword.test(line));
+  return {
+    pipelining: has(/^PIPELINING\b/i),
+    utf8: has(/^SMTPUTF8\b/i),
+    size: has(SIZE),
+    sizeBytesMax: Number(lines.flatMap((line) => SIZE.exec(line)?.[1] ?? [])[0] ?? 0),
+  };
+};
+
+/** What would end the address or the command. */
+const UNSAFE = /[\r\n\0<>]/;
+const NON_ASCII = /[^\0-\x7f]/;
+
+/** @throws {Error} an address that would say more than an address: a fault of ours, nothing is sent. */
+export const assertSafe = ({ from, to }: SmtpEnvelope): void => {
+  if (to.length === 0) throw new Error('an envelope has no recipients');
+  for (const address of [from, ...to]) {
+    if (UNSAFE.test(address)) throw new Error(`an address cannot be in an envelope: ${JSON.stringify(address)}`);
+  }
+};
+
+const mailCommand = ({ from, to }: SmtpEnvelope, sizeBytes: number, { utf8, size }: SmtpExtensions): string => {
+  const needsUtf8 = utf8 && (NON_ASCII.test(from) || to.some((address) => NON_ASCII.test(address)));
+  return `MAIL FROM:<${from}>${needsUtf8 ? ' SMTPUTF8' : ''}${size ? ` SIZE=${sizeBytes}` : ''}\r\n`;
+};
+
+/** MAIL, each RCPT, and DATA, in the order of their replies. */
+export const envelopeCommands = (
+  envelope: SmtpEnvelope,
+  sizeBytes: number,
+  extensions: SmtpExtensions,
+): readonly string[] => [
+  mailCommand(envelope, sizeBytes, extensions),
+  ...envelope.to.map((address) => `RCPT TO:<${address}>\r\n`),
+  'DATA\r\n',
+];
+
+export interface EnvelopeJudgement {
+  /** Recipients refused at RCPT, by address. */
+  readonly rejected: ReadonlyMap<string, SmtpReply>;
+  readonly verdict: /** The server waits for the message. */
+    | { readonly kind: 'go' }
+    /** `asked`: it waits for a message all the same (RFC 2920 §3.1). */
+    | { readonly kind: 'refused'; readonly stage: SmtpStage; readonly reply: SmtpReply; readonly asked: boolean }
+    /** Its replies do not fit the commands. */
+    | { readonly kind: 'out-of-step'; readonly reply: SmtpReply }
+    /** Replies are missing, and nothing that came decides. */
+    | { readonly kind: 'unfinished' };
+}
+
+type Verdict = EnvelopeJudgement['verdict'];
+
+const isOk = (response: string): boolean => response[0] === '2';
+const asksForMessage = (response: string | undefined): boolean => response?.[0] === '3';
+
+const judgeData = (data: string): Verdict => {
+  if (asksForMessage(data)) return { kind: 'go' };
+  const reply = parseReply(data);
+  // After a 2xx the message might be read as commands.
+  return isOk(data) ? { kind: 'out-of-step', reply } : { kind: 'refused', stage: 'content', reply, asked: false };
+};
+
+/** A refusal that may pass counts before one for good: the message as a whole is then tried again. */
+const refusedAll = (rejections: readonly SmtpReply[], data: string | undefined): Verdict => {
+  const reply = rejections.find(({ code }) => code < 500) ?? rejections.at(-1);
+  if (reply === undefined) return { kind: 'unfinished' };
+  return data !== undefined && isOk(data)
+    ? { kind: 'out-of-step', reply }
+    : { kind: 'refused', stage: 'recipient', reply, asked: asksForMessage(data) };
+};
+
+const rejectedOf = (to: readonly string[], answers: readonly string[]): ReadonlyMap<string, SmtpReply> =>
+  new Map(
+    to.flatMap((address, at) => {
+      const response = answers[at];
+      return response === undefined || isOk(response) ? [] : [[address, parseReply(response)]];
+    }),
+  );
+
+const NONE: ReadonlyMap<string, SmtpReply> = new Map();
+
+/** @param responses to `envelopeCommands`, as far as they came or were asked for. */
+export const judgeEnvelope = (to: readonly string[], responses: readonly string[]): EnvelopeJudgement => {
+  const [mail, ...answers] = responses;
+  const data = answers[to.length];
+  const early = [mail, ...answers.slice(0, to.length)].find(asksForMessage);
+  if (mail === undefined) return { rejected: NONE, verdict: { kind: 'unfinished' } };
+  if (early !== undefined) return { rejected: NONE, verdict: { kind: 'out-of-step', reply: parseReply(early) } };
+  // Without a sender there is no transaction: what was said about recipients is not about them.
+  if (!isOk(mail)) {
+    const verdict: Verdict = { kind: 'refused', stage: 'mail', reply: parseReply(mail), asked: asksForMessage(data) };
+    return { rejected: NONE, verdict };
+  }
+  const rejected = rejectedOf(to, answers);
+  if (rejected.size === to.length) return { rejected, verdict: refusedAll([...rejected.values()], data) };
+  return { rejected, verdict: data === undefined ? { kind: 'unfinished' } : judgeData(data) };
+};
