@@ -13,6 +13,7 @@ import type { WebhookTarget } from '../domain/webhook-target.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import { createDuty } from './duty.ts';
 import { keepRunning, type Loop } from './keep-running.ts';
+import { createAcceptedAtHand } from './messages/accepted-at-hand.ts';
 import { createDeletedDomains } from './messages/deleted-domains.ts';
 import type { AttemptTimes } from './messages/deliver-message.ts';
 import { createDeliverMessages } from './messages/deliver-messages.ts';
@@ -58,7 +59,7 @@ export interface Workers {
   stop(): Promise<void>;
 }
 
-/** Jobs worked at once by a process: as many as messages, so that lone ones use every slot (`deliver-messages.ts`). */
+/** Jobs worked at once by a process: lone messages, which are a job each, use half of the slots (`deliver-messages.ts`). */
 const DELIVERY_JOBS = 64;
 
 /** Attempts against servers anywhere: RFC 5321 §4.5.3.2 asks for minutes of patience, and a crash delays by the lease. */
@@ -70,6 +71,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
   const queue = queues.open<DeliveryJob>('deliver-messages');
   const recentlyAdded = createRecentlyAdded(system);
+  const acceptedAtHand = createAcceptedAtHand();
   const duty = createDuty();
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
@@ -82,7 +84,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   ]);
 
   const jobs = {
-    'the dispatch of messages': dispatchMessages({ store, queue, recentlyAdded, duty, system }),
+    'the dispatch of messages': dispatchMessages({ store, queue, recentlyAdded, acceptedAtHand, duty, system }),
     'the sweep of deliveries': sweepDeliveries({ ...deps, queue, recentlyAdded, duty }),
     'the list of webhook endpoints and deleted domains': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
@@ -95,7 +97,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   /** Not before it is known which domains are gone: their mail must not leave. */
   const deliver = async (): Promise<void> => {
     await remembering.caughtUp;
-    if (!stopping) queue.work(createDeliverMessages({ ...deps, deletedDomains }), { concurrency: DELIVERY_JOBS });
+    const handler = createDeliverMessages({ ...deps, deletedDomains, acceptedAtHand });
+    if (!stopping) queue.work(handler, { concurrency: DELIVERY_JOBS });
   };
 
   return {

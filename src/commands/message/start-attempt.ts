@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import { type ExistingMessage, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { startAttempt as decide } from '../../domain/message/start-attempt.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
@@ -26,15 +26,17 @@ export interface StartAttempt {
   readonly chance: number;
   /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
   isDomainDeleted?(message: ExistingMessage): boolean;
+  /** What is known of the message already, stale or not: saves the read. */
+  readonly known?: Loaded<Message> | undefined;
 }
 
 /** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, leaseMs, chance, isDomainDeleted }: StartAttempt,
+  { messageId, leaseMs, chance, isDomainDeleted, ...at }: StartAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
-  const known = await load(context.store, message, stream);
+  const known = at.known ?? (await load(context.store, message, stream));
   if (known.state.status === 'absent') return { claimed: false };
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();

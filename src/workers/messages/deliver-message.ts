@@ -8,6 +8,7 @@ import { Refusal } from '../../domain/refusal.ts';
 import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
+import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
@@ -25,6 +26,7 @@ export interface DeliverMessageParts extends OutgoingMailParts {
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   readonly times: AttemptTimes;
   readonly deletedDomains: Pick<DeletedDomains, 'has'>;
+  readonly acceptedAtHand: Pick<AcceptedAtHand, 'take'>;
   readonly logger: Logger;
 }
 
@@ -41,8 +43,11 @@ export interface Attempted {
 
 /** null: it is not due, or in somebody else's hands. */
 const claimAttempt = async (deps: DeliverMessage, messageId: string): Promise<Claimed | null> => {
-  const { times, system, deletedDomains } = deps;
-  const attempt = { messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has };
+  const { times, system, deletedDomains, acceptedAtHand } = deps;
+  const attempt = {
+    ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
+    known: acceptedAtHand.take(messageId),
+  };
   try {
     const claim = await startAttempt(deps, attempt);
     return claim.claimed ? claim : null;

@@ -2,6 +2,7 @@ import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
+import type { Accepted, AcceptedAtHand } from './accepted-at-hand.ts';
 import { batched, type DeliveryQueue, type DueMessage } from './delivery-job.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
@@ -9,6 +10,7 @@ export interface DispatchMessages {
   readonly store: Pick<EventStore, 'head' | 'subscribe'>;
   readonly queue: DeliveryQueue;
   readonly recentlyAdded: RecentlyAdded;
+  readonly acceptedAtHand: Pick<AcceptedAtHand, 'add'>;
   readonly duty: Pick<Duty, 'isOn'>;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
@@ -30,23 +32,26 @@ const GATHER_MS = 50;
  * What wants to be sent at once. A message for later follows its acceptance with its schedule, in the same append; where a
  * page ends between the two, it is queued for nothing: the claim finds that it is not due.
  */
-const wantedIn = (events: readonly RecordedEvent[]): readonly DueMessage[] => {
-  const wanted = new Map<string, DueMessage>();
-  for (const { type, data, metadata } of events) {
-    if (type === 'MessageAccepted') {
-      wanted.set(data.messageId, { messageId: data.messageId, route: metadata.environment ?? 'live' });
-    }
-    if (type === 'MessageScheduled') wanted.delete(data.messageId);
+const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
+  const wanted = new Map<string, Accepted>();
+  for (const event of events) {
+    if (event.type === 'MessageAccepted') wanted.set(event.data.messageId, event);
+    if (event.type === 'MessageScheduled') wanted.delete(event.data.messageId);
   }
   return [...wanted.values()];
 };
+
+const dueMessage = ({ data: { messageId }, metadata: { environment } }: Accepted): DueMessage => ({
+  messageId,
+  route: environment ?? 'live',
+});
 
 /**
  * Puts what is accepted from now on into the queue at once. It has no memory: what was accepted before it started, or
  * while the queue was full or away, or for later, is in the timetable, and the sweeper's.
  */
 export const dispatchMessages =
-  ({ store, queue, recentlyAdded, duty, system }: DispatchMessages): Work =>
+  ({ store, queue, recentlyAdded, acceptedAtHand, duty, system }: DispatchMessages): Work =>
   async (signal, working) => {
     let depth = 0;
     let askedMs = Number.NEGATIVE_INFINITY;
@@ -58,11 +63,12 @@ export const dispatchMessages =
       return depth >= HIGH_WATER_JOBS;
     };
 
-    const dispatch = async (wanted: readonly DueMessage[]): Promise<void> => {
+    const dispatch = async (wanted: readonly Accepted[]): Promise<void> => {
       if (wanted.length === 0 || !duty.isOn() || (await isFull())) return;
-      const jobs = batched(wanted);
+      const jobs = batched(wanted.map(dueMessage));
+      acceptedAtHand.add(wanted);
       await queue.add(jobs);
-      recentlyAdded.add(wanted.map(({ messageId }) => messageId));
+      recentlyAdded.add(wanted.map(({ data }) => data.messageId));
       depth += jobs.length;
     };
 

@@ -3,12 +3,12 @@ import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-m
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
-import { load } from '../../../src/commands/execute.ts';
+import { type Loaded, load } from '../../../src/commands/execute.ts';
 import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { EventStore } from '../../../src/domain/event-store.ts';
-import { message, messageStream } from '../../../src/domain/message/message.ts';
+import { type Message, message, messageStream } from '../../../src/domain/message/message.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
 import { silentLogger } from '../../support/logger.ts';
@@ -53,8 +53,8 @@ const cancelling = async (store: EventStore, messageId: string): Promise<Answer>
   }
 };
 
-const claiming = async (store: EventStore, messageId: string): Promise<Answer> => {
-  const claim = await startAttempt({ store, system }, { messageId, leaseMs: 60_000, chance: 0.5 });
+const claiming = async (store: EventStore, messageId: string, known: Loaded<Message> | undefined): Promise<Answer> => {
+  const claim = await startAttempt({ store, system }, { messageId, leaseMs: 60_000, chance: 0.5, known });
   return claim.claimed ? 'claimed' : 'not claimed';
 };
 
@@ -68,7 +68,9 @@ const raced = async (logs: Logs, round: number): Promise<string> => {
     ...{ stream: messageStream(messageId), expected: 'no-stream', context: contextAt(new Date(now).toISOString()) },
     events: [{ ...messageAccepted({ messageId, expiresAt }), id: system.uuid() }],
   });
-  const asked = [() => cancelling(one, messageId), () => claiming(other, messageId)];
+  // Half of the claims are made upon what was known before the race.
+  const known = round % 8 < 4 ? undefined : await load(one, message, messageStream(messageId));
+  const asked = [() => cancelling(one, messageId), () => claiming(other, messageId, known)];
   const inTurn = round % 2 === 0 ? asked : asked.toReversed();
   const answers = await Promise.all(inTurn.map((ask) => ask()));
   const { state } = await load(one, message, messageStream(messageId));
