@@ -34,7 +34,7 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
   }
 };
 
-/** A little under the messages that workers have in hand: more sessions wait for nobody, fewer make messages wait. */
+/** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */
 const SESSIONS_MAX = 50;
 
 interface Mail {

@@ -11,10 +11,13 @@ export interface LogWindow {
   next(after: Position): Promise<Batch | null>;
 }
 
-/** Events applied in one transaction: larger batches cost memory and lock time, smaller ones cost commits. */
-const BATCH_EVENTS_MAX = 1000;
-/** Pages kept for projections that are behind: more cost memory, fewer make them read and decode by themselves. */
-const PAGES_MAX = 16;
+/**
+ * Events applied in one transaction: larger batches cost memory and lock time, smaller ones cost commits, and write a
+ * message's row again for what another batch has brought.
+ */
+const BATCH_EVENTS_MAX = 4000;
+/** Kept for projections that are behind, some 10 MB: more cost memory, fewer make them read and decode by themselves. */
+const KEPT_EVENTS_MAX = 8_000;
 /**
  * Pages are fetched at most this often, so that events travel together. It is the most that is added to the age of a
  * read model; less costs a transaction per projection each time.
@@ -24,12 +27,12 @@ const PACE_MS = 20;
 const BUSY_PACE_MS = 100;
 /** A page this large after the short pace means load: about a thousand events a second. */
 const BUSY_PAGE_EVENTS = 20;
-/** The same under heavy load, where a message takes longer to be delivered. */
-const HEAVY_PACE_MS = 250;
+/** The same under heavy load: then this much older, and a third of the database's work less. */
+const HEAVY_PACE_MS = 500;
 /** A page this large means heavy load: about three thousand events a second. */
 const HEAVY_PAGE_EVENTS = 300;
 /** As many as a page holds: there is more to come, and no waiting. */
-const FULL_PAGE_EVENTS = 1000;
+const FULL_PAGE_EVENTS = 4000;
 
 const paceMs = (events: number): number => {
   if (events >= FULL_PAGE_EVENTS) return 0;
@@ -65,6 +68,7 @@ const fitting = (pages: readonly Kept[]): readonly Kept[] => {
 
 export const createLogWindow = ({ store, system, signal }: LogWindowOptions): LogWindow => {
   let pages: Kept[] = [];
+  let keptEvents = 0;
   let end: Position = LOG_START;
   let subscription: { readonly pages: AsyncIterator<Page>; readonly stop: () => void } | undefined;
   let pulling: Promise<void> | undefined;
@@ -86,6 +90,7 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
     subscription?.stop();
     subscription = undefined;
     pages = [];
+    keptEvents = 0;
     end = to;
   };
 
@@ -95,7 +100,9 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   const keep = (page: Page): void => {
-    pages = [...pages, { ...page, after: end }].slice(-PAGES_MAX);
+    pages.push({ ...page, after: end });
+    keptEvents += page.events.length;
+    while (keptEvents > KEPT_EVENTS_MAX && pages.length > 1) keptEvents -= pages.shift()?.events.length ?? 0;
     end = page.position;
     lastPull = { atMs: system.monotonicMs(), events: page.events.length };
   };

@@ -6,7 +6,7 @@ import { retryDelayMs } from './postgres-retry.ts';
 import type { WakeUps } from './postgres-wake-ups.ts';
 
 /** What a slow consumer holds, and a quick one does in one transaction; smaller costs round trips. */
-const PAGE_EVENTS_MAX = 1000;
+const PAGE_EVENTS_MAX = 4000;
 const PAGE_BYTES_MAX = 8_000_000;
 /**
  * A follower of few categories is woken by every commit: after looking in vain it lets commits gather, at some fifty

@@ -25,11 +25,23 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
   const waiting = new Set<() => void>();
   let notifications = 0;
   let listening = false;
-  let running: Promise<void> | undefined;
+  let running: Promise<unknown> | undefined;
+
+  const wakeAll = (): void => {
+    for (const one of waiting) one();
+  };
 
   const wake = (): void => {
     notifications += 1;
-    for (const one of waiting) one();
+    wakeAll();
+  };
+
+  /** One clock for everybody who waits. */
+  const poll = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      await system.sleep(listening ? POLL_LISTENING_MS : POLL_DEAF_MS, closing.signal).catch(() => {});
+      wakeAll();
+    }
   };
 
   /** Resolves when the connection is lost or no longer needed. */
@@ -53,7 +65,7 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
     }
   };
 
-  const run = async (): Promise<void> => {
+  const listenOn = async (): Promise<void> => {
     for (let attempt = 0; !closing.signal.aborted; attempt += 1) {
       await listen(() => {
         attempt = 0;
@@ -62,28 +74,25 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
     }
   };
 
-  /** Until woken, aborted, or `ms` later. */
-  const wait = (ms: number, signal: AbortSignal): Promise<void> =>
+  /** Until woken or aborted. */
+  const wait = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
-      const sleeping = new AbortController();
       const done = (): void => {
         waiting.delete(done);
         signal.removeEventListener('abort', done);
-        sleeping.abort();
         resolve();
       };
       waiting.add(done);
       signal.addEventListener('abort', done);
-      system.sleep(ms, sleeping.signal).then(done, done);
     });
 
   return {
     count: () => notifications,
 
     next: async (since, signal) => {
-      running ??= run();
+      running ??= Promise.all([listenOn(), poll()]);
       if (notifications !== since || signal.aborted) return;
-      await wait(listening ? POLL_LISTENING_MS : POLL_DEAF_MS, signal);
+      await wait(signal);
     },
 
     close: async () => {

@@ -5,6 +5,8 @@ type Read = (request: PageRequest) => Promise<Page>;
 
 /** Some 10 MB. Fewer make followers that pause read by themselves, more is memory for nobody. */
 const EVENTS_KEPT = 4_000;
+/** More than that before any are dropped: each time, all that are kept move. */
+const EVENTS_TOO_MANY = 5_000;
 /** Whoever is further ahead than this is not waited for: the others are behind, and read by themselves. */
 const AHEAD_EVENTS_MAX = 1_000;
 
@@ -26,16 +28,17 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
  */
 export const createSharedReading = (read: Read): Read => {
   /** All events after `start`, up to and with `end`; null: nobody has followed yet. */
-  let kept: { readonly start: Position; readonly end: Position; readonly events: readonly RecordedEvent[] } | null =
-    null;
+  let kept: { start: Position; end: Position; readonly events: RecordedEvent[] } | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 
   const keep = (page: Page): void => {
     if (kept === null) return;
-    const events = [...kept.events, ...page.events];
-    const dropped = Math.max(0, events.length - EVENTS_KEPT);
-    const start = events[dropped - 1]?.position ?? kept.start;
-    kept = { start, end: page.position, events: events.slice(dropped) };
+    const { events } = kept;
+    for (const event of page.events) events.push(event);
+    kept.end = page.position;
+    if (events.length <= EVENTS_TOO_MANY) return;
+    const dropped = events.splice(0, events.length - EVENTS_KEPT);
+    kept.start = dropped.at(-1)?.position ?? kept.start;
   };
 
   const fetch = async (from: Position, { limit, bytesMax }: PageRequest): Promise<void> => {

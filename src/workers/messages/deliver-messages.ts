@@ -7,9 +7,10 @@ import type { DeliveryJob } from './delivery-job.ts';
 
 /**
  * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
- * sessions: more wait longer, fewer leave sessions idle while others are claimed.
+ * sessions: more wait longer, fewer leave sessions idle and processors waiting for commits. So many leave
+ * as quickly as they are accepted, and read models write their rows once.
  */
-const IN_HAND_MAX = 64;
+const IN_HAND_MAX = 128;
 /**
  * Bodies and attachments of the messages being sent; encoded for the wire they take two to three times as much memory.
  * More could exhaust it when many large messages come together, less sends large ones one by one.

@@ -9,6 +9,8 @@ export interface Endpoints {
   /** Takes the next event of the log; those of other families change nothing. */
   apply(event: RecordedEvent): void;
   enabled(): Iterable<ExistingWebhook>;
+  /** Whether this organization has any at all. */
+  hasAny(organizationId: string): boolean;
   get(webhookId: string): ExistingWebhook | undefined;
   /** Those that asked for such events. */
   wanting(event: CustomerEvent): readonly ExistingWebhook[];
@@ -46,6 +48,7 @@ export const createEndpoints = (): Endpoints => {
       else forget(after);
     },
     enabled: () => enabled.values(),
+    hasAny: (organizationId) => (byOrganization.get(organizationId)?.size ?? 0) > 0,
     get: (webhookId) => enabled.get(webhookId),
     wanting: (event) => {
       const theirs = byOrganization.get(event.organizationId);
@@ -58,6 +61,7 @@ export const createEndpoints = (): Endpoints => {
 export const owedBy = (endpoints: Endpoints, events: readonly RecordedEvent[]): readonly OwedDelivery[] =>
   events.flatMap((event) => {
     endpoints.apply(event);
+    if (!endpoints.hasAny(event.metadata.organizationId)) return [];
     return customerEvents(event).flatMap((customerEvent) =>
       endpoints.wanting(customerEvent).map(({ webhookId }) => ({
         ...{ id: deliveryId(webhookId, customerEvent.id), webhookId, event: customerEvent },

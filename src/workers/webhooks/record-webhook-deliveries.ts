@@ -22,6 +22,12 @@ const CHECKPOINT_EVERY_MS = 1000;
 /** One process records, others watch whether it goes on: longer than the above, or two would take turns. */
 const STANDBY_LOOK_MS = 3000;
 const ENDPOINTS_PAGE = 1000;
+/** So many events at once mean load: what comes then is let gather, because reading costs by the page. */
+const BUSY_EVENTS = 20;
+/** How long. Longer is felt by whoever waits for his webhooks, shorter makes more pages of fewer events. */
+const GATHER_MS = 50;
+/** A page this large is one of many: no waiting. */
+const FULL_PAGE_EVENTS = 1000;
 
 /** The endpoints as they stood at a position: all their events up to there. */
 const endpointsAt = async (store: RecordWebhookDeliveries['store'], position: Position): Promise<Endpoints> => {
@@ -85,6 +91,8 @@ const follow = async (
   for await (const page of store.subscribe(from ?? LOG_START, {}, signal)) {
     if (!(await record(page))) return;
     working();
+    const { length } = page.events;
+    if (length >= BUSY_EVENTS && length < FULL_PAGE_EVENTS) await pause(system, GATHER_MS, signal);
   }
 };
 
