@@ -12,4 +12,4 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=6 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.METRICS_PORT}/livez`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # As `npm start` does.
-CMD ["node", "--max-semi-space-size=32", "src/main.ts"]
+CMD ["node", "--min-semi-space-size=32", "--max-semi-space-size=32", "src/main.ts"]

@@ -9,12 +9,12 @@ const BLOCK_BYTES = 64;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
 
-/** The secret, filled up to a block, each byte combined with the pad's. */
-const padded = (secret: Uint8Array, pad: number): Buffer => {
-  const block = Buffer.alloc(BLOCK_BYTES, pad);
-  const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
-  for (const [index, byte] of key.entries()) block[index] = byte ^ pad;
-  return block;
+/** The digest of a block, each byte of the key combined with the pad's, and what follows it. */
+const hashPadded = (key: Uint8Array, pad: number, message: Uint8Array): Buffer => {
+  const bytes = Buffer.allocUnsafe(BLOCK_BYTES + message.length).fill(pad, 0, BLOCK_BYTES);
+  for (let index = 0; index < key.length; index += 1) bytes[index] = (key[index] as number) ^ pad;
+  bytes.set(message, BLOCK_BYTES);
+  return hash('sha256', bytes, 'buffer');
 };
 
 /**
@@ -22,12 +22,8 @@ const padded = (secret: Uint8Array, pad: number): Buffer => {
  * much for short texts, and every send makes several.
  */
 export const keyedBytes = (secret: Uint8Array, purpose: string, text: string): Buffer => {
-  const inner = hash(
-    'sha256',
-    Buffer.concat([padded(secret, INNER_PAD), Buffer.from(`${purpose}\0${text}`)]),
-    'buffer',
-  );
-  return hash('sha256', Buffer.concat([padded(secret, OUTER_PAD), inner]), 'buffer');
+  const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
+  return hashPadded(key, OUTER_PAD, hashPadded(key, INNER_PAD, Buffer.from(`${purpose}\0${text}`)));
 };
 
 /** SHA-256, hex. */

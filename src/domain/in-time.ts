@@ -1,5 +1,8 @@
 import type { System } from './system.ts';
 
+/** Made once: an abort without a reason makes an error with its stack each time. */
+const ENDED = new Error('in time');
+
 /**
  * What `work` comes to, if it does within `ms`. Otherwise it is not stopped, only waited for no longer, and what it
  * does later is ignored.
@@ -19,6 +22,6 @@ export const inTime = async <T>(
   try {
     return await Promise.race([work, deadline()]);
   } finally {
-    ended.abort();
+    ended.abort(ENDED);
   }
 };
