@@ -16,7 +16,7 @@ import { noReply } from './smtp-reply.ts';
 import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
 import type { Transmission } from './smtp-transaction.ts';
 import { parseSmarthost } from './smtp-url.ts';
-import { createTextAlternatives } from './text-alternative.ts';
+import { createTextAlternatives } from './text/text-alternative.ts';
 
 export interface SmtpTransportOptions {
   /** `smtp://user:pass@host:port` or `smtps://…`. */
