@@ -82,7 +82,9 @@ const settle = async (world: World, machines: readonly Machine[]): Promise<void>
   const { scheduler, startMs } = world.ground;
   const settled = await stepUntil(world, () => {
     const rest = skipIdleTime(world, machines);
-    const lateMs = startMs + scheduler.nowMs() - nextDueMs(world);
+    // Whoever was frozen may have something accepted long after it was due: it is late from then on.
+    const lastMs = world.log.events().at(-1)?.atMs ?? 0;
+    const lateMs = scheduler.nowMs() - Math.max(nextDueMs(world) - startMs, lastMs);
     if (rest === 'idle' && lateMs > LATE_MS_MAX && machines.every(isWorking))
       world.violate('accepted is settled', 'nobody does what is due');
     return rest === 'done';
