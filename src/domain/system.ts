@@ -5,7 +5,7 @@ export interface System {
   /** Milliseconds that never run backwards, for time-outs and ages. */
   monotonicMs(): number;
   randomBytes(length: number): Uint8Array;
-  /** UUID for events and contents. */
+  /** UUID for events and contents; those of one time sort together. */
   uuid(): string;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }

@@ -13,6 +13,19 @@ test('the machine’s system tells time, makes chance and sleeps until it is wok
   await expect(system.sleep(60_000, AbortSignal.timeout(10))).rejects.toThrow();
 });
 
+test('ids of one time lie together, and all are different', async () => {
+  const { uuid, sleep } = createSystem();
+  const first = Array.from({ length: 1_000 }, uuid);
+  expect(new Set(first).size).toBe(1_000);
+  for (const id of first) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const ageMs = Date.now() - Number.parseInt((first[0] ?? '').replace('-', '').slice(0, 12), 16);
+  expect(ageMs).toBeGreaterThanOrEqual(0);
+  expect(ageMs).toBeLessThan(5_000);
+  await sleep(2);
+  const later = uuid();
+  expect(first.every((id) => id < later)).toBe(true);
+});
+
 test('the steppable system repeats itself and moves only when it is told to', async () => {
   const system = createSteppableSystem({ seed: 7 });
   expect(system.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
