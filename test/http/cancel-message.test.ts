@@ -58,7 +58,7 @@ const ended = async (messageId: string, ...outcomes: ('delivered' | 'deferred')[
   const all = outcomes.map((outcome, index): AttemptOutcome => {
     return { ...about, recipientId: recipientIds[index] ?? '', outcome };
   });
-  await recordAttempt(service.deps.context, { message, outcomes: all, replies: [], chance: 0.5 });
+  await recordAttempt(service.deps.context, { message, attempt: 1, outcomes: all, replies: [], chance: 0.5 });
 };
 
 describe('POST /v1/messages/{id}/cancel', () => {

@@ -8,6 +8,8 @@ import { workerOrigin } from './start-attempt.ts';
 export interface RecordAttempt {
   /** As claimed: saves reading it again. */
   readonly message: Loaded<ExistingMessage>;
+  /** The one that was claimed: what is read anew may be in the middle of somebody else's. */
+  readonly attempt: number;
   readonly outcomes: readonly AttemptOutcome[];
   /** Texts of the replies that the outcomes name. */
   readonly replies: readonly MessageContents[];
@@ -21,7 +23,7 @@ export interface RecordAttempt {
  */
 export const recordAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { message: claimed, outcomes, replies, chance }: RecordAttempt,
+  { message: claimed, attempt, outcomes, replies, chance }: RecordAttempt,
 ): Promise<Loaded<ExistingMessage>> => {
   const now = context.system.now().toISOString();
   const { state, revision } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
@@ -29,7 +31,7 @@ export const recordAttempt = async (
     stream: messageStream(claimed.state.accepted.messageId),
     context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
     contents: replies,
-    decide: (before) => decide(before, { attempt: claimed.state.attempts, outcomes, now, chance }),
+    decide: (before) => decide(before, { attempt, outcomes, now, chance }),
     known: claimed,
   });
   return state.status === 'absent' ? claimed : { state, revision };

@@ -6,7 +6,12 @@ import { execute, type Loaded, load } from '../execute.ts';
 
 /** A message somebody may send now, or the reason why not. */
 export type Claim =
-  | { readonly claimed: true; readonly message: Loaded<ExistingMessage>; readonly recipientIds: readonly string[] }
+  | {
+      readonly claimed: true;
+      readonly message: Loaded<ExistingMessage>;
+      readonly attempt: number;
+      readonly recipientIds: readonly string[];
+    }
   | { readonly claimed: false };
 
 /** Whatever a worker does to a message is in the name of the organization it belongs to. */
@@ -50,5 +55,6 @@ export const startAttempt = async (
   });
   const started = events.find(isStarted);
   if (started === undefined || state.status === 'absent') return { claimed: false };
-  return { claimed: true, message: { state, revision }, recipientIds: started.data.recipientIds };
+  const { attempt, recipientIds } = started.data;
+  return { claimed: true, message: { state, revision }, attempt, recipientIds };
 };

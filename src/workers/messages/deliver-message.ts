@@ -87,7 +87,8 @@ const sendMail = async (
 
 /**
  * Sends an attempt's mails one after another: all at once would hold as many copies in memory. What came of one is
- * recorded before the next leaves, so that no more than one is ever in doubt.
+ * recorded before the next leaves, so that no more than one is ever in doubt. Once the claim is lost nothing leaves any
+ * more: the rest is somebody else's.
  * @returns the last.
  */
 const sendInTurn = async (
@@ -100,6 +101,7 @@ const sendInTurn = async (
   let attempted: Attempted = { claim, reported: await sendMail(deps, claim, first, limits) };
   for (const mail of further) {
     const next: Claimed = { ...claim, message: await recordOutcome(deps, attempted) };
+    if (next.message.state.lease?.attempt !== claim.attempt) return { claim: next, reported: postponed([], '') };
     attempted = { claim: next, reported: await sendMail(deps, next, mail, limits) };
   }
   return attempted;
@@ -142,6 +144,6 @@ export const recordOutcome = async (
 ): Promise<Claimed['message']> => {
   const { system } = deps;
   return persistently(system, () =>
-    recordAttempt(deps, { message: claim.message, ...reported, chance: chance(system) }),
+    recordAttempt(deps, { message: claim.message, attempt: claim.attempt, ...reported, chance: chance(system) }),
   );
 };

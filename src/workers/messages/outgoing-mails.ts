@@ -18,7 +18,7 @@ export interface OutgoingMailParts {
   publicUrl(): string;
 }
 
-const mailOf = ({ message: { state }, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
+const mailOf = ({ message: { state }, attempt, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
   envelope: {
     from: body.from.address,
     to: body.recipients
@@ -28,7 +28,7 @@ const mailOf = ({ message: { state }, recipientIds }: Claimed, body: MessageBody
   messageId: state.accepted.internetMessageId,
   body,
   date: new Date(state.acceptedAt),
-  attempt: state.attempts,
+  attempt,
 });
 
 /** A copy for each recipient, with a link that is nobody else's. */

@@ -146,7 +146,13 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     if (!claim.claimed || below(8) === 0) return; // the worker was killed
     await system.advance(below(9000));
     const outcomes = claim.recipientIds.map(outcomeFor);
-    await recordAttempt(context, { message: claim.message, outcomes, replies: [], chance: chance() });
+    await recordAttempt(context, {
+      message: claim.message,
+      attempt: claim.attempt,
+      outcomes,
+      replies: [],
+      chance: chance(),
+    });
   };
 
   type Action = (tenant: Tenant) => Promise<unknown>;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
 import type { MailTransport } from '../../../src/domain/mail-transport.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
@@ -91,6 +92,38 @@ describe('a message with unsubscribe links of ours', () => {
     service.system.shift(120_000);
     await until(async () => expect(await statuses(service, id)).toEqual(ADDRESSES.map(() => 'delivered')));
     expect(service.sink.mails).toHaveLength(3);
+  });
+
+  test('of which the claim is lost after the first copy goes to nobody else, and nothing is said of the next attempt', async () => {
+    const service = await open();
+    const { store, transports } = service.dependencies;
+    const { system } = service;
+    const { promise: sent, resolve } = Promise.withResolvers<string>();
+    const left: string[] = [];
+    const claim = async () => startAttempt({ store, system }, { messageId: await sent, leaseMs: 300_000, chance: 0.5 });
+    const slow: MailTransport = {
+      ...transports.live,
+      send: async (mail, options) => {
+        left.push(...mail.envelope.to.map(({ address }) => address));
+        const outcomes = await transports.live.send(mail, options);
+        if (left.length === 1) {
+          await sent;
+          system.shift(25_000); // past the lease
+          await claim();
+          system.shift(60_000); // until it is due again
+          expect(await claim()).toMatchObject({ claimed: true, attempt: 2 });
+        }
+        return outcomes;
+      },
+    };
+    service.workers({ transports: { ...transports, live: slow } }).start();
+    const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
+    resolve(id);
+    const claimed = ['MessageAccepted', 'AttemptStarted', 'AttemptOutcomeUnknown', 'AttemptStarted'];
+    await until(async () => expect(await service.history(id)).toEqual(claimed));
+    await sleep(300);
+    expect(left).toEqual([ADDRESSES[0]]);
+    expect(await service.history(id)).toEqual(claimed);
   });
 
   test('is simulated in the test environment', async () => {
