@@ -16,7 +16,9 @@ export interface LogWindow {
  * message's row again for what another batch has brought.
  */
 const BATCH_EVENTS_MAX = 4000;
-/** Kept for projections that are behind, some 10 MB: more cost memory, fewer make them read and decode by themselves. */
+/** Pages kept for projections that are behind: more are looked through each time, fewer make them read by themselves. */
+const PAGES_MAX = 16;
+/** Events in them, some 10 MB: more cost memory, fewer make who is behind read and decode by himself. */
 const KEPT_EVENTS_MAX = 8_000;
 /**
  * Pages are fetched at most this often, so that events travel together. It is the most that is added to the age of a
@@ -66,9 +68,19 @@ const fitting = (pages: readonly Kept[]): readonly Kept[] => {
   return end === -1 ? pages : pages.slice(0, end);
 };
 
+/** As many of the newest pages as are kept; the last always is. */
+const newest = (pages: readonly Kept[]): Kept[] => {
+  const last = pages.slice(-PAGES_MAX);
+  let events = 0;
+  const dropped = last.findLastIndex((page, index) => {
+    events += page.events.length;
+    return index < last.length - 1 && events > KEPT_EVENTS_MAX;
+  });
+  return last.slice(dropped + 1);
+};
+
 export const createLogWindow = ({ store, system, signal }: LogWindowOptions): LogWindow => {
   let pages: Kept[] = [];
-  let keptEvents = 0;
   let end: Position = LOG_START;
   let subscription: { readonly pages: AsyncIterator<Page>; readonly stop: () => void } | undefined;
   let pulling: Promise<void> | undefined;
@@ -90,7 +102,6 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
     subscription?.stop();
     subscription = undefined;
     pages = [];
-    keptEvents = 0;
     end = to;
   };
 
@@ -100,9 +111,7 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   const keep = (page: Page): void => {
-    pages.push({ ...page, after: end });
-    keptEvents += page.events.length;
-    while (keptEvents > KEPT_EVENTS_MAX && pages.length > 1) keptEvents -= pages.shift()?.events.length ?? 0;
+    pages = newest([...pages, { ...page, after: end }]);
     end = page.position;
     lastPull = { atMs: system.monotonicMs(), events: page.events.length };
   };
