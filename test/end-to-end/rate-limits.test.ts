@@ -54,7 +54,9 @@ describe('two API processes', () => {
     for (const client of clients) admitted += await fire([client], 1);
     expect(admitted).toBe(2);
     // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.
-    for (let i = 0; i < 6; i += 1) admitted += await fire(clients, 25);
+    const deadline = Date.now() + 10_000;
+    while (admitted < LIMIT - 5 && Date.now() < deadline) admitted += await fire(clients, 10);
+    admitted += await fire(clients, 25);
     expect(admitted).toBeLessThanOrEqual(LIMIT);
     expect(admitted).toBeGreaterThanOrEqual(LIMIT - 5);
   };

@@ -64,8 +64,9 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
         await deliveries.finish(tries);
         for (const { deliveryId, state, dueAt } of tries) {
           claims.delete(deliveryId);
-          if (state === 'pending') dues.set(deliveryId, dueAt.getTime());
-          else dues.delete(deliveryId);
+          if (state !== 'pending') dues.delete(deliveryId);
+          // A try that another process has ended meanwhile stays ended, whatever this one says.
+          else if (dues.has(deliveryId)) dues.set(deliveryId, dueAt.getTime());
         }
       },
     }),
