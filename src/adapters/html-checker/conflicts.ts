@@ -1,4 +1,5 @@
-import { FOREIGN_BREAKOUT, HEADINGS } from './elements.ts';
+import type { ElementKind } from './element-kinds.ts';
+import { HEADINGS } from './elements.ts';
 import type { OpenElement, OpenElements } from './open-elements.ts';
 
 type FindConflict = (open: OpenElements, name: string) => OpenElement | undefined;
@@ -22,7 +23,7 @@ const CONFLICTS: ReadonlyMap<string, FindConflict> = new Map([
  * The open element that the parser does not leave around an element of that name: it ends it (§13.2.6.4.7, §13.2.6.4.9,
  * §13.2.6.5), or drops the inner tag (`form`).
  */
-export const conflictOf: FindConflict = (open, name) => {
+export const conflictOf = (open: OpenElements, { name, isForeignBreakout }: ElementKind): OpenElement | undefined => {
   const top = open.top();
-  return top.isForeign && FOREIGN_BREAKOUT.has(name) ? top : CONFLICTS.get(name)?.(open, name);
+  return top.isForeign && isForeignBreakout ? top : CONFLICTS.get(name)?.(open, name);
 };

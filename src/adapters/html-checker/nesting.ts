@@ -1,13 +1,6 @@
 import { conflictOf } from './conflicts.ts';
-import {
-  ENDED_BY_START,
-  FOREIGN_ROOTS,
-  HEADINGS,
-  ONCE,
-  OPTIONAL_END,
-  PARAGRAPH_END_REQUIRED_IN,
-  VOID_ELEMENTS,
-} from './elements.ts';
+import { type ElementKind, kindOf } from './element-kinds.ts';
+import { HEADINGS, ONCE, OPTIONAL_END, PARAGRAPH_END_REQUIRED_IN, VOID_ELEMENTS } from './elements.ts';
 import { createOpenElements, type OpenElement } from './open-elements.ts';
 import { type Report, shown } from './problem-list.ts';
 
@@ -51,27 +44,27 @@ export const createNesting = (report: Report) => {
   };
 
   /** What should not be around it is reported, and stays: its end tag may still come. */
-  const requireFit = (name: string, offset: number): void => {
-    const conflict = conflictOf(open, name);
+  const requireFit = (kind: ElementKind, offset: number): void => {
+    const conflict = conflictOf(open, kind);
     if (conflict === undefined) return;
-    reportBlocked(`start tag <${name}>`, offset, conflict);
+    reportBlocked(`start tag <${kind.name}>`, offset, conflict);
     conflict.excused = true;
   };
 
-  const endImplied = (name: string): void => {
-    const endable = ENDED_BY_START.get(name);
-    if (endable === undefined) return;
-    while (endable.has(open.top().name)) open.pop();
+  const endImplied = ({ ends }: ElementKind): void => {
+    if (ends === undefined) return;
+    while (ends.has(open.top().name)) open.pop();
   };
 
-  const isComplete = (name: string, selfClosing: boolean): boolean =>
-    VOID_ELEMENTS.has(name) || (selfClosing && (name.includes(':') || FOREIGN_ROOTS.has(name) || isInForeign()));
+  const isComplete = ({ name, isVoid, isForeignRoot }: ElementKind, selfClosing: boolean): boolean =>
+    isVoid || (selfClosing && (name.includes(':') || isForeignRoot || isInForeign()));
 
   const startTag = (name: string, offset: number, selfClosing: boolean): void => {
-    if (ONCE.has(name)) requireOnce(name, offset);
-    endImplied(name);
-    requireFit(name, offset);
-    if (!isComplete(name, selfClosing)) open.push(name, offset, selfClosing);
+    const kind = kindOf(name);
+    if (kind.isOnce) requireOnce(name, offset);
+    endImplied(kind);
+    requireFit(kind, offset);
+    if (!isComplete(kind, selfClosing)) open.push(kind, offset, selfClosing);
   };
 
   /** From within a cell it may as well be a stray one: then the right one is still to come. */
@@ -134,11 +127,16 @@ export const createNesting = (report: Report) => {
     else reportUnmatched(name, offset);
   };
 
-  const endTag = (name: string, offset: number): void => {
+  const endOther = (name: string, offset: number): void => {
     if (isAcceptedStray(name)) return;
-    if (ONCE.has(name)) endOnce(name, offset);
-    else if (open.innermost(name) === undefined) endUnmatched(name, offset);
+    if (open.innermost(name) === undefined) endUnmatched(name, offset);
     else closeDownTo(name, offset);
+  };
+
+  const endTag = (name: string, offset: number): void => {
+    if (ONCE.has(name)) endOnce(name, offset);
+    else if (name === open.top().name) open.pop();
+    else endOther(name, offset);
   };
 
   /** `isInText`: text that swallowed the rest of the input swallowed the end tags of what is around it, too. */
@@ -147,5 +145,13 @@ export const createNesting = (report: Report) => {
     else closeAllDownTo('');
   };
 
-  return { startTag, endTag, endOfInput, isInForeign, forgive };
+  return {
+    startTag,
+    endTag,
+    endOfInput,
+    isInForeign,
+    forgive,
+    /** Name of the innermost open element; empty: none is open. */
+    innermost: (): string => open.top().name,
+  };
 };

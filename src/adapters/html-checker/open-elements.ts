@@ -1,4 +1,4 @@
-import { FOREIGN_ROOTS, HTML_IN_FOREIGN, SCOPE_BOUNDARIES } from './elements.ts';
+import type { ElementKind } from './element-kinds.ts';
 
 export interface OpenElement {
   readonly name: string;
@@ -47,17 +47,17 @@ export const createOpenElements = () => {
     return namesakes;
   };
 
-  const push = (name: string, offset: number, selfClosing: boolean): void => {
+  const push = (kind: ElementKind, offset: number, selfClosing: boolean): void => {
+    const { name, isScopeBoundary, isForeignRoot, isHtmlInForeign } = kind;
     const depth = top.depth + 1;
-    const isBoundary = SCOPE_BOUNDARIES.has(name);
     top = {
       name,
       offset,
       selfClosing,
       depth,
-      scopeName: isBoundary ? name : top.scopeName,
-      scopeDepth: isBoundary ? depth : top.scopeDepth,
-      isForeign: FOREIGN_ROOTS.has(name) || (top.isForeign && !HTML_IN_FOREIGN.has(name)),
+      scopeName: isScopeBoundary ? name : top.scopeName,
+      scopeDepth: isScopeBoundary ? depth : top.scopeDepth,
+      isForeign: isForeignRoot || (top.isForeign && !isHtmlInForeign),
       excused: false,
     };
     stack.push(top);

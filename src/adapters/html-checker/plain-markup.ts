@@ -1,13 +1,14 @@
 import { createNesting } from './nesting.ts';
 import { ACCEPTED_BOGUS_COMMENT, BYTE_ORDER_MARK } from './parse-problems.ts';
-import { createTagReader } from './plain-tag.ts';
+import { createTagReader, isLetter } from './plain-tag.ts';
 import { TEXT_MODES } from './text-modes.ts';
 
 /** Ends a text element: `</style` and what may follow a name. */
 const TEXT_ENDS: ReadonlyMap<string, RegExp> = new Map(
   [...TEXT_MODES.keys()].map((name) => [name, new RegExp(`</${name}[\\t\\n\\f\\r />]`, 'gi')] as const),
 );
-const TAG_START = /[a-z]/i;
+const SLASH = 0x2f;
+const GREATER = 0x3e;
 const BLANK = /^[\t\n\f\r ]*$/;
 const DOCTYPE = /<!doctype[\t\n\f\r >]/iy;
 
@@ -73,24 +74,30 @@ export const isPlainlyValid = (html: string): boolean => {
     return isForeign ? end : skipText(tags.name(), end);
   };
 
+  /** Nearly all end tags end what was opened last, and are written as it was. */
+  const isOfInnermost = (name: string): boolean =>
+    name !== '' && html.charCodeAt(position + 2 + name.length) === GREATER && html.startsWith(name, position + 2);
+
   const readEndTag = (): number => {
-    const end = tags.readEnd(position + 2);
-    if (end >= 0) nesting.endTag(tags.name(), position);
+    const innermost = nesting.innermost();
+    const isPlainEnd = isOfInnermost(innermost);
+    const end = isPlainEnd ? position + innermost.length + 3 : tags.readEnd(position + 2);
+    if (end >= 0) nesting.endTag(isPlainEnd ? innermost : tags.name(), position);
     return end;
   };
 
-  const readers: Readonly<Record<string, () => number>> = {
-    '/': readEndTag,
-    '!': readDeclaration,
-    '?': readInstruction,
+  /** Neither a start tag nor an end tag: nothing, a comment or the like, or text as in `a < b`. */
+  const readOther = (next: string): number => {
+    if (next === '!') return readDeclaration();
+    if (next === '?') return readInstruction();
+    return next === '' ? -1 : position + 1;
   };
 
-  /** What is at a `<`: nothing, a tag, something else, or text as in `a < b`. */
+  /** What is at a `<`. */
   const readMarkup = (): number => {
-    const next = html.charAt(position + 1);
-    if (next === '') return -1;
-    if (TAG_START.test(next)) return readStartTag();
-    return readers[next]?.() ?? position + 1;
+    const next = html.charCodeAt(position + 1);
+    if (isLetter(next)) return readStartTag();
+    return next === SLASH ? readEndTag() : readOther(html.charAt(position + 1));
   };
 
   const readNext = (from: number): number => {

@@ -21,8 +21,12 @@ const QUOTES = ascii('"\'');
 
 const has = (set: Uint8Array, code: number): boolean => set[code] === 1;
 
+export const isLetter = (code: number): boolean => has(LETTERS, code);
+
 /** Every pair is compared: more than that is for the standard's tokenizer, which keeps a set then. */
 const ATTRIBUTES_MAX = 24;
+/** Makes a small letter of a capital one. */
+const LOWER = 0x20;
 
 const UPPER = /[A-Z]/;
 const lower = (name: string): string => (UPPER.test(name) ? name.toLowerCase() : name);
@@ -32,7 +36,8 @@ const lower = (name: string): string => (UPPER.test(name) ? name.toLowerCase() :
  * -1 means that the standard's tokenizer has to look at it. What was read last is asked afterwards.
  */
 export const createTagReader = (html: string) => {
-  const attributes: string[] = [];
+  /** A number for each attribute of the tag: the same for the same name, and for few others. */
+  const attributes: number[] = [];
   let name = '';
   let isSelfClosing = false;
 
@@ -44,7 +49,7 @@ export const createTagReader = (html: string) => {
 
   const readName = (from: number): number => {
     const end = skip(NAMES, from);
-    if (!has(LETTERS, html.charCodeAt(from))) return -1;
+    if (!isLetter(html.charCodeAt(from))) return -1;
     name = lower(html.slice(from, end));
     return end;
   };
@@ -64,8 +69,12 @@ export const createTagReader = (html: string) => {
   };
 
   const readAttribute = (from: number): number => {
-    const end = skip(NAMES, from);
-    const attribute = lower(html.slice(from, end));
+    let end = from;
+    let attribute = 0;
+    for (let code = html.charCodeAt(end); has(NAMES, code); code = html.charCodeAt(end)) {
+      attribute = (Math.imul(attribute, 31) + (code | LOWER)) | 0;
+      end += 1;
+    }
     if (end === from || attributes.length === ATTRIBUTES_MAX || attributes.includes(attribute)) return -1;
     attributes.push(attribute);
     const next = skip(SPACES, end);

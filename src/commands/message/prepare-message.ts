@@ -1,7 +1,7 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { MessageBody, MessageContents } from '../../domain/contents.ts';
-import { keyedDigest } from '../../domain/digest.ts';
+import { keyedDigest, repeatedDigest } from '../../domain/digest.ts';
 import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
@@ -73,7 +73,6 @@ export const prepareMessage = (
   requireFromDomain(caller, draft.from.address);
   const { domain, keyId, environment, organizationId } = caller;
   const { stream, ttlSeconds, scheduledAt = null, recipients: addressed, ...rest } = draft;
-  const digestOf = (address: string): string => keyedDigest(secret, 'address', canonicalAddress(address));
   const contentId = system.uuid();
   const recipients = addressed.map((recipient) => ({
     ...recipient,
@@ -94,12 +93,13 @@ export const prepareMessage = (
       accepted: {
         ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest },
         internetMessageId: `<${messageId}@${domain.name}>`,
-        fromDigest: digestOf(draft.from.address),
+        fromDigest: repeatedDigest(secret, 'address', canonicalAddress(draft.from.address)),
         fromDomain: domain.name,
         recipients: recipients.map(({ id, kind, address }) => ({
-          ...{ id, kind, domain: domainOf(address), digest: digestOf(address) },
+          ...{ id, kind, domain: domainOf(address) },
+          digest: keyedDigest(secret, 'address', canonicalAddress(address)),
         })),
-        tagDigests: draft.tags.map(({ name, value }) => keyedDigest(secret, 'tag', `${name}\0${value}`)),
+        tagDigests: draft.tags.map(({ name, value }) => repeatedDigest(secret, 'tag', `${name}\0${value}`)),
         stream,
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
