@@ -1,5 +1,5 @@
 import { customerEvents } from '../../../src/domain/customer-events.ts';
-import type { WebhookDeliveries } from '../../../src/domain/webhook-deliveries.ts';
+import type { FinishedTry, WebhookDeliveries } from '../../../src/domain/webhook-deliveries.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 
@@ -41,6 +41,13 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
     }
   };
 
+  const noteTry = ({ deliveryId, state, dueAt }: FinishedTry): void => {
+    claims.delete(deliveryId);
+    if (state !== 'pending') dues.delete(deliveryId);
+    // A delivery that another process has ended meanwhile stays ended, whatever this one says.
+    else if (dues.has(deliveryId)) dues.set(deliveryId, dueAt.getTime());
+  };
+
   return {
     ...{ eventIds, dues },
     isQuiet: () =>
@@ -62,12 +69,7 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
       },
       finish: async (tries) => {
         await deliveries.finish(tries);
-        for (const { deliveryId, state, dueAt } of tries) {
-          claims.delete(deliveryId);
-          if (state !== 'pending') dues.delete(deliveryId);
-          // A try that another process has ended meanwhile stays ended, whatever this one says.
-          else if (dues.has(deliveryId)) dues.set(deliveryId, dueAt.getTime());
-        }
+        for (const tried of tries) noteTry(tried);
       },
     }),
   };
