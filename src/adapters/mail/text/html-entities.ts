@@ -2,6 +2,32 @@ import { Tokenizer } from 'htmlparser2';
 
 const NOTHING = (): void => {};
 
+/** What most ampersands begin; these mean the same wherever they stand. */
+const COMMON: ReadonlyMap<string, string> = new Map([
+  ['&amp;', '&'],
+  ['&lt;', '<'],
+  ['&gt;', '>'],
+  ['&quot;', '"'],
+  ['&apos;', "'"],
+  ['&#39;', "'"],
+  ['&nbsp;', '\u00a0'],
+]);
+const COMMON_CHARACTERS_MAX = 6;
+
+/** Undefined where there is any other ampersand. */
+const decodeCommon = (source: string): string | undefined => {
+  let decoded = '';
+  let from = 0;
+  for (let at = source.indexOf('&'); at >= 0; at = source.indexOf('&', from)) {
+    const length = source.slice(at, at + COMMON_CHARACTERS_MAX).indexOf(';') + 1;
+    const character = COMMON.get(source.slice(at, at + length));
+    if (character === undefined) return undefined;
+    decoded += source.slice(from, at) + character;
+    from = at + length;
+  }
+  return decoded + source.slice(from);
+};
+
 /** With the rules of attribute values, or of text, which differ in what they make of `&copy=1`. */
 export interface HtmlEntities {
   inText(source: string): string;
@@ -40,7 +66,7 @@ export const createHtmlEntities = (): HtmlEntities => {
   };
 
   return {
-    inText: (text) => (text.includes('&') ? decode(text.replaceAll('<', '&lt;')) : text),
-    inAttribute: (value) => (value.includes('&') ? decode(`<a b="${value.replaceAll('"', '&quot;')}">`) : value),
+    inText: (text) => decodeCommon(text) ?? decode(text.replaceAll('<', '&lt;')),
+    inAttribute: (value) => decodeCommon(value) ?? decode(`<a b="${value.replaceAll('"', '&quot;')}">`),
   };
 };
