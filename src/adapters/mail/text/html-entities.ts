@@ -1,6 +1,4 @@
-import { Tokenizer } from 'htmlparser2';
-
-const NOTHING = (): void => {};
+import { tokenize } from './tokenize.ts';
 
 /** What most ampersands begin; these mean the same wherever they stand. */
 const COMMON: ReadonlyMap<string, string> = new Map([
@@ -51,17 +49,8 @@ export const createHtmlEntities = (): HtmlEntities => {
   const decode = (given: string): string => {
     source = given;
     decoded = '';
-    const tokenizer = new Tokenizer(
-      {},
-      {
-        ...{ ontext: add, ontextentity: addCodePoint, onattribdata: add, onattribentity: addCodePoint },
-        ...{ onopentagname: NOTHING, onopentagend: NOTHING, onselfclosingtag: NOTHING, onclosetag: NOTHING },
-        ...{ onattribname: NOTHING, onattribend: NOTHING, oncdata: NOTHING, oncomment: NOTHING },
-        ...{ ondeclaration: NOTHING, onprocessinginstruction: NOTHING, onend: NOTHING },
-      },
-    );
-    tokenizer.write(given);
-    tokenizer.end();
+    const callbacks = { ontext: add, ontextentity: addCodePoint, onattribdata: add, onattribentity: addCodePoint };
+    tokenize(given, true, callbacks);
     return decoded;
   };
 

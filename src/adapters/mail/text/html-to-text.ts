@@ -1,7 +1,7 @@
-import { Tokenizer } from 'htmlparser2';
 import { createHtmlEntities } from './html-entities.ts';
 import { type Attributes, createTextBuilder } from './text-builder.ts';
 import { textElement } from './text-elements.ts';
+import { tokenize } from './tokenize.ts';
 
 const ATTRIBUTES = new Map<string, keyof Attributes>([
   ['alt', 'alt'],
@@ -25,8 +25,6 @@ const NO_ATTRIBUTES: Attributes = {
 const knownAttribute = (name: string): keyof Attributes | undefined =>
   ATTRIBUTES.get(name) ?? ATTRIBUTES.get(name.toLowerCase());
 
-const NOTHING = (): void => {};
-
 /**
  * The text alternative of a body that came as html alone: links in brackets, images as their alternatives, lines of 78
  * characters where words allow it. One pass without a tree: linear in the size, whatever it holds. (The `Parser` of the
@@ -45,33 +43,26 @@ export const htmlToText = (html: string): string => {
     attributes[name] ??= entities.inAttribute(value);
   };
 
-  const tokenizer = new Tokenizer(
-    { decodeEntities: false },
-    {
-      ontext: (start, end) => builder.text(entities.inText(html.slice(start, end))),
-      onopentagname: (start, end) => {
-        element = textElement(html.slice(start, end));
-        attributes = undefined;
-      },
-      onopentagend: () => builder.start(element, attributes ?? NO_ATTRIBUTES, false),
-      onselfclosingtag: () => builder.start(element, attributes ?? NO_ATTRIBUTES, true),
-      onclosetag: (start, end) => builder.end(textElement(html.slice(start, end))),
-      onattribname: (start, end) => {
-        const isShort = end - start <= ATTRIBUTE_NAME_CHARACTERS_MAX;
-        attribute = isShort ? knownAttribute(html.slice(start, end)) : undefined;
-        value = '';
-      },
-      onattribdata: (start, end) => {
-        if (attribute !== undefined) value += html.slice(start, end);
-      },
-      onattribend: () => {
-        if (attribute !== undefined) keepAttribute(attribute);
-      },
-      ...{ ontextentity: NOTHING, onattribentity: NOTHING, oncdata: NOTHING, oncomment: NOTHING },
-      ...{ ondeclaration: NOTHING, onprocessinginstruction: NOTHING, onend: NOTHING },
+  tokenize(html, false, {
+    ontext: (start, end) => builder.text(entities.inText(html.slice(start, end))),
+    onopentagname: (start, end) => {
+      element = textElement(html.slice(start, end));
+      attributes = undefined;
     },
-  );
-  tokenizer.write(html);
-  tokenizer.end();
+    onopentagend: () => builder.start(element, attributes ?? NO_ATTRIBUTES, false),
+    onselfclosingtag: () => builder.start(element, attributes ?? NO_ATTRIBUTES, true),
+    onclosetag: (start, end) => builder.end(textElement(html.slice(start, end))),
+    onattribname: (start, end) => {
+      const isShort = end - start <= ATTRIBUTE_NAME_CHARACTERS_MAX;
+      attribute = isShort ? knownAttribute(html.slice(start, end)) : undefined;
+      value = '';
+    },
+    onattribdata: (start, end) => {
+      if (attribute !== undefined) value += html.slice(start, end);
+    },
+    onattribend: () => {
+      if (attribute !== undefined) keepAttribute(attribute);
+    },
+  });
   return builder.finish();
 };
