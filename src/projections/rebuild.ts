@@ -11,6 +11,8 @@ import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
 
 /** Events applied in one transaction of a rebuild, where nobody waits for locks: more cost memory, fewer cost commits. */
 const REBUILD_EVENTS_MAX = 5_000;
+/** Pages that the quickest read model may be ahead of the slowest: more cost memory, fewer leave processors idle. */
+const PAGES_AHEAD = 3;
 /** How long the switch waits for queries that are reading the live tables, before it lets others pass and tries again. */
 const SWITCH_LOCK_TIMEOUT = '2s';
 const SWITCH_ATTEMPTS_MAX = 10;
@@ -65,24 +67,45 @@ const applyTo = async (build: Build, page: Page): Promise<void> => {
   build.position = page.position;
 };
 
+/** Each build applies page after page, and waits for no other; `end` resolves once all have applied all. */
+const createLanes = (builds: readonly Build[]) => {
+  let lanes: readonly Promise<void>[] = builds.map(() => Promise.resolve());
+  return {
+    /** Resolves once all have applied this page. */
+    apply: (page: Page): Promise<unknown> => {
+      lanes = lanes.map(async (before, index) => {
+        await before;
+        await applyTo(builds[index] as Build, page);
+      });
+      return Promise.all(lanes);
+    },
+    end: (): Promise<unknown> => Promise.allSettled(lanes),
+  };
+};
+
 /** Reads on from where these builds stand, all at the same position, until there is no more. @returns events read. */
 const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build[]): Promise<number> => {
   const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
-  const read = (from: Position): Promise<Page> =>
-    store.readAll({ from, filter: { categories }, limit: REBUILD_EVENTS_MAX });
+  const lanes = createLanes(builds);
+  const pages: Promise<unknown>[] = [];
+  let position = builds[0]?.position ?? '';
   let count = 0;
-  let page = await read(builds[0]?.position ?? '');
-  for (;;) {
-    signal?.throwIfAborted();
-    const isLast = page.events.length < REBUILD_EVENTS_MAX;
-    // The next page is fetched and decoded while this one is written.
-    const [next] = await Promise.all([
-      isLast ? page : read(page.position),
-      ...builds.map((build) => applyTo(build, page)),
-    ]);
-    count += page.events.length;
-    if (isLast) return count;
-    page = next;
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const page = await store.readAll({ from: position, filter: { categories }, limit: REBUILD_EVENTS_MAX });
+      const applied = lanes.apply(page);
+      applied.catch(() => {}); // thrown where it is waited for
+      pages.push(applied);
+      position = page.position;
+      count += page.events.length;
+      if (page.events.length < REBUILD_EVENTS_MAX) break;
+      if (pages.length > PAGES_AHEAD) await pages.shift();
+    }
+    await Promise.all(pages);
+    return count;
+  } finally {
+    await lanes.end();
   }
 };
 
