@@ -24,19 +24,25 @@ const REFUSALS: Readonly<Record<string, (url: URL) => string>> = {
   '42501': () => 'does not let this user in: grant it the database',
 };
 
+/** With one of these off, a commit may be forgotten after it was answered. */
+const DURABILITY = ['fsync', 'full_page_writes', 'synchronous_commit'];
+
 interface Facts {
   readonly version: string;
   readonly encoding: string;
+  readonly off: readonly string[];
 }
+
+const FACTS = `
+  select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+    (select coalesce(array_agg(name), '{}') from unnest($1::text[]) name where current_setting(name) = 'off') as off`;
 
 const ask = async (url: string): Promise<Facts> => {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const { rows } = await client.query<Facts>(
-      `select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding`,
-    );
+    const { rows } = await client.query<Facts>(FACTS, [DURABILITY]);
     return rows[0] as Facts; // a select without from has one row
   } finally {
     await client.end();
@@ -63,7 +69,7 @@ const examine = (url: URL, { version, encoding }: Facts): void => {
 };
 
 /**
- * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used.
+ * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used. Warns of one that may forget.
  * @throws {StartRefused} it is away, refuses us, or is not what we need.
  */
 export const checkPostgres = async (options: CheckPostgresOptions): Promise<void> => {
@@ -80,5 +86,10 @@ export const checkPostgres = async (options: CheckPostgresOptions): Promise<void
     await system.sleep(RETRY_MS);
     return askPatiently();
   };
-  examine(url, await askPatiently());
+  const facts = await askPatiently();
+  examine(url, facts);
+  if (facts.off.length > 0) {
+    const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: what is answered 202 may be lost when it crashes`;
+    logger.warn({ off: facts.off }, told);
+  }
 };

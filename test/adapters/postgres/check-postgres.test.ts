@@ -5,10 +5,10 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 
-const check = (change: Partial<URL>) =>
+const check = (change: Partial<URL>, logger = silentLogger) =>
   checkPostgres({
     url: Object.assign(new URL(inject('postgresUrl')), change).href,
-    ...{ system: createSystem(), logger: silentLogger, patienceMs: 600 },
+    ...{ system: createSystem(), logger, patienceMs: 600 },
   });
 
 test('a PostgreSQL that can be used is let pass', async () => {
@@ -37,6 +37,24 @@ test('a database of another encoding is refused', async () => {
   await admin.query(`create database latin encoding 'SQL_ASCII' template template0 locale_provider libc locale 'C'`);
   onTestFinished(async () => void (await admin.query('drop database latin with (force)')));
   await expect(check({ pathname: '/latin' })).rejects.toThrow(/is encoded in SQL_ASCII: create one with encoding UTF8/);
+});
+
+test('one that may forget what was answered is let pass with a warning', async () => {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const { pathname } = new URL(database.url);
+  const warningsOf = async (setting: string): Promise<readonly unknown[]> => {
+    const admin = createPool({ url: inject('postgresUrl'), name: 'test', logger: silentLogger });
+    await admin.query(`alter database ${pathname.slice(1)} set synchronous_commit = ${setting}`);
+    await admin.end();
+    const warn = vi.fn();
+    await check({ pathname }, { ...silentLogger, warn });
+    return warn.mock.calls.map(([, message]) => message);
+  };
+  expect(await warningsOf('off')).toEqual([
+    expect.stringMatching(/has .*synchronous_commit off: what is answered 202/),
+  ]);
+  expect(await warningsOf('local')).not.toContainEqual(expect.stringMatching(/synchronous_commit/));
 });
 
 test('a pool survives its connections being ended and makes new ones', async () => {
