@@ -89,6 +89,12 @@ export interface Page {
   readonly position: Position;
 }
 
+/** A page of those who follow the log. */
+export interface FollowedPage extends Page {
+  /** As large as pages become: more is there already, and nothing is gathered by waiting. */
+  readonly isFull: boolean;
+}
+
 export interface EventStore {
   /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. */
   logId(): Promise<string>;
@@ -115,7 +121,7 @@ export interface EventStore {
    * error). Pages never skip or repeat; a page may be empty and only move the position. The next page is fetched when
    * the consumer asks for it: a slow consumer holds one page. Survives the server going away.
    */
-  subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<Page>;
+  subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<FollowedPage>;
 
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { type EventStore, LOG_START, type Page, type Position } from '../domain/event-store.ts';
+import { type EventStore, type FollowedPage, LOG_START, type Page, type Position } from '../domain/event-store.ts';
 import type { System } from '../domain/system.ts';
 import type { Batch } from './checkpoints.ts';
 
@@ -33,11 +33,9 @@ const BUSY_PAGE_EVENTS = 20;
 const HEAVY_PACE_MS = 500;
 /** A page this large means heavy load: about three thousand events a second. */
 const HEAVY_PAGE_EVENTS = 300;
-/** As many as a page holds: there is more to come, and no waiting. */
-const FULL_PAGE_EVENTS = 4000;
 
-const paceMs = (events: number): number => {
-  if (events >= FULL_PAGE_EVENTS) return 0;
+const paceMs = ({ isFull, events: { length: events } }: FollowedPage): number => {
+  if (isFull) return 0;
   if (events >= HEAVY_PAGE_EVENTS) return HEAVY_PACE_MS;
   return events >= BUSY_PAGE_EVENTS ? BUSY_PACE_MS : PACE_MS;
 };
@@ -82,9 +80,10 @@ const newest = (pages: readonly Kept[]): Kept[] => {
 export const createLogWindow = ({ store, system, signal }: LogWindowOptions): LogWindow => {
   let pages: Kept[] = [];
   let end: Position = LOG_START;
-  let subscription: { readonly pages: AsyncIterator<Page>; readonly stop: () => void } | undefined;
+  let subscription: { readonly pages: AsyncIterator<FollowedPage>; readonly stop: () => void } | undefined;
   let pulling: Promise<void> | undefined;
-  let lastPull = { atMs: Number.NEGATIVE_INFINITY, events: 0 };
+  /** Not before then is the next page asked for. */
+  let pullFromMs = Number.NEGATIVE_INFINITY;
 
   const start = (): Position => pages[0]?.after ?? end;
 
@@ -106,18 +105,18 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   const pace = async (): Promise<void> => {
-    const waitMs = lastPull.atMs + paceMs(lastPull.events) - system.monotonicMs();
+    const waitMs = pullFromMs - system.monotonicMs();
     if (waitMs > 0) await system.sleep(waitMs);
   };
 
-  const keep = (page: Page): void => {
+  const keep = (page: FollowedPage): void => {
     pages = newest([...pages, { ...page, after: end }]);
     end = page.position;
-    lastPull = { atMs: system.monotonicMs(), events: page.events.length };
+    pullFromMs = system.monotonicMs() + paceMs(page);
   };
 
   /** @throws {Error} the subscription broke, or ended by itself: asked again at once, it would spin. */
-  const nextPage = async ({ pages: following }: NonNullable<typeof subscription>): Promise<Page | null> => {
+  const nextPage = async ({ pages: following }: NonNullable<typeof subscription>): Promise<FollowedPage | null> => {
     const { done, value } = await following.next();
     if (done !== true) return value;
     if (signal.aborted) return null;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { EventStore } from '../../src/domain/event-store.ts';
 import { createLogWindow, type LogWindow } from '../../src/projections/log-window.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
@@ -58,4 +58,20 @@ test('every reader of the window gets every event once and in order, whoever els
     }),
     { numRuns: 60 },
   );
+});
+
+test('a window that is behind waits for nothing while pages are full', async () => {
+  const { store, append } = openLog();
+  await append(1700);
+  const sleep = vi.fn(async () => undefined);
+  const stopping = new AbortController();
+  const window = createLogWindow({ store, system: { ...system, sleep }, signal: stopping.signal });
+  const reader: Reader = { position: '', seen: [] };
+  await readToTheEnd(window, store, reader);
+  expect(reader.seen).toHaveLength(1700);
+  expect(sleep).not.toHaveBeenCalled();
+  await append(1);
+  await readToTheEnd(window, store, reader);
+  expect(sleep).toHaveBeenCalled();
+  stopping.abort();
 });

@@ -2,6 +2,7 @@ import {
   AppendOutcomeUnknown,
   type EventStore,
   type Filter,
+  type FollowedPage,
   type Page,
   type Position,
   StoreUnavailable,
@@ -79,10 +80,10 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
     return null;
   };
 
-  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<Page> {
+  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
     let next = await nextPage(after, filter, signal);
     while (next !== null) {
-      yield next;
+      yield { ...next, isFull: false };
       next = await nextPage(next.position, filter, signal);
     }
   }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type Filter, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
+import { type Filter, type FollowedPage, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { type Feed, type Item, openFeed, trustsCheckpoints } from './eventstoredb-feed.ts';
@@ -32,24 +32,25 @@ export interface Followed {
 
 const positionOf = (item: Item): Position => ('event' in item ? item.event.position : item.checkpoint);
 
+const isFull = (items: readonly Item[]): boolean => {
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  return items.length >= PAGE_EVENTS_MAX || bytesBetween(positionOf(first), positionOf(last)) >= PAGE_BYTES_MAX;
+};
+
 /** What has arrived from beyond the position, until nothing more does or the page is full. */
 const gather = async (feed: Feed, after: Position): Promise<readonly Item[]> => {
   const items: Item[] = [];
-  const isFull = (): boolean => {
-    const [first, last] = [items[0], items.at(-1)];
-    if (first === undefined || last === undefined) return false;
-    return items.length >= PAGE_EVENTS_MAX || bytesBetween(positionOf(first), positionOf(last)) >= PAGE_BYTES_MAX;
-  };
   const takeAll = (): number => {
     const before = items.length;
-    while (!isFull()) {
+    while (!isFull(items)) {
       const item = feed.take();
       if (item === undefined) break;
       if (positionOf(item) > after) items.push(item); // a sweep may have been there before
     }
     return items.length - before;
   };
-  while (takeAll() > 0 && !isFull()) await nextTurn();
+  while (takeAll() > 0 && !isFull(items)) await nextTurn();
   return items;
 };
 
@@ -83,25 +84,27 @@ export async function* follow(
   after: Position,
   filter: Filter,
   signal: AbortSignal,
-): AsyncGenerator<Page> {
+): AsyncGenerator<FollowedPage> {
   // A subscription beyond the end of the log would be silent for ever, or see wrong events.
   const isReached = after === LOG_START ? undefined : reader.after(after, 0);
   const [trusted] = await Promise.all([isCheckpointTrusted(connection), isReached]);
   const feed = await openFeed(connection, { after, filter, signal, trusted });
 
-  const arrived = async (position: Position): Promise<Page | undefined> => {
+  const arrived = async (position: Position): Promise<FollowedPage | undefined> => {
     const items = await gather(feed, position);
-    return items.length === 0 ? undefined : pageOf(codec, filter, eventsOf(items), lastOf(items.map(positionOf)));
+    if (items.length === 0) return undefined;
+    const page = pageOf(codec, filter, eventsOf(items), lastOf(items.map(positionOf)));
+    return { ...page, isFull: isFull(items) };
   };
 
-  const swept = async (position: Position): Promise<Page | undefined> => {
+  const swept = async (position: Position): Promise<FollowedPage | undefined> => {
     if ((await recentHead()) <= position) return undefined;
     const events = await reader.after(position, SWEEP_EVENTS);
     const last = events.at(-1);
-    return last && pageOf(codec, filter, events, last.position);
+    return last && { ...pageOf(codec, filter, events, last.position), isFull: events.length === SWEEP_EVENTS };
   };
 
-  const waited = async (position: Position): Promise<Page | undefined> => {
+  const waited = async (position: Position): Promise<FollowedPage | undefined> => {
     feed.assertAlive();
     const started = connection.system.monotonicMs();
     await feed.arrival(QUIET_MS);

@@ -1,4 +1,4 @@
-import type { Filter, Page, Position } from '../../domain/event-store.ts';
+import type { Filter, FollowedPage, Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import { isTransient, readFault, sentenceOf } from './eventstoredb-faults.ts';
 import { type Followed, follow } from './eventstoredb-follow.ts';
@@ -31,7 +31,7 @@ export const createSubscribe = (followed: Followed, logger: Logger) => {
   };
 
   /** The pages of one subscription, and of the next when it ends; the consumer has handled a page once it asks on. */
-  async function* forever(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<Page> {
+  async function* forever(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
     let position = after;
     for (let failures = 0; !signal.aborted; failures += 1) {
       try {
@@ -46,6 +46,6 @@ export const createSubscribe = (followed: Followed, logger: Logger) => {
     }
   }
 
-  return (after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<Page> =>
+  return (after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<FollowedPage> =>
     forever(after, filter, AbortSignal.any([signal, closing]));
 };

@@ -6,6 +6,7 @@ import {
   type EventMetadata,
   type EventStore,
   type Filter,
+  type FollowedPage,
   LOG_START,
   type Page,
   type Position,
@@ -173,13 +174,13 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     signal.removeEventListener('abort', wake);
   };
 
-  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<Page> {
+  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
     let position = after;
     while (!signal.aborted && !closed) {
       const page = forwards(position, filter, PAGE_EVENTS_MAX);
       if (page.position > position) {
         position = page.position;
-        yield page;
+        yield { ...page, isFull: page.events.length === PAGE_EVENTS_MAX };
       } else {
         await nextWakeUp(signal);
       }

@@ -1,4 +1,10 @@
-import { type Filter, type Page, type Position, StoreUnavailable } from '../../domain/event-store.ts';
+import {
+  type Filter,
+  type FollowedPage,
+  type Page,
+  type Position,
+  StoreUnavailable,
+} from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
 import type { PageRequest } from './postgres-read-all.ts';
@@ -76,7 +82,7 @@ export async function* followLog(
   after: Position,
   filter: Filter,
   signal: AbortSignal,
-): AsyncGenerator<Page, void, undefined> {
+): AsyncGenerator<FollowedPage, void, undefined> {
   const readFrom = steadfastRead(dependencies, filter, signal);
   const pause = createPause(dependencies, signal);
   let position = after;
@@ -85,7 +91,7 @@ export async function* followLog(
     const page = await readFrom(position);
     const moved = page.position > position;
     position = page.position;
-    if (moved) yield page;
+    if (moved) yield { ...page, isFull: page.events.length === PAGE_EVENTS_MAX };
     await pause(page.events.length > 0, seen);
   }
 }

@@ -73,10 +73,10 @@ export const dispatchMessages =
     };
 
     const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
-    for await (const { events } of follow) {
+    for await (const { events, isFull: isOneOfMany } of follow) {
       const wanted = wantedIn(events);
       await dispatch(wanted);
       working();
-      if (wanted.length >= BUSY_MESSAGES) await pause(system, GATHER_MS, signal);
+      if (wanted.length >= BUSY_MESSAGES && !isOneOfMany) await pause(system, GATHER_MS, signal);
     }
   };

@@ -26,8 +26,6 @@ const ENDPOINTS_PAGE = 1000;
 const BUSY_EVENTS = 20;
 /** How long. Longer is felt by whoever waits for his webhooks, shorter makes more pages of fewer events. */
 const GATHER_MS = 50;
-/** A page this large is one of many: no waiting. */
-const FULL_PAGE_EVENTS = 1000;
 
 /** The endpoints as they stood at a position: all their events up to there. */
 const endpointsAt = async (store: RecordWebhookDeliveries['store'], position: Position): Promise<Endpoints> => {
@@ -91,8 +89,7 @@ const follow = async (
   for await (const page of store.subscribe(from ?? LOG_START, {}, signal)) {
     if (!(await record(page))) return;
     working();
-    const { length } = page.events;
-    if (length >= BUSY_EVENTS && length < FULL_PAGE_EVENTS) await pause(system, GATHER_MS, signal);
+    if (page.events.length >= BUSY_EVENTS && !page.isFull) await pause(system, GATHER_MS, signal);
   }
 };
 

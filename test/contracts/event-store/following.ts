@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventStore, Filter, Page, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { EventStore, Filter, FollowedPage, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
 
 /** Longest that a follower may take to see what was appended, on two busy cores, reconnecting included. */
 const SEEN_MS_MAX = 15_000;
 const LOOK_MS = 5;
 
 export interface Following {
-  readonly pages: readonly Page[];
+  readonly pages: readonly FollowedPage[];
   events(): readonly RecordedEvent[];
   /** Resolves once `count` events were seen; fails when that takes too long. */
   saw(count: number): Promise<readonly RecordedEvent[]>;
@@ -30,10 +30,10 @@ export const follow = (
   store: EventStore,
   after: Position,
   filter: Filter = {},
-  onPage: (page: Page) => Promise<void> | void = () => {},
+  onPage: (page: FollowedPage) => Promise<void> | void = () => {},
 ): Following => {
   const abort = new AbortController();
-  const pages: Page[] = [];
+  const pages: FollowedPage[] = [];
   const events = (): readonly RecordedEvent[] => pages.flatMap((page) => page.events);
   const run = async (): Promise<void> => {
     for await (const page of store.subscribe(after, filter, abort.signal)) {

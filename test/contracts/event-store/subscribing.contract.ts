@@ -110,6 +110,18 @@ export const subscribingContract = (harness: EventStoreHarness): void => {
       expect(idsOf(following.events()).slice(1)).toEqual(idsOf(many));
     });
 
+    it('tells the pages behind which there is more already', async () => {
+      const { store } = log();
+      const head = await store.head();
+      for (let round = 0; round < 9; round += 1) await store.append(first(newStream(), events(500)));
+      await store.append(first(newStream(), events(100)));
+      const following = follow(store, head);
+      await following.saw(4600);
+      await following.stop();
+      expect(following.pages.some(({ isFull }) => isFull)).toBe(true);
+      expect(following.pages.at(-1)?.isFull).toBe(false);
+    });
+
     it('ends without an error when its signal aborts: while waiting, in a page, and before it began', async () => {
       const { store } = log();
       const head = await store.head();
