@@ -90,9 +90,14 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   const subscribe = (after: Position): NonNullable<typeof subscription> => {
     const controller = new AbortController();
     const both = AbortSignal.any([signal, controller.signal]);
+    const following = store.subscribe(after, {}, both)[Symbol.asyncIterator]();
     return {
-      pages: store.subscribe(after, {}, both)[Symbol.asyncIterator](),
-      stop: () => controller.abort(),
+      pages: following,
+      stop: () => {
+        controller.abort();
+        // It may be between two pages, where nothing else ends it.
+        following.return?.().catch(() => undefined);
+      },
     };
   };
 
@@ -145,9 +150,13 @@ export const createLogWindow = ({ store, system, signal }: LogWindowOptions): Lo
   };
 
   /** For one that is behind the window: as far as the window's start. */
-  const readBehind = async (after: Position): Promise<Batch> => {
+  const readBehind = async (after: Position): Promise<Batch | null> => {
     const page = await store.readAll({ from: after, limit: BATCH_EVENTS_MAX });
-    if (page.position <= after) await system.sleep(PACE_MS); // a reader that is late itself
+    if (page.position <= after) {
+      // A follower gets further than the last event of ours, and a reader does not: nothing lies between.
+      await pullShared();
+      return next(after);
+    }
     const from = start();
     if (page.position <= from) return { after, ...page };
     return { after, position: from, events: page.events.filter(({ position }) => position <= from) };

@@ -15,8 +15,12 @@ const INDEXES = `
   from pg_index i
   where i.indrelid = $1::regclass and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`;
 
-/** Empty tables like the live ones, without the indexes that only queries need. */
+/**
+ * Empty tables like the live ones, without the indexes that only queries need. Their checkpoint goes first: whoever still
+ * means to switch the tables that were here finds it gone.
+ */
 export const makeTables = async (db: Database, { name, tables }: Projection): Promise<void> => {
+  await db.query('delete from read_models_building.checkpoints where name = $1', [name]);
   for (const table of tables) {
     const live = [`read_models.${table}`];
     const { rows: options } = await db.query<{ options: string }>(TABLE_OPTIONS, live);
@@ -31,7 +35,6 @@ export const makeTables = async (db: Database, { name, tables }: Projection): Pr
       );
     }
   }
-  await db.query('delete from read_models_building.checkpoints where name = $1', [name]);
   await db.query('delete from read_models_building.parked_events where projection = $1', [name]);
 };
 
@@ -44,23 +47,30 @@ export const makeIndexes = async (db: Database, { tables }: Projection): Promise
   }
 };
 
-/** Puts the new tables in the place of the live ones; in the caller's transaction, which holds the live checkpoint. */
-export const switchTables = async (db: Database, { name, tables }: Projection): Promise<void> => {
+/** What the live one has read further, in the same log, of events that are none of this read model's, it has read. */
+const SWITCH_CHECKPOINT = `
+  with moved as (delete from read_models_building.checkpoints where name = $1 and position = $2 returning *)
+  update read_models.checkpoints c set version = moved.version, log_id = moved.log_id, position = moved.position,
+    occurred_at = case when c.log_id = moved.log_id then greatest(c.occurred_at, moved.occurred_at)
+      else moved.occurred_at end
+  from moved where c.name = moved.name`;
+
+const SWITCH_PARKED = `
+  with moved as (delete from read_models_building.parked_events where projection = $1 returning *)
+  insert into read_models.parked_events select * from moved`;
+
+/**
+ * Puts the new tables in the place of the live ones; in the caller's transaction, which holds the live checkpoint.
+ * @returns false where the new tables do not stand at that position: another process has begun to make them anew.
+ */
+export const switchTables = async (db: Database, { name, tables }: Projection, position: string): Promise<boolean> => {
+  const { rowCount } = await db.query(SWITCH_CHECKPOINT, [name, position]);
+  if (rowCount === 0) return false;
   for (const table of tables) {
     await db.query(`drop table read_models.${table}`);
     await db.query(`alter table read_models_building.${table} set schema read_models`);
   }
   await db.query('delete from read_models.parked_events where projection = $1', [name]);
-  await db.query(
-    `with moved as (delete from read_models_building.parked_events where projection = $1 returning *)
-     insert into read_models.parked_events select * from moved`,
-    [name],
-  );
-  await db.query(
-    `with moved as (delete from read_models_building.checkpoints where name = $1 returning *)
-     update read_models.checkpoints c set version = moved.version, log_id = moved.log_id, position = moved.position,
-       occurred_at = moved.occurred_at
-     from moved where c.name = moved.name`,
-    [name],
-  );
+  await db.query(SWITCH_PARKED, [name]);
+  return true;
 };

@@ -8,6 +8,7 @@ import { inTransaction } from './database.ts';
 import { tryLockRebuilding } from './lock.ts';
 import type { Projection } from './projection.ts';
 import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
+import { endWhenGone } from './session.ts';
 
 /** Events applied in one transaction of a rebuild, where nobody waits for locks: more cost memory, fewer cost commits. */
 const REBUILD_EVENTS_MAX = 5_000;
@@ -16,6 +17,8 @@ const PAGES_AHEAD = 3;
 /** How long the switch waits for queries that are reading the live tables, before it lets others pass and tries again. */
 const SWITCH_LOCK_TIMEOUT = '2s';
 const SWITCH_ATTEMPTS_MAX = 10;
+/** Who freezes in the middle of the switch keeps all queries of the read model waiting for so long, then has to begin anew. */
+const SWITCH_SILENCE = '30s';
 
 export interface RebuildOptions {
   readonly pool: Pool;
@@ -52,6 +55,7 @@ interface Rebuilding extends RebuildOptions {
 }
 
 const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
+  await endWhenGone(client);
   if (!(await tryLockRebuilding(client, projection.name))) throw new RebuildInHand(projection.name);
   await client.query('set search_path to read_models');
   await readCheckpoint(client, projection, logId); // so that there is a live checkpoint to switch
@@ -67,26 +71,36 @@ const applyTo = async (build: Build, page: Page): Promise<void> => {
   build.position = page.position;
 };
 
-/** Each build applies page after page, and waits for no other; `end` resolves once all have applied all. */
-const createLanes = (builds: readonly Build[]) => {
-  let lanes: readonly Promise<void>[] = builds.map(() => Promise.resolve());
+/** Each build applies page after page, and waits for no other. What ends one ends all, after the batch in hand. */
+const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) => {
+  const failed = new AbortController();
+  const applyNext = async (build: Build, before: Promise<void>, page: Page): Promise<void> => {
+    await before;
+    signal?.throwIfAborted();
+    failed.signal.throwIfAborted();
+    try {
+      await applyTo(build, page);
+    } catch (error) {
+      failed.abort(error);
+      throw error;
+    }
+  };
+  let lanes = builds.map((build) => ({ build, last: Promise.resolve() }));
   return {
     /** Resolves once all have applied this page. */
     apply: (page: Page): Promise<unknown> => {
-      lanes = lanes.map(async (before, index) => {
-        await before;
-        await applyTo(builds[index] as Build, page);
-      });
-      return Promise.all(lanes);
+      lanes = lanes.map(({ build, last }) => ({ build, last: applyNext(build, last, page) }));
+      return Promise.all(lanes.map(({ last }) => last));
     },
-    end: (): Promise<unknown> => Promise.allSettled(lanes),
+    /** Resolves once nobody is applying anything. */
+    end: (): Promise<unknown> => Promise.allSettled(lanes.map(({ last }) => last)),
   };
 };
 
 /** Reads on from where these builds stand, all at the same position, until there is no more. @returns events read. */
 const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build[]): Promise<number> => {
   const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
-  const lanes = createLanes(builds);
+  const lanes = createLanes(builds, signal);
   const pages: Promise<unknown>[] = [];
   let position = builds[0]?.position ?? '';
   let count = 0;
@@ -113,7 +127,12 @@ const LOCK_LIVE = 'select position, log_id as "logId" from read_models.checkpoin
 
 /** Read models never go backwards, or whoever has read its own write might see it vanish. */
 const catchUpTo = async (rebuilding: Rebuilding, build: Build, position: Position): Promise<void> => {
-  while (build.position < position) await catchUp(rebuilding, [build]);
+  while (build.position < position) {
+    const from = build.position;
+    await catchUp(rebuilding, [build]);
+    // In a log that is not ours alone a follower gets further than the last event of ours, and a reader does not.
+    if (build.position === from) await applyTo(build, { events: [], position });
+  }
 };
 
 /** While this holds the live checkpoint, the running projection waits before its next batch and then goes on behind us. */
@@ -122,10 +141,11 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
     inTransaction(db, 'read_models', async () => {
       const { projection } = build.target;
       await db.query(`set local lock_timeout to '${SWITCH_LOCK_TIMEOUT}'`);
+      await db.query(`set local idle_in_transaction_session_timeout to '${SWITCH_SILENCE}'`);
       const { rows } = await db.query<{ position: Position; logId: string }>(LOCK_LIVE, [projection.name]);
       const live = rows[0];
       if (live?.logId === rebuilding.logId) await catchUpTo(rebuilding, build, live.position);
-      await switchTables(db, projection);
+      if (!(await switchTables(db, projection, build.position))) throw new RebuildInHand(projection.name);
     }),
   );
 

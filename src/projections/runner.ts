@@ -65,8 +65,11 @@ export const createProjectionRunner = ({
     return projections.filter((projection) => rows.some(({ name }) => name === projection.name));
   };
 
-  const rebuildOrWait = async (old: readonly Projection[], signal: AbortSignal): Promise<void> => {
+  /** @returns whether nothing is outdated any more. */
+  const rebuildOrWait = async (signal: AbortSignal): Promise<boolean> => {
     try {
+      const old = await outdated();
+      if (old.length === 0) return true;
       logger.info({ projections: old.map(({ name }) => name) }, 'read models of an older version are rebuilt');
       await rebuild({ pool: rebuildPool, store, logger, signal }, old);
     } catch (error) {
@@ -74,15 +77,12 @@ export const createProjectionRunner = ({
       logger.warn({ err: error }, 'the rebuild did not come to its end and is tried again');
       await system.sleep(REBUILD_AGAIN_MS, signal).catch(() => undefined);
     }
+    return false;
   };
 
   /** Makes anew what an older version of this service made, or waits while another process does. */
   const renew = async (signal: AbortSignal): Promise<void> => {
-    let old = await outdated();
-    while (old.length > 0 && !signal.aborted) {
-      await rebuildOrWait(old, signal);
-      old = await outdated();
-    }
+    while (!signal.aborted && !(await rebuildOrWait(signal)));
   };
 
   const run = async (signal: AbortSignal): Promise<void> => {

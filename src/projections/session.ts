@@ -14,14 +14,20 @@ const PULSES = 3;
 /** In the middle of a statement no time-out of the server's runs: there the network's own signs of life have to do. */
 const KEEP_ALIVE_SECONDS = 5;
 
-/** Has the server end this session when it falls silent: called before the session takes what others wait for. */
-export const endWhenSilent = async (db: Database, silenceMs: number): Promise<void> => {
+/** Has the server end this session when the machine at its other side has gone. */
+export const endWhenGone = async (db: Database): Promise<void> => {
   await db.query(`
-    set idle_session_timeout to ${silenceMs};
-    set idle_in_transaction_session_timeout to ${silenceMs};
     set tcp_keepalives_idle to ${KEEP_ALIVE_SECONDS};
     set tcp_keepalives_interval to ${KEEP_ALIVE_SECONDS};
     set tcp_keepalives_count to ${PULSES}`);
+};
+
+/** Has the server end this session when it falls silent: called before the session takes what others wait for. */
+export const endWhenSilent = async (db: Database, silenceMs: number): Promise<void> => {
+  await endWhenGone(db);
+  await db.query(`
+    set idle_session_timeout to ${silenceMs};
+    set idle_in_transaction_session_timeout to ${silenceMs}`);
 };
 
 export interface Pulse {

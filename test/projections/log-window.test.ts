@@ -75,3 +75,39 @@ test('a window that is behind waits for nothing while pages are full', async () 
   expect(sleep).toHaveBeenCalled();
   stopping.abort();
 });
+
+test('a reader that is behind one who read further than the last event waits for the next, and reads no more', async () => {
+  const { store, append } = openLog();
+  await append(3);
+  const readAll = vi.fn(store.readAll);
+  const stopping = new AbortController();
+  const window = createLogWindow({ store: { ...store, readAll }, system, signal: stopping.signal });
+  const head = await store.head();
+  const further = window.next('9999999999999999');
+  const behind = window.next(head);
+  await system.sleep(200);
+  expect(readAll.mock.calls.length).toBeLessThanOrEqual(1);
+  stopping.abort();
+  expect(await Promise.all([further, behind])).toEqual([null, null]);
+});
+
+test('a window that jumps ends the subscription that it leaves', async () => {
+  const { store, append } = openLog();
+  await append(3);
+  const ended = vi.fn();
+  const subscribe: EventStore['subscribe'] = async function* (...given) {
+    try {
+      yield* store.subscribe(...given);
+    } finally {
+      ended();
+    }
+  };
+  const stopping = new AbortController();
+  const window = createLogWindow({ store: { ...store, subscribe }, system, signal: stopping.signal });
+  await window.next('');
+  expect(ended).not.toHaveBeenCalled();
+  const further = window.next('9999999999999999');
+  await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1));
+  stopping.abort();
+  expect(await further).toBeNull();
+});

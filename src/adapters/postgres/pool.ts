@@ -19,6 +19,8 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 /** The server cancels in time; this is for a server that does not answer at all. */
 const SILENCE_GRACE_MS = 5_000;
 const IDLE_MS = 60_000;
+/** A server whose machine went away without a word is noticed this much, and ten seconds, later; the system waits hours. */
+const KEEP_ALIVE_MS = 10_000;
 
 /** Connections that are made when needed and made again after the database was away. */
 export const createPool = (options: PoolOptions): Pool => {
@@ -30,6 +32,7 @@ export const createPool = (options: PoolOptions): Pool => {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...(statementTimeoutMs === 0
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_GRACE_MS }),

@@ -12,9 +12,14 @@ export const LONG_AGO = '2026-01-01T00:00:00.000Z';
 export const newStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec, system });
 
 /** A new stream with one small event. */
-export const appendKey = (store: EventStore, keyId: string, event: OutboxEvent = keyCreated({ keyId })) =>
+export const appendKey = (
+  store: EventStore,
+  keyId: string,
+  event: OutboxEvent = keyCreated({ keyId }),
+  occurredAt = LONG_AGO,
+) =>
   store.append({
-    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(LONG_AGO) },
+    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(occurredAt) },
     events: [{ ...event, id: system.uuid() }],
   });
 
