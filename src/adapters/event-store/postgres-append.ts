@@ -145,13 +145,29 @@ export const createAppending = (
     }
   };
 
+  /** Each for itself, whatever becomes of the others. */
+  const commitOneByOne = async (
+    group: readonly EncodedAppend[],
+  ): Promise<readonly PromiseSettledResult<Appended>[]> => {
+    const settled: PromiseSettledResult<Appended>[] = [];
+    for (const append of group) {
+      try {
+        settled.push(...(await commit([append])));
+      } catch (reason) {
+        settled.push({ status: 'rejected', reason });
+      }
+    }
+    return settled;
+  };
+
+  /** @throws {StoreUnavailable} nothing was sent. */
   const commit = async (group: readonly EncodedAppend[]): Promise<readonly PromiseSettledResult<Appended>[]> => {
     const client = await connect();
     try {
       const rows = await send(client, group);
       return group.map((append, index) => outcomeOf(append, rows[index]));
     } catch (error) {
-      if (group.length > 1 && isDataFault(error)) return (await Promise.all(group.map((one) => commit([one])))).flat();
+      if (group.length > 1 && isDataFault(error)) return commitOneByOne(group);
       return group.map(() => ({ status: 'rejected', reason: appendFailure(error) }));
     }
   };
