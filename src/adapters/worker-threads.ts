@@ -11,7 +11,7 @@ export interface WorkerThreadsOptions {
   readonly entry: URL;
   /** Started when needed, kept afterwards. */
   readonly threads: number;
-  /** For one task, waiting included; then the thread is ended and its task fails. */
+  /** For one task, waiting included; then it fails. A thread that works on one for so long is ended. */
   readonly timeLimitMs: number;
   /** Tasks waiting or running; more are refused at once. */
   readonly tasksMax: number;
@@ -27,11 +27,14 @@ interface Task<Input, Result> {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
   timer?: NodeJS.Timeout;
+  isSettled?: boolean;
 }
 
 interface Thread<Input, Result> {
   readonly worker: Worker;
+  /** In hand, though it may be settled: nobody waits for it any more. */
   task: Task<Input, Result> | null;
+  timer?: NodeJS.Timeout;
 }
 
 /** Runs CPU-bound work beside the event loop, under a time limit. */
@@ -42,7 +45,11 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
   let tasks = 0;
   let closed = false;
 
+  const late = () => new ThreadUnavailable(`not done within ${options.timeLimitMs} ms`);
+
   const settle = (task: Task<Input, Result>, error: Error | null, result?: Result): void => {
+    if (task.isSettled === true) return;
+    task.isSettled = true;
     clearTimeout(task.timer);
     tasks -= 1;
     if (error === null) task.resolve(result as Result);
@@ -55,6 +62,7 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
     if (position >= 0) idle.splice(position, 1);
     const { task } = thread;
     thread.task = null;
+    clearTimeout(thread.timer);
     if (task !== null) settle(task, error);
     void thread.worker.terminate();
     runWaiting();
@@ -64,6 +72,7 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
     const { task } = thread;
     if (task === null) return;
     thread.task = null;
+    clearTimeout(thread.timer);
     thread.worker.unref();
     idle.push(thread);
     settle(task, answer.error === undefined ? null : new Error(answer.error), answer.result);
@@ -84,6 +93,7 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
 
   const runOn = (thread: Thread<Input, Result>, task: Task<Input, Result>): void => {
     thread.task = task;
+    thread.timer = setTimeout(() => discard(thread, late()), options.timeLimitMs);
     thread.worker.ref();
     thread.worker.postMessage(task.input);
   };
@@ -97,15 +107,11 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
     }
   };
 
+  /** A thread that has only just begun on it is left to work: a new one would begin later, on what then expires too. */
   const expire = (task: Task<Input, Result>): void => {
-    const error = new ThreadUnavailable(`not done within ${options.timeLimitMs} ms`);
     const position = waiting.indexOf(task);
-    if (position >= 0) {
-      waiting.splice(position, 1);
-      settle(task, error);
-      return;
-    }
-    for (const thread of threads) if (thread.task === task) discard(thread, error);
+    if (position >= 0) waiting.splice(position, 1);
+    settle(task, late());
   };
 
   return {
