@@ -1,9 +1,11 @@
+import { type Loaded, load } from '../../commands/execute.ts';
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
 import { startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
+import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
@@ -42,11 +44,15 @@ export interface Attempted {
 }
 
 /** null: it is not due, or in somebody else's hands. */
-const claimAttempt = async (deps: DeliverMessage, messageId: string): Promise<Claimed | null> => {
-  const { times, system, deletedDomains, acceptedAtHand } = deps;
+const claimAttempt = async (
+  deps: DeliverMessage,
+  messageId: string,
+  known: Loaded<Message>,
+): Promise<Claimed | null> => {
+  const { times, system, deletedDomains } = deps;
   const attempt = {
     ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
-    known: acceptedAtHand.take(messageId),
+    known,
   };
   try {
     const claim = await startAttempt(deps, attempt);
@@ -127,11 +133,14 @@ export const attemptMessage = async (
   messageId: string,
   signal: AbortSignal,
 ): Promise<Attempted | null> => {
-  const deadlineMs = deps.system.monotonicMs() + deps.times.attemptMs;
-  const claim = await claimAttempt(deps, messageId);
-  if (claim === null) return null;
-  const { sizeBytes } = claim.message.state.accepted;
-  return deps.bytesInHand.run(sizeBytes, () => send(deps, claim, { deadlineMs, signal }));
+  const known = deps.acceptedAtHand.take(messageId) ?? (await load(deps.store, message, messageStream(messageId)));
+  if (known.state.status === 'absent') return null;
+  // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
+  return deps.bytesInHand.run(known.state.accepted.sizeBytes, async () => {
+    const deadlineMs = deps.system.monotonicMs() + deps.times.attemptMs;
+    const claim = await claimAttempt(deps, messageId, known);
+    return claim && send(deps, claim, { deadlineMs, signal });
+  });
 };
 
 /**

@@ -22,8 +22,8 @@ const STOPPING = 'the service was stopping';
 /** No reply was received: nothing of the other side's is to be quoted. */
 const wasReached = ({ code }: Said): boolean => code > 0;
 
-const reasonOf = (said: Said & { readonly outcome: 'deferred' | 'bounced' }, stopping: boolean): string => {
-  if (wasReached(said)) return REASONS[said.outcome];
+const deferralReason = (said: Said, stopping: boolean): string => {
+  if (wasReached(said)) return REASONS.deferred;
   return stopping ? STOPPING : NOT_REACHED;
 };
 
@@ -38,11 +38,12 @@ const factsOf = ({ code, enhanced, mx, tls }: Said, replyId: string): SmtpFacts 
 const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutcome => {
   const { recipientId, outcome } = said;
   if (outcome === 'delivered') return { recipientId, outcome, smtp, complained: said.complained === true };
-  if (outcome === 'bounced') return { recipientId, outcome, smtp, reason: reasonOf(said, stopping) };
+  // Also where it was not asked: it does not offer what the address needs.
+  if (outcome === 'bounced') return { recipientId, outcome, smtp, reason: REASONS.bounced };
   // What our own stopping cut off is not the other side's fault, and does not have to wait.
   const wait = stopping && !wasReached(said) ? 0 : said.retryAfterSeconds;
   return {
-    ...{ recipientId, outcome, smtp, reason: reasonOf(said, stopping) },
+    ...{ recipientId, outcome, smtp, reason: deferralReason(said, stopping) },
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
   };
 };

@@ -97,12 +97,21 @@ describe('large messages', () => {
     const { test: simulated } = service.dependencies.transports;
     let bytes = 0;
     let most = 0;
+    let mostClaimed = 0;
+    const claimedBytes = async (): Promise<number> => {
+      const all = await Promise.all(ids.map((id) => statuses(service, id)));
+      return all.reduce(
+        (sum, [status], index) => sum + (status === 'sending' ? (texts[index % 3] ?? '').length : 0),
+        0,
+      );
+    };
     const weighed: MailTransport = {
       ...simulated,
       send: async (mail, options) => {
         const size = mail.body.text?.length ?? 0;
         bytes += size;
         most = Math.max(most, bytes);
+        mostClaimed = Math.max(mostClaimed, await claimedBytes());
         await sleep(20);
         bytes -= size;
         return simulated.send(mail, options);
@@ -118,6 +127,7 @@ describe('large messages', () => {
       expect(all.flat().every((status) => status === 'delivered')).toBe(true);
     });
     expect(most).toBe(80 * MB); // alone
+    expect(mostClaimed).toBe(80 * MB); // what waits for room is not claimed
   });
 });
 
