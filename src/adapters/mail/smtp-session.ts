@@ -42,8 +42,8 @@ export interface SmtpSessionOptions {
 const CONNECT_MS = 60_000;
 /** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
 const SOCKET_IDLE_MS = 600_000;
-/** For the answer to QUIT; nothing depends on it. */
-const QUIT_MS = 5_000;
+/** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
+const PARTING_MS = 5_000;
 /** Longest reply that is read while the session is set up. */
 const REPLY_BYTES_MAX = 64 * 1024;
 
@@ -65,6 +65,8 @@ const connectionOptions = ({ smarthost, ehloName, tls }: SmtpSessionOptions) => 
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SOCKET_IDLE_MS,
+    // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
+    socketCloseTimeout: 0,
     maxResponseSize: REPLY_BYTES_MAX,
   };
 };
@@ -92,6 +94,13 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: Sm
   const extensions = readExtensions(ehloLines(connection));
   const exchange = takeOverSession(connection, socket);
   const close = (): void => exchange.close(ENDED_BY_US);
+  /** Between messages, where no deadline runs. @returns the reply; undefined: none came in time, and the session is over. */
+  const ask = async (command: string): Promise<string | undefined> => {
+    const timer = setTimeout(close, PARTING_MS).unref();
+    const [response] = await exchange.ask(command, 1);
+    clearTimeout(timer);
+    return response;
+  };
   return {
     mx: smarthost.host,
     tls: socket instanceof TLSSocket ? socket.getProtocol() : null,
@@ -99,13 +108,10 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: Sm
     isOpen: exchange.isOpen,
     transmit: transmitOver(exchange, extensions),
     reset: async () => {
-      const [response] = await exchange.ask('RSET\r\n', 1);
+      const response = await ask('RSET\r\n');
       if (response?.[0] !== '2') throw new Error('the session could not be reset');
     },
-    quit: () => {
-      void exchange.ask('QUIT\r\n', 1).then(close);
-      setTimeout(close, QUIT_MS).unref();
-    },
+    quit: () => void ask('QUIT\r\n').then(close),
     close,
   };
 };

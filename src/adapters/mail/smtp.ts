@@ -32,6 +32,7 @@ export interface SmtpTransportOptions {
 const SESSIONS_MAX = 20;
 /** A kept session may have been ended by the other side; each try after the first needs such a one before it. */
 const TRIES_MAX = 3;
+const TOO_LATE = noReply('the deadline passed before a session was asked for');
 
 /** The message with its plain text, ready to be built for whoever of its recipients can be written to. */
 interface Ready {
@@ -41,8 +42,8 @@ interface Ready {
 }
 
 /** Gives the session back, fit for the next transaction, or ends it. */
-const giveBack = ({ session, release }: PooledSession, { end, rejected }: Transmission): void => {
-  if (end.kind === 'accepted' && rejected.size === 0) {
+const giveBack = ({ session, release }: PooledSession, { end }: Transmission): void => {
+  if (end.kind === 'accepted') {
     release(true);
   } else if (end.kind === 'broken' || !session.isOpen()) {
     session.close();
@@ -55,9 +56,15 @@ const giveBack = ({ session, release }: PooledSession, { end, rejected }: Transm
   }
 };
 
+/** RFC 5321 §3.8: the server ends the session, and says so to whatever comes next. */
+const SERVICE_CLOSING = 421;
+
 /** Died before it was asked for the message, as kept sessions do: nothing was sent, so another may be tried. */
-const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }: Ready): boolean =>
-  reused && end.kind === 'broken' && !end.begun && deadline.mayFinish();
+const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }: Ready): boolean => {
+  if (!reused || !deadline.mayFinish()) return false;
+  if (end.kind === 'refused') return end.stage === 'mail' && end.reply.code === SERVICE_CLOSING;
+  return end.kind === 'broken' && !end.begun;
+};
 
 const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready): Promise<Transmission> => {
   const to = [...new Set(mail.envelope.to.map(({ address }) => address))];
@@ -105,6 +112,8 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
 
   const sendReady = async (ready: Ready): Promise<readonly RecipientOutcome[]> => {
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      // A session in good order is not for mail that must not be finished.
+      if (!ready.deadline.mayFinish()) return deferredAll(ready.mail, smarthost.host, TOO_LATE);
       const outcomes = await sendOn(await pool.acquire(ready.deadline.signal), ready);
       if (outcomes !== null) return outcomes;
     }

@@ -122,3 +122,43 @@ describe('the deadline', () => {
     expect(server.messages).toEqual([]);
   });
 });
+
+describe('a kept session', () => {
+  it('is not spent on mail whose deadline has passed', async () => {
+    const { server, transport } = await start();
+    expect(await outcomeOf(transport)).toBe('delivered');
+    for (let late = 0; late < 3; late += 1) {
+      expect(await outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() - 1 })).toBe('deferred');
+    }
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(1);
+  });
+
+  it('that the server ends as the next message begins costs that message nothing', async () => {
+    const { server, transport } = await start({ MAIL: (_, times) => (times === 1 ? '421 4.4.2 Idle' : undefined) });
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(2);
+  });
+
+  it('whose RSET is not answered is given up within seconds, and another takes its place', async () => {
+    const refusedOnce: Script = {
+      RCPT: (_, times) => (times === 0 ? '451 4.7.1 Greylisted' : undefined),
+      RSET: () => 'silence',
+    };
+    const { server, transport } = await start(refusedOnce, { sessionsMax: 1 });
+    expect(await outcomeOf(transport)).toBe('deferred');
+    const deadlineMs = system.monotonicMs() + 20_000;
+    expect(await outcomeOf(transport, {}, { deadlineMs })).toBe('delivered');
+    expect(server.connections()).toBe(2);
+  });
+
+  it('needs no RSET after a message that was taken, whoever of its recipients was refused', async () => {
+    const { server, transport } = await start({ RCPT: (line) => (line.includes('two@') ? '550 5.1.1 No' : undefined) });
+    const envelopeTo = ['one@b.test', 'two@b.test'];
+    expect(await outcomeOf(transport, { envelopeTo })).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.lines).not.toContain('RSET');
+    expect(server.connections()).toBe(1);
+  });
+});

@@ -34,11 +34,17 @@ export const createTextAlternatives = (): TextAlternatives => {
     timeLimitMs: TIME_LIMIT_MS,
     tasksMax: WAITING_MAX,
   });
+  const derive = (html: string): Promise<string> | string =>
+    html.length <= INLINE_CHARACTERS_MAX ? orNothing(() => htmlToText(html)) : workers.run(html).catch(() => '');
+  /** A message that leaves in a copy for each recipient has one text for all of them. */
+  const derived = new WeakMap<MessageBody, Promise<string> | string>();
   return {
-    of: ({ text, html = '' }) => {
+    of: (body) => {
+      const { text, html = '' } = body;
       if (text !== undefined) return text;
-      if (html.length <= INLINE_CHARACTERS_MAX) return orNothing(() => htmlToText(html));
-      return workers.run(html).catch(() => '');
+      const known = derived.get(body) ?? derive(html);
+      derived.set(body, known);
+      return known;
     },
     close: workers.close,
   };
