@@ -8,6 +8,8 @@ import { type Service, startService } from './start-service.ts';
 /** A part that does not close by itself keeps the process no longer than this: containers are killed after 10 s more. */
 const STOP_MS_MAX = 20_000;
 
+const endAtLast = (): void => void setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+
 const failed = (error: unknown, logger: Logger | undefined): void => {
   process.exitCode = 1;
   if (error instanceof StartRefused || logger === undefined) process.stderr.write(`${(error as Error).message}\n`);
@@ -51,11 +53,12 @@ export const runService = async (): Promise<void> => {
       await announce(config, service, logger);
       await told;
     } finally {
-      setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+      endAtLast();
       await service.stop();
       logger.info({}, 'stopped');
     }
   } catch (error) {
     failed(error, logger);
+    endAtLast();
   }
 };

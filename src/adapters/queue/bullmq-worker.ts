@@ -59,6 +59,8 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   const closing = new AbortController();
   const gone = new AbortController();
   let worker: BullWorker | undefined;
+  /** While it connects. Closed meanwhile, BullMQ on PostgreSQL opens one more connection afterwards, and never ends it. */
+  let connecting: Promise<void> | undefined;
 
   /** While it closes, connections that end are no fault. */
   const sayFault = (fault: unknown): void => {
@@ -115,8 +117,10 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
     while (!closing.signal.aborted) {
       worker = open();
       try {
-        await worker.waitUntilReady();
-        return await worker.run();
+        connecting = worker.waitUntilReady();
+        await connecting;
+        connecting = undefined;
+        return closing.signal.aborted ? undefined : await worker.run();
       } catch (fault) {
         sayFault(fault);
         await engine.mend(fault).catch(sayFault);
@@ -131,7 +135,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   return {
     close: async (): Promise<void> => {
       closing.abort();
-      const stopped = worker?.close();
+      const stopped = connecting === undefined ? worker?.close() : connecting.finally(() => worker?.close());
       await inHand.windDown(closeLimitMs);
       gone.abort();
       await within(system, CLOSING_MS, `closing ${work.name}`, async () => stopped).catch((fault) => {

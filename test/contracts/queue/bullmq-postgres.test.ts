@@ -50,6 +50,20 @@ describeQueue('BullMQ and PostgreSQL', async () => {
 });
 
 describe('a queue on BullMQ and PostgreSQL', () => {
+  test('that is closed while its worker connects leaves no connection behind', async () => {
+    const database = await openDatabase();
+    const options = { system, logger: createRecordingLogger(), lockMs: LOCK_MS };
+    for (let waitMs = 0; waitMs < 40; waitMs += 2) {
+      const queues = await createPostgresQueues(database.url, options);
+      queues.open('closing').work(async () => undefined, { concurrency: 1 });
+      await system.sleep(waitMs);
+      await queues.close();
+    }
+    const others = 'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+    await until(async () => (await database.query(others)).rowCount === 0);
+    await database.close();
+  });
+
   test('gives the job of a worker that was killed to another', async () => {
     const { database, queues } = await openQueues();
     const queue = queues.open<string[]>('killed');
