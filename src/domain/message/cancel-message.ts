@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../events.ts';
 import { requireOwn } from '../ownership.ts';
 import { Refusal } from '../refusal.ts';
-import { isBeingSent, lostAttempt } from './lease.ts';
+import { isBeingSent, lostAttempt, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { isOpen } from './status.ts';
@@ -13,17 +13,15 @@ export interface CancelMessage {
 }
 
 const CALLED_OFF = 'cancelled by its sender';
-/** Of a recipient whose attempt was lost: the cancellation may have come too late. */
-const CALLED_OFF_IN_DOUBT = 'cancelled by its sender after an attempt whose outcome is unknown';
 
 /** An attempt whose lease has run out is put on record first, as the next attempt would have done. */
 const lost = (message: ExistingMessage, now: string): readonly UnnumberedEvent[] =>
   message.lease === null ? [] : [lostAttempt(message, message.lease.attempt, now)];
 
-const cancelled = ({ accepted }: ExistingMessage, { id, status }: Recipient): UnnumberedEvent => {
+const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient): UnnumberedEvent => {
   const { messageId, contentId } = accepted;
-  const reason = status === 'sending' ? CALLED_OFF_IN_DOUBT : CALLED_OFF;
-  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: id, reason } };
+  const reason = withDoubt(CALLED_OFF, recipient);
+  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
 };
 
 /**

@@ -1,4 +1,4 @@
-import type { ExistingMessage } from './message.ts';
+import type { ExistingMessage, Recipient } from './message.ts';
 import type { UnnumberedEvent } from './numbered.ts';
 
 /** Somebody may be handing it over at this moment: what is under way cannot be called back, and nobody else may send. */
@@ -13,3 +13,7 @@ export const lostAttempt = (
   const recipientIds = recipients.filter(({ status }) => status === 'sending').map(({ id }) => id);
   return { type: 'AttemptOutcomeUnknown', data: { messageId, contentId, attempt, recipientIds, nextAttemptAt } };
 };
+
+/** Why a recipient ends unsent, or not quite: an attempt that was lost, just now or earlier, may have reached him. */
+export const withDoubt = (reason: string, { status, inDoubt }: Recipient): string =>
+  status === 'sending' || inDoubt ? `${reason} after an attempt whose outcome is unknown` : reason;

@@ -13,6 +13,8 @@ export interface Recipient {
   readonly smtp: SmtpFacts | null;
   readonly reason: string | null;
   readonly nextAttemptAt: string | null;
+  /** The outcome of an attempt is unknown: a copy may have arrived, whatever came of later ones. */
+  readonly inDoubt: boolean;
   readonly complained: boolean;
   readonly unsubscribed: boolean;
   readonly updatedAt: string;
@@ -89,7 +91,8 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'AttemptOutcomeUnknown': {
       const { recipientIds, nextAttemptAt } = data;
       const reason = 'the outcome of the attempt is unknown';
-      return released(change(state, recipientIds, { status: 'deferred', nextAttemptAt, reason, updatedAt }));
+      const changes: Partial<Recipient> = { status: 'deferred', nextAttemptAt, reason, inDoubt: true, updatedAt };
+      return released(change(state, recipientIds, changes));
     }
     case 'RecipientDelivered':
       return released(
@@ -154,7 +157,7 @@ export const message: Aggregate<Message, MessageEvent> = {
         accepted: event.data,
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
           ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, nextAttemptAt: null },
-          ...{ complained: false, unsubscribed: false },
+          ...{ inDoubt: false, complained: false, unsubscribed: false },
           updatedAt: occurredAt,
         })),
         schedule: null,

@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../events.ts';
-import { isBeingSent, lostAttempt } from './lease.ts';
+import { isBeingSent, lostAttempt, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
@@ -36,18 +36,18 @@ const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
 const endUnsent = (
   state: ExistingMessage,
   type: 'RecipientExpired' | 'RecipientFailed',
-  recipientIds: readonly string[],
+  recipients: readonly Recipient[],
   reason: string,
 ): readonly MessageEvent[] => {
   const { messageId, contentId } = state.accepted;
   return numbered(
     state,
-    recipientIds.map((recipientId) => ({ type, data: { messageId, contentId, recipientId, reason } })),
+    recipients.map((recipient) => ({
+      type,
+      data: { messageId, contentId, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
+    })),
   );
 };
-
-const idsWhere = (state: ExistingMessage, holds: (recipient: Recipient) => boolean): string[] =>
-  state.recipients.filter(holds).map(({ id }) => id);
 
 /**
  * What a worker that holds this message may do now: claim an attempt, note that one was lost, let recipients expire or
@@ -57,16 +57,17 @@ export const startAttempt = (state: Message, command: StartAttempt): readonly Me
   if (state.status === 'absent') return [];
   if (isBeingSent(state, command.now)) return [];
   if (state.lease !== null) return loseAttempt(state, state.lease.attempt, command);
-  const due = idsWhere(state, (recipient) => isDue(recipient, command.now));
+  const due = state.recipients.filter((recipient) => isDue(recipient, command.now));
   if (due.length === 0) return [];
   if (state.expiresAt <= command.now) return endUnsent(state, 'RecipientExpired', due, TOO_LATE);
   if (command.domainDeleted === true) {
     // Those that are not due yet would wait in vain.
-    const open = idsWhere(state, ({ status }) => isOpen(status));
+    const open = state.recipients.filter(({ status }) => isOpen(status));
     return endUnsent(state, 'RecipientFailed', open, DOMAIN_DELETED);
   }
   const { messageId, contentId } = state.accepted;
   const { leaseUntil } = command;
-  const claim = { messageId, contentId, attempt: state.attempts + 1, recipientIds: due, leaseUntil };
+  const recipientIds = due.map(({ id }) => id);
+  const claim = { messageId, contentId, attempt: state.attempts + 1, recipientIds, leaseUntil };
   return numbered(state, [{ type: 'AttemptStarted', data: claim }]);
 };

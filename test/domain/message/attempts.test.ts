@@ -81,6 +81,14 @@ describe('starting an attempt', () => {
     when(start('2026-11-21T12:00:19.999Z')).thenNothing();
     when(start(expiresAt)).thenState({ recipients: [{ status: 'expired', nextAttemptAt: null }] });
   });
+  test('says of whom an attempt without an outcome may have reached that it may have', () => {
+    const expiresAt = '2026-11-21T12:05:02.000Z';
+    const reason = 'the time to live ended before delivery after an attempt whose outcome is unknown';
+    const history = [messageAccepted({ expiresAt }), attemptStarted(1, ['rcp_1'])];
+    const { state } = given(history);
+    const { when } = given([...history, ...record(1, { recipientId: 'rcp_1', outcome: 'unknown' })(state)]);
+    when(start(expiresAt)).thenState({ recipients: [{ status: 'expired', reason }] });
+  });
   test('lets recipients expire when the time to live has ended', () => {
     given([messageAccepted({ expiresAt: NOW })])
       .when(start())

@@ -78,6 +78,11 @@ describe('cancelling a message', () => {
     );
     when(cancel(now)).thenState({ lease: null, recipients: [{ status: 'cancelled' }, { status: 'cancelled' }] });
   });
+  test('says that a copy may be out as long as an attempt without an outcome is all that is known of it', () => {
+    const inDoubt = 'cancelled by its sender after an attempt whose outcome is unknown';
+    const { when } = given(after(deferred('rcp_1'), { recipientId: 'rcp_2', outcome: 'unknown' }));
+    when(cancel()).thenEvents(cancelled('rcp_1', 7), cancelled('rcp_2', 8, inDoubt));
+  });
   test('again changes nothing, be it all or the rest that was cancelled', () => {
     given([TWO, cancelled('rcp_1', 3), cancelled('rcp_2', 4)])
       .when(cancel())
