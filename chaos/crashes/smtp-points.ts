@@ -52,13 +52,13 @@ const diesAt = (point: Point): Scenario => ({
     }),
 });
 
-/** A session that a recipient was refused on is put right before it is used again. */
+/** A session on which a message was refused is put right before it is used again. */
 const diesAtReset = (when: SmtpMoment['when']): Scenario => ({
   name: `killed when RSET ${when === 'arrived' ? 'had arrived' : 'was answered'}`,
   run: () =>
     inWorld({}, async (world) => {
       const { programs, load, sink } = world;
-      sink.at({ command: 'RCPT', when: 'arrived' }, () => ({ reply: '550 5.1.1 nobody here of that name' }));
+      sink.at({ command: 'DATA', when: 'arrived' }, () => ({ reply: '554 5.7.1 not from you' }));
       sink.at({ command: 'RSET', when }, () => killClient(world).then(() => undefined));
       await programs.start();
       await load.toMany(3);

@@ -51,6 +51,7 @@ export const runScenarios = async (kinds: readonly (readonly Scenario[])[], aske
   const wanted = choose(kinds, asked);
   const chosen = wanted.filter(({ skipped }) => skipped === undefined);
   for (const { name, skipped } of wanted) if (skipped !== undefined) console.log(`skipped ${name}: ${skipped}`);
+  if (wanted.length === 0) throw new Error(`no scenario has one of these in its name: ${asked.names.join(', ')}`);
   console.log(`${chosen.length} scenarios, seed ${asked.seed}`);
   const ran = await runAll(chosen, asked);
   const broken = ran.filter(({ violations }) => violations.length > 0);
