@@ -8,15 +8,14 @@ import { keyCreated } from '../support/controls/api-key.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
 import { appendKey, newStore, system, until } from './support/keys-log.ts';
+import { openLiveHistory } from './support/live-history.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';
-import { rowsOf } from './support/read-model-rows.ts';
+import { allRows } from './support/read-model-rows.ts';
 import { tampered } from './support/tampered.ts';
 
 /** Of a rebuild. */
 const PAGE_EVENTS = 5_000;
 const OLD_VERSIONS = 'select from read_models.checkpoints where version < 1000';
-
-const allRows = (pool: Pool) => Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
 
 describe('a rebuild on a bad day', () => {
   test('that is ended while pages are under way applies no further one', async () => {
@@ -41,11 +40,7 @@ describe('a rebuild on a bad day', () => {
   });
 
   test('where one read model fails ends for all, and leaves the live rows', async () => {
-    const pool = await openPool();
-    const history = await createHistory();
-    await history.go(50);
-    startRunner(pool, history.store);
-    expect(await caughtUp(pool, history.store)).toBe(true);
+    const { pool, history } = await openLiveHistory(50);
     const live = await allRows(pool);
     const failing = tampered(() => {
       throw new Error('no room');
@@ -86,11 +81,7 @@ describe('a rebuild on a bad day', () => {
   });
 
   test('switches nothing that another process has begun to make anew', async () => {
-    const pool = await openPool();
-    const history = await createHistory();
-    await history.go(30);
-    startRunner(pool, history.store);
-    expect(await caughtUp(pool, history.store)).toBe(true);
+    const { pool, history } = await openLiveHistory(30);
     const live = await allRows(pool);
     const logId = await history.store.logId();
     for (const projection of PROJECTIONS) {
@@ -105,11 +96,7 @@ describe('a rebuild on a bad day', () => {
   });
 
   test('happens by itself, though the database is away in the middle of it', async () => {
-    const pool = await openPool();
-    const history = await createHistory();
-    await history.go(30);
-    const first = startRunner(pool, history.store);
-    expect(await caughtUp(pool, history.store)).toBe(true);
+    const { pool, history, runner: first } = await openLiveHistory(30);
     await first.stop();
     const newer = PROJECTIONS.map((projection) => ({ ...projection, version: projection.version + 1000 }));
     let isAway = false;

@@ -1,15 +1,13 @@
 import fc from 'fast-check';
-import type { Pool } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { FEED_START } from '../../src/projections/events/queries.ts';
 import { RebuildInHand, rebuild } from '../../src/projections/rebuild.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
+import { openLiveHistory } from './support/live-history.ts';
 import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
-import { rowsOf } from './support/read-model-rows.ts';
-
-const allRows = (pool: Pool) => Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+import { allRows } from './support/read-model-rows.ts';
 
 /** Live rows of a random history, applied part by part as it happens; and the same rows made anew. */
 const liveAndRebuilt = async (seed: number) => {
@@ -138,11 +136,7 @@ describe('rebuilding a read model', () => {
   });
 
   test('that is ended in the middle leaves the live rows, and the next one starts afresh', async () => {
-    const pool = await openPool();
-    const history = await createHistory();
-    await history.go(50);
-    startRunner(pool, history.store);
-    expect(await caughtUp(pool, history.store)).toBe(true);
+    const { pool, history } = await openLiveHistory(50);
     const live = await allRows(pool);
     const options = { pool, store: history.store, logger: silentLogger };
     await expect(rebuild({ ...options, signal: AbortSignal.abort() }, PROJECTIONS)).rejects.toThrow('aborted');
@@ -152,11 +146,7 @@ describe('rebuilding a read model', () => {
   });
 
   test('happens by itself when this version of the service makes other rows than the last', async () => {
-    const pool = await openPool();
-    const history = await createHistory({ seed: 3 });
-    await history.go(80);
-    const first = startRunner(pool, history.store);
-    expect(await caughtUp(pool, history.store)).toBe(true);
+    const { pool, history, runner: first } = await openLiveHistory(80, 3);
     await first.stop();
     const newer = PROJECTIONS.map((projection) =>
       projection.name === 'messages' ? { ...projection, version: projection.version + 1 } : projection,

@@ -7,7 +7,7 @@ import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
 import { appendKey, newStore, system, until } from './support/keys-log.ts';
 import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
-import { rowsOf } from './support/read-model-rows.ts';
+import { allRows } from './support/read-model-rows.ts';
 import { poisonousKey, tampered } from './support/tampered.ts';
 
 const sentences = ({ said }: { readonly said: readonly { readonly sentence: string }[] }): readonly string[] =>
@@ -49,9 +49,9 @@ describe('running projections', () => {
     await history.go(150);
     expect(await caughtUp(pool, store)).toBe(true);
     await runner.stop();
-    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    const live = await allRows(pool);
     await rebuild({ pool, store, logger: silentLogger }, PROJECTIONS);
-    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+    expect(await allRows(pool)).toEqual(live);
     await store.close();
   });
 
@@ -67,9 +67,9 @@ describe('running projections', () => {
     expect(await caughtUp(pool, history.store)).toBe(true);
     await second.stop();
     expect([...sentences(first.logger), ...sentences(second.logger)]).toEqual([]);
-    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    const live = await allRows(pool);
     await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
-    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+    expect(await allRows(pool)).toEqual(live);
   });
 
   test('stands by on the connections it has, and opens no others meanwhile', async () => {
@@ -124,9 +124,9 @@ describe('running projections', () => {
     expect(await caughtUp(pool, history.store)).toBe(true);
     await runner.stop();
     expect((await pool.query('select 1 from read_models.parked_events')).rowCount).toBe(0);
-    const live = await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
+    const live = await allRows(pool);
     await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
-    expect(await Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)))).toEqual(live);
+    expect(await allRows(pool)).toEqual(live);
   });
 
   test('is not held back by one projection that fails or is slow', async () => {

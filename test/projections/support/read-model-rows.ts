@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { PROJECTIONS } from '../../../src/projections/all.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 
 /** All rows of a projection's tables, as text and in an order of their own, so that two read models can be compared. */
@@ -13,3 +14,6 @@ export const rowsOf = async (
   }
   return found;
 };
+
+/** The same of all projections, in their order. */
+export const allRows = (pool: Pool) => Promise.all(PROJECTIONS.map((projection) => rowsOf(pool, projection)));
