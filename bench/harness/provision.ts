@@ -1,3 +1,4 @@
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization/create-organization.ts';
@@ -20,7 +21,7 @@ export const provision = async (given: CommandContext): Promise<string> => {
   };
   const { domain } = await registerDomain(context, origin, { name: SENDING_DOMAIN });
   const { domainId } = domain;
-  const resolver = { txt: async () => [verificationRecord(domain).value] };
+  const resolver = createInMemoryResolver({ txt: () => [verificationRecord(domain).value] });
   await verifyDomain({ ...context, resolver }, origin, { domainId });
   const { value } = await createKey(context, origin, {
     ...{ by: 'operator', domainId, name: 'bench', permissions: ['admin'], environment: 'live' },

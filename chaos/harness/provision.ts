@@ -1,3 +1,4 @@
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization/create-organization.ts';
@@ -22,7 +23,7 @@ export const provision = async (given: CommandContext, webhookUrl: string): Prom
   };
   const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
   const { domainId } = domain;
-  const resolver = { txt: async () => [verificationRecord(domain).value] };
+  const resolver = createInMemoryResolver({ txt: () => [verificationRecord(domain).value] });
   await verifyDomain({ ...context, resolver }, origin, { domainId });
   // The receiver is on this machine, where no customer's would be.
   const webhookTarget = { ...context.webhookTarget, problemWith: async () => null };

@@ -1,3 +1,4 @@
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import { StoreUnavailable } from '../../src/domain/event-store.ts';
@@ -64,7 +65,7 @@ export const createLife = (
   const queries = queriesOf(world, process);
   const context: CommandContext = {
     ...{ store, secrets, system, webhookTarget, contents: reached.contents, capturing: true },
-    resolver: { txt: async () => [] },
+    resolver: createInMemoryResolver(),
   };
   const workers = createWorkers({
     ...{ store, secrets, system, logger, webhookTarget, contents: reached.contents },

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
@@ -22,7 +23,7 @@ beforeEach(() => {
   const system = createSystem();
   context = {
     ...{ contents, system, secrets: createInMemorySecrets(), store: createMemoryStore(contents), capturing: true },
-    resolver: { txt: async () => [] },
+    resolver: createInMemoryResolver(),
     webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
   };
 });

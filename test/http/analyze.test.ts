@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { AnalysisUnavailable } from '../../src/domain/analysis/analyzer.ts';
 import { type Overrides, type Service, startService } from './support/service.ts';
 
@@ -139,11 +140,11 @@ describe('the sending domain', () => {
   test('is judged by the records that were seen when it was verified, and nobody looks again', async () => {
     const asked: string[] = [];
     const records: Record<string, readonly string[]> = { '_dmarc.example.test': ['v=DMARC1; p=none'] };
-    const txt = async (host: string): Promise<readonly string[]> => {
+    const txt = (host: string): readonly string[] => {
       asked.push(host);
       return records[host] ?? [];
     };
-    await start({ context: { capturing: false, resolver: { txt } } });
+    await start({ context: { capturing: false, resolver: createInMemoryResolver({ txt }) } });
     const { value } = await service.makeKey(organizationId, domainId);
     const domain = (await service.request({ url: `/v1/domains/${domainId}`, key: value })).json();
     for (const { name, value: proof } of domain.records) records[name] = [proof];

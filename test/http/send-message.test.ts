@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { type Service, startService } from './support/service.ts';
 
 let service: Service;
@@ -158,7 +159,9 @@ describe('POST /v1/messages/send', () => {
 describe('a domain that is not verified', () => {
   test('sends nothing live and everything simulated; once verified it sends at once', async () => {
     let proof: string[] = [];
-    const strict = await startService({ context: { capturing: false, resolver: { txt: async () => proof } } });
+    const strict = await startService({
+      context: { capturing: false, resolver: createInMemoryResolver({ txt: () => proof }) },
+    });
     const organization = await strict.makeOrganization();
     const domain = await strict.makeDomain(organization, 'example.test');
     const live = await strict.makeKey(organization, domain);

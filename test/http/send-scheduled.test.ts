@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { type Service, startService } from './support/service.ts';
 
@@ -13,7 +14,9 @@ let proof: string[] = [];
 
 beforeAll(async () => {
   const system = { ...createSystem(), now: () => new Date(Date.now() + aheadMs) };
-  service = await startService({ context: { system, capturing: false, resolver: { txt: async () => proof } } });
+  service = await startService({
+    context: { system, capturing: false, resolver: createInMemoryResolver({ txt: () => proof }) },
+  });
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;

@@ -1,4 +1,5 @@
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smtp.ts';
@@ -99,7 +100,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   };
   const context: CommandContext = {
     ...{ store, contents, secrets, system, webhookTarget, capturing: true },
-    resolver: { txt: async () => [] },
+    resolver: createInMemoryResolver(),
   };
   const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
   const origin = (environment: Environment): Origin => ({

@@ -1,3 +1,4 @@
+import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
@@ -25,7 +26,7 @@ const ADMIN_KEYS = 2;
 const calmContext = ({ ground, log, vault }: World): CommandContext => ({
   store: { ...log.store, append: (append) => log.append(append, 'operator') },
   ...{ contents: vault.contents, secrets: vault.secrets, capturing: true },
-  resolver: { txt: async () => [] },
+  resolver: createInMemoryResolver(),
   webhookTarget: {
     problemWith: async () => null,
     post: () => Promise.reject(new Error('no posts here')),

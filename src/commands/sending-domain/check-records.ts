@@ -17,11 +17,12 @@ const orUnknown = (error: unknown): RecordState => {
   throw error;
 };
 
-const lookForSpf = async (resolver: Resolver, name: string): Promise<RecordState> => spfState(await resolver.txt(name));
+const lookForSpf = async (resolver: Resolver, name: string): Promise<RecordState> =>
+  spfState((await resolver.txt(name)).records);
 
 /** The policy of the name itself, or of the nearest name above it that has one (RFC 7489 §6.6.3). */
 const lookForDmarc = async (resolver: Resolver, name: string): Promise<RecordState> => {
-  const state = dmarcState(await resolver.txt(`_dmarc.${name}`));
+  const state = dmarcState((await resolver.txt(`_dmarc.${name}`)).records);
   const above = name.slice(name.indexOf('.') + 1);
   return state === 'missing' && above.includes('.') ? lookForDmarc(resolver, above) : state;
 };

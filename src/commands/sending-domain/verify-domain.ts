@@ -24,7 +24,7 @@ const proofOf = async (
 ): Promise<VerificationMethod | null> => {
   if (capturing) return 'capture';
   const { host, value } = verificationRecord(domain);
-  return (await resolver.txt(host)).includes(value) ? 'dns' : null;
+  return (await resolver.txt(host)).records.includes(value) ? 'dns' : null;
 };
 
 /**

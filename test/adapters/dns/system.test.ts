@@ -46,7 +46,7 @@ const nameServer = async (answer: DnsAnswer | null): Promise<string> => {
 };
 
 const ask = async (answer: DnsAnswer | null): Promise<readonly string[]> =>
-  createSystemResolver({ servers: [await nameServer(answer)] }).txt('_outbox.example.com');
+  (await createSystemResolver({ servers: [await nameServer(answer)] }).txt('_outbox.example.com')).records;
 
 describe('TXT records of a name', () => {
   test('are returned with the strings of each joined', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
@@ -42,7 +43,7 @@ const openProcess = async (url: string): Promise<Process> => {
   return {
     directory,
     context: {
-      ...{ store, system, webhookTarget, capturing: true, resolver: { txt: async () => [] } },
+      ...{ store, system, webhookTarget, capturing: true, resolver: createInMemoryResolver() },
       ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
     },
     close: async () => {

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/analyzer/analyzer.ts';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
@@ -60,7 +61,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     contents,
     store: createMemoryStore(contents),
     secrets: createInMemorySecrets(),
-    resolver: { txt: async () => [] },
+    resolver: createInMemoryResolver(),
     webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
     system,
     capturing: true,

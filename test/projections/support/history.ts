@@ -1,4 +1,5 @@
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
@@ -72,7 +73,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const store = given ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
   const context: CommandContext = {
     ...{ store, contents, secrets: createInMemorySecrets(), system, capturing: true },
-    resolver: { txt: async () => [] },
+    resolver: createInMemoryResolver(),
     webhookTarget: {
       problemWith: async () => null,
       post: () => Promise.reject(new Error('nothing is posted here')),

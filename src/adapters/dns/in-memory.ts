@@ -1,0 +1,21 @@
+import type { DnsAnswer, HostAddress, MxRecord, Resolver, TlsaRecord } from '../../domain/resolver.ts';
+
+/** Records by host and type; what is not named here has none. A function may change its mind, or throw. */
+export interface InMemoryRecords {
+  txt?(host: string): readonly string[];
+  mx?(host: string): readonly MxRecord[];
+  addresses?(host: string): readonly HostAddress[];
+  tlsa?(host: string): readonly TlsaRecord[];
+}
+
+const answer = <Found>(records: readonly Found[] = []): DnsAnswer<Found> => ({
+  ...{ records, exists: true, authenticated: false, aliases: [] },
+});
+
+/** For tests and simulations: a DNS that answers what it was given, and every name exists. */
+export const createInMemoryResolver = (given: InMemoryRecords = {}): Resolver => ({
+  txt: async (host) => answer(given.txt?.(host)),
+  mx: async (host) => answer(given.mx?.(host)),
+  addresses: async (host) => answer(given.addresses?.(host)),
+  tlsa: async (host) => answer(given.tlsa?.(host)),
+});
