@@ -24,6 +24,17 @@ export interface OutgoingMail {
   readonly attempt: number;
 }
 
+/**
+ * Where in the session something was said: nowhere (`connect`: there was none), before any mail (`session`: greeting,
+ * EHLO, STARTTLS, AUTH, or its end), or to a command of a transaction.
+ */
+export const REPLY_STAGES = ['connect', 'session', 'mail', 'recipient', 'content'] as const;
+export type ReplyStage = (typeof REPLY_STAGES)[number];
+
+/** What the use of TLS was held to: taken where offered, demanded by us, or by the other side's RFC 8461 or RFC 7672. */
+export const TLS_POLICIES = ['opportunistic', 'required', 'mta-sts', 'dane'] as const;
+export type TlsPolicy = (typeof TLS_POLICIES)[number];
+
 /** What was said about one recipient, and by whom. */
 export interface Reply {
   readonly recipientId: string;
@@ -35,6 +46,12 @@ export interface Reply {
   readonly mx: string | null;
   /** TLS version, `TLSv1.3`; null: in clear, or never connected. */
   readonly tls: string | null;
+  /** OpenSSL's name of it, `TLS_AES_256_GCM_SHA384`. */
+  readonly cipher?: string | null;
+  readonly policy?: TlsPolicy | null;
+  /** IP of the host that answered. */
+  readonly address?: string | null;
+  readonly stage?: ReplyStage;
   /** The reply's text or, where there was none, one sentence of ours. May quote the address. */
   readonly text: string;
 }

@@ -1,36 +1,33 @@
-import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, ReplyStage } from '../../domain/mail-transport.ts';
 import { refusalOutcome, type SmtpReply } from './smtp-reply.ts';
-import type { SmtpSession } from './smtp-session.ts';
+import type { Side, SmtpSession } from './smtp-session.ts';
 import type { Transmission } from './smtp-transaction.ts';
 
 interface Judgement {
   readonly outcome: Exclude<RecipientOutcome['outcome'], 'suppressed'>;
   readonly reply: SmtpReply;
-}
-
-/** Who answered. */
-export interface Side {
-  readonly mx: string;
-  readonly tls: string | null;
+  readonly stage: ReplyStage;
 }
 
 const told = (
   { recipientId }: EnvelopeRecipient,
-  { mx, tls }: Side,
-  { outcome, reply: { code, enhanced, text } }: Judgement,
-): RecipientOutcome => ({ recipientId, outcome, mx, tls, code, enhanced, text });
+  side: Side,
+  { outcome, stage, reply: { code, enhanced, text } }: Judgement,
+): RecipientOutcome => ({ recipientId, outcome, ...side, stage, code, enhanced, text });
 
 const judge = (address: string, { rejected, end }: Transmission): Judgement => {
   const rejection = rejected.get(address);
-  if (rejection !== undefined) return { outcome: refusalOutcome('recipient', rejection), reply: rejection };
+  if (rejection !== undefined) {
+    return { outcome: refusalOutcome('recipient', rejection), reply: rejection, stage: 'recipient' };
+  }
   const { reply } = end;
   switch (end.kind) {
     case 'accepted':
-      return { outcome: 'delivered', reply };
+      return { outcome: 'delivered', reply, stage: 'content' };
     case 'refused':
-      return { outcome: refusalOutcome(end.stage, reply), reply };
+      return { outcome: refusalOutcome(end.stage, reply), reply, stage: end.stage };
     case 'broken':
-      return { outcome: end.finalDot ? 'unknown' : 'deferred', reply };
+      return { outcome: end.finalDot ? 'unknown' : 'deferred', reply, stage: end.begun ? 'content' : 'session' };
     default:
       return end satisfies never;
   }
@@ -44,15 +41,24 @@ export const transactionOutcomes = (
 ): readonly RecipientOutcome[] =>
   recipients.map((recipient) => told(recipient, side, judge(recipient.address, transmission)));
 
-/** Nothing was sent to anybody. */
-export const deferredAll = ({ envelope }: OutgoingMail, mx: string, reply: SmtpReply): readonly RecipientOutcome[] =>
-  envelope.to.map((recipient) => told(recipient, { mx, tls: null }, { outcome: 'deferred', reply }));
+const noSide = (mx: string): Side => ({ mx, address: null, tls: null, cipher: null, policy: null });
+
+/** Nothing was sent to anybody. @param side null: nobody was asked. */
+export const deferredAll = (
+  { envelope }: OutgoingMail,
+  mx: string,
+  reply: SmtpReply,
+  side: Side | null = null,
+): readonly RecipientOutcome[] => {
+  const stage = reply.code > 0 ? 'session' : 'connect';
+  return envelope.to.map((recipient) => told(recipient, side ?? noSide(mx), { outcome: 'deferred', reply, stage }));
+};
 
 /** RFC 6531 §3.2, said by us: such a server cannot even be asked. */
 const NO_UTF8: SmtpReply = { code: 0, enhanced: '5.6.7', text: 'the server accepts no addresses outside ASCII' };
 
 export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], side: Side): readonly RecipientOutcome[] =>
-  recipients.map((recipient) => told(recipient, side, { outcome: 'bounced', reply: NO_UTF8 }));
+  recipients.map((recipient) => told(recipient, side, { outcome: 'bounced', reply: NO_UTF8, stage: 'session' }));
 
 const NON_ASCII = /[^\0-\x7f]/;
 

@@ -1,16 +1,27 @@
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
+import type { TlsPolicy } from '../../domain/mail-transport.ts';
+import type { SessionTarget } from './session-target.ts';
 import { readExtensions, type SmtpEnvelope, type SmtpExtensions } from './smtp-envelope.ts';
 import { type SmtpExchange, takeOverSession } from './smtp-exchange.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
 import { type OutgoingMessage, type Transmission, transact } from './smtp-transaction.ts';
-import { isLoopback, type Smarthost } from './smtp-url.ts';
+
+/** Who answered, and over what. */
+export interface Side {
+  readonly mx: string;
+  /** IP; null: never connected. */
+  readonly address: string | null;
+  /** `TLSv1.3`; null: in clear, or never connected. */
+  readonly tls: string | null;
+  readonly cipher: string | null;
+  readonly policy: TlsPolicy | null;
+}
 
 export interface SmtpSession {
-  readonly mx: string;
-  readonly tls: string | null;
+  readonly side: Side;
   readonly acceptsUtf8: boolean;
   isOpen(): boolean;
   /** Aborting closes the session at once. @throws {Error} an address that cannot be sent; the session is as it was. */
@@ -25,16 +36,25 @@ export interface SmtpSession {
 export class SmtpConnectFailed extends Error {
   override readonly name = 'SmtpConnectFailed';
   readonly reply: SmtpReply;
-  constructor(reply: SmtpReply) {
+  /** Null: nobody was asked. */
+  readonly side: Side | null;
+  /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
+  readonly isTlsBroken: boolean;
+  constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false) {
     super(reply.text);
     this.reply = reply;
+    this.side = side;
+    this.isTlsBroken = isTlsBroken;
   }
 }
 
 export interface SmtpSessionOptions {
-  readonly smarthost: Smarthost;
+  readonly target: SessionTarget;
   readonly ehloName: string;
+  /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
+  /** For name, connection, greeting and TLS together. Default 60 s. */
+  readonly connectMs?: number;
   readonly onEnd: () => void;
 }
 
@@ -50,25 +70,48 @@ const REPLY_BYTES_MAX = 64 * 1024;
 const replyOf = (error: SMTPError): SmtpReply =>
   typeof error.response === 'string' ? parseReply(error.response) : noReply(error.message);
 
-const connectionOptions = ({ smarthost, ehloName, tls }: SmtpSessionOptions) => {
-  const { host, port, secure, credentials } = smarthost;
-  const mustProtect = credentials !== null && !isLoopback(host);
+const connectionOptions = ({ target, ehloName, tls, connectMs = CONNECT_MS }: SmtpSessionOptions) => {
+  const { host, address, port, implicitTls, localAddress } = target;
+  const { required, check, avoided = false } = target.tls;
   return {
-    host,
+    host: address ?? host,
+    ...(isIP(host) === 0 && { servername: host }),
     port,
-    secure,
+    ...(localAddress !== undefined && { localAddress }),
+    secure: implicitTls,
     name: ehloName,
-    requireTLS: mustProtect && !secure,
-    opportunisticTLS: !mustProtect && !secure,
-    // A certificate proves something where we were told whom to trust; RFC 7435 elsewhere.
-    tls: { rejectUnauthorized: secure || mustProtect, ...tls },
-    connectionTimeout: CONNECT_MS,
-    greetingTimeout: CONNECT_MS,
+    requireTLS: required && !implicitTls,
+    opportunisticTLS: !required && !implicitTls,
+    ignoreTLS: avoided && !required,
+    tls: { rejectUnauthorized: check === 'ca', ...tls },
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
     socketTimeout: SOCKET_IDLE_MS,
     // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
     socketCloseTimeout: 0,
     maxResponseSize: REPLY_BYTES_MAX,
   };
+};
+
+const policyOf = ({ tls: { policy, required } }: SessionTarget): TlsPolicy =>
+  policy ?? (required ? 'required' : 'opportunistic');
+
+const sideOf = (target: SessionTarget, socket: Socket | false | null): Side => {
+  const secured = socket instanceof TLSSocket ? socket : null;
+  const tls = secured?.getProtocol() ?? null;
+  return {
+    mx: target.host,
+    address: target.address ?? (socket || null)?.remoteAddress ?? null,
+    tls,
+    cipher: tls === null ? null : (secured?.getCipher()?.name ?? null),
+    policy: policyOf(target),
+  };
+};
+
+/** @returns what is wrong with the certificate, where that is ours to say. */
+const certificateFault = ({ tls: { check, required } }: SessionTarget, socket: Socket): Error | undefined => {
+  if (socket instanceof TLSSocket) return typeof check === 'function' ? check(socket) : undefined;
+  return required ? new Error('the session is in clear') : undefined;
 };
 
 const transmitOver = (exchange: SmtpExchange, extensions: SmtpExtensions): SmtpSession['transmit'] => {
@@ -90,7 +133,7 @@ const ehloLines = (connection: SMTPConnection & { readonly _ehloLines?: readonly
 
 const ENDED_BY_US = noReply('the session was ended');
 
-const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: SmtpSessionOptions): SmtpSession => {
+const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpSessionOptions): SmtpSession => {
   const extensions = readExtensions(ehloLines(connection));
   const exchange = takeOverSession(connection, socket);
   const close = (): void => exchange.close(ENDED_BY_US);
@@ -102,8 +145,7 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: Sm
     return response;
   };
   return {
-    mx: smarthost.host,
-    tls: socket instanceof TLSSocket ? socket.getProtocol() : null,
+    side: sideOf(target, socket),
     acceptsUtf8: extensions.utf8,
     isOpen: exchange.isOpen,
     transmit: transmitOver(exchange, extensions),
@@ -116,12 +158,23 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { smarthost }: Sm
   };
 };
 
-const login = (connection: SMTPConnection, { credentials }: Smarthost): Promise<void> =>
+const login = (connection: SMTPConnection, { credentials }: SessionTarget): Promise<void> =>
   new Promise((resolve, reject) => {
     if (credentials === null) return resolve();
     if (!connection.allowsAuth) return reject(new Error('the server offers no authentication'));
     connection.login({ ...credentials }, (error) => (error === null ? resolve() : reject(error)));
   });
+
+const isSettingUpTls = ({ upgrading }: SMTPConnection): boolean => upgrading === true;
+
+/** The server is who it has to be, and knows who we are. */
+const establish = async (connection: SMTPConnection, target: SessionTarget): Promise<Socket> => {
+  const fault = connection._socket ? certificateFault(target, connection._socket) : undefined;
+  if (fault !== undefined) throw fault;
+  await login(connection, target);
+  if (!connection._socket || connection.destroyed) throw new Error('the server ended the session');
+  return connection._socket;
+};
 
 /**
  * Connects, greets, turns to TLS where it is offered or demanded, and authenticates.
@@ -129,11 +182,13 @@ const login = (connection: SMTPConnection, { credentials }: Smarthost): Promise<
  */
 export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal): Promise<SmtpSession> =>
   new Promise((resolve, reject) => {
+    const { target, onEnd } = options;
     const connection = new SMTPConnection(connectionOptions(options));
     const fail = (reply: SmtpReply): void => {
       signal.removeEventListener('abort', abort);
+      const failed = new SmtpConnectFailed(reply, sideOf(target, connection._socket), isSettingUpTls(connection));
       connection.close();
-      reject(new SmtpConnectFailed(reply));
+      reject(failed);
     };
     const abort = (): void => fail(noReply('the deadline passed before the server was ready'));
     const failWith = (error: SMTPError): void => fail(replyOf(error));
@@ -146,12 +201,9 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
     if (signal.aborted) return abort();
     signal.addEventListener('abort', abort, { once: true });
     connection.on('error', failWith);
-    connection.on('end', options.onEnd);
+    connection.on('end', onEnd);
     connection.connect((error) => {
       if (error !== undefined) return failWith(error);
-      login(connection, options.smarthost).then(() => {
-        if (connection._socket && !connection.destroyed) ready(connection._socket);
-        else failWith(new Error('the server ended the session'));
-      }, failWith);
+      establish(connection, target).then(ready, failWith);
     });
   });

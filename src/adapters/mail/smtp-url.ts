@@ -1,3 +1,5 @@
+import type { SessionTarget } from './session-target.ts';
+
 /** Where and how to submit mail, from `smtp://user:pass@host:port` or `smtps://…`. */
 export interface Smarthost {
   readonly host: string;
@@ -33,3 +35,9 @@ export const parseSmarthost = (url: string): Smarthost => {
 
 /** Credentials go over the wire in clear to this machine alone. */
 export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
+
+/** Opportunistic TLS (RFC 7435), but a server that is given credentials or was asked for as `smtps:` proves who it is. */
+export const targetOf = ({ host, port, secure, credentials }: Smarthost): SessionTarget => {
+  const required = secure || (credentials !== null && !isLoopback(host));
+  return { host, port, implicitTls: secure, credentials, tls: { required, check: required ? 'ca' : 'none' } };
+};

@@ -4,18 +4,11 @@ import type { System } from '../../domain/system.ts';
 import { createDeadline, type Deadline } from './deadline.ts';
 import { buildMimeMessage } from './mime-message.ts';
 import { createSessionPool, type PooledSession } from './session-pool.ts';
-import {
-  deferredAll,
-  inOrder,
-  refusedForAlphabet,
-  type Side,
-  splitByAlphabet,
-  transactionOutcomes,
-} from './smtp-outcomes.ts';
+import { deferredAll, inOrder, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './smtp-outcomes.ts';
 import { noReply } from './smtp-reply.ts';
 import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
 import type { Transmission } from './smtp-transaction.ts';
-import { parseSmarthost } from './smtp-url.ts';
+import { parseSmarthost, targetOf } from './smtp-url.ts';
 import { createTextAlternatives } from './text/text-alternative.ts';
 
 export interface SmtpTransportOptions {
@@ -87,7 +80,7 @@ const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready):
 /** @returns null: the session was stale, and nothing was sent. */
 const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly RecipientOutcome[] | null> => {
   const { mail } = ready;
-  const side: Side = { mx: pooled.session.mx, tls: pooled.session.tls };
+  const { side } = pooled.session;
   const { writable, unwritable } = splitByAlphabet(mail, pooled.session);
   const refused = refusedForAlphabet(unwritable, side);
   if (writable.length === 0) {
@@ -103,11 +96,12 @@ const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly Rec
 /** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
 export const createSmtpTransport = (options: SmtpTransportOptions): MailTransport => {
   const smarthost = parseSmarthost(options.url);
+  const target = targetOf(smarthost);
   const { ehloName, system, tls } = options;
   const texts = createTextAlternatives();
   const pool = createSessionPool({
     sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
-    open: (signal, onEnd) => openSmtpSession({ smarthost, ehloName, onEnd, ...(tls && { tls }) }, signal),
+    open: (signal, onEnd) => openSmtpSession({ target, ehloName, onEnd, ...(tls && { tls }) }, signal),
   });
 
   const sendReady = async (ready: Ready): Promise<readonly RecipientOutcome[]> => {
@@ -127,7 +121,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
       try {
         return await sendReady({ mail, text, deadline });
       } catch (error) {
-        if (error instanceof SmtpConnectFailed) return deferredAll(mail, smarthost.host, error.reply);
+        if (error instanceof SmtpConnectFailed) return deferredAll(mail, smarthost.host, error.reply, error.side);
         throw error;
       } finally {
         deadline.end();

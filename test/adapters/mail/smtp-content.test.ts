@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { endsLine, stuffDots } from '../../../src/adapters/mail/dot-stuffing.ts';
 import type { MimeMessage } from '../../../src/adapters/mail/mime-message.ts';
 import { openSmtpSession } from '../../../src/adapters/mail/smtp-session.ts';
-import { parseSmarthost } from '../../../src/adapters/mail/smtp-url.ts';
+import { parseSmarthost, targetOf } from '../../../src/adapters/mail/smtp-url.ts';
 import { type Script, startScriptedServer, type Write } from './scripted-server.ts';
 
 const MEGABYTE = 1_000_000;
@@ -21,8 +21,8 @@ afterEach(async () => {
 const start = async (script: Script = {}, write?: Write) => {
   const server = await startScriptedServer(script, write);
   const never = new AbortController().signal;
-  const smarthost = parseSmarthost(server.url);
-  const session = await openSmtpSession({ smarthost, ehloName: 'a.test', onEnd: () => undefined }, never);
+  const target = targetOf(parseSmarthost(server.url));
+  const session = await openSmtpSession({ target, ehloName: 'a.test', onEnd: () => undefined }, never);
   closing.push(server.close, async () => session.close());
   return { server, session };
 };
