@@ -22,8 +22,8 @@ const openOurs = (queues: Queues, { system, closers }: Bench): (() => Promise<vo
   let worked = 0;
   let onWorked = (): void => undefined;
   queue.work(
-    async ({ messageIds }) => {
-      worked += messageIds.length;
+    async ({ due }) => {
+      worked += due.length;
       onWorked();
     },
     { concurrency: CONCURRENCY },
@@ -31,7 +31,7 @@ const openOurs = (queues: Queues, { system, closers }: Bench): (() => Promise<vo
   const page = () =>
     Array.from({ length: PAGE_MESSAGES }, () => ({
       messageId: formatId('msg', system.randomBytes(ID_BYTES)),
-      route: 'live' as const,
+      destination: null,
     }));
   return async () => {
     worked = 0;

@@ -14,7 +14,7 @@ interface Timetable {
 
 const TIMETABLE = `
   with waiting (due_at, in_hand) as (
-    select due_at, state = 'leased' from read_models.deliveries
+    select due_at, lease_until is not null from read_models.deliveries
     union all select due_at, false from vault.webhook_deliveries where state = 'pending')
   select (select count(*)::int from read_models.messages where message_id = any($1)) as known,
     count(*)::int as open,

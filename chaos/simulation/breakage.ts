@@ -1,7 +1,7 @@
 import type { EventStore } from '../../src/domain/event-store.ts';
 import type { MailTransport } from '../../src/domain/mail-transport.ts';
 import type { Secrets } from '../../src/domain/secrets.ts';
-import type { DueDeliveries } from '../../src/workers/messages/sweep-deliveries.ts';
+import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
 import type { Process } from './process.ts';
 
 /** A part that does not do what it promises: whoever looks for such must find it. */
@@ -9,5 +9,5 @@ export interface Breakage {
   readonly store?: (store: EventStore, process: Process) => EventStore;
   readonly transport?: (transport: MailTransport) => MailTransport;
   readonly secrets?: (secrets: Secrets, process: Process) => Secrets;
-  readonly dueDeliveries?: (due: DueDeliveries) => DueDeliveries;
+  readonly timetable?: Timetable;
 }

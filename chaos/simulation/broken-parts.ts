@@ -58,5 +58,7 @@ export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
   'an idempotency key that is another one in each process': {
     secrets: (secrets, { name }) => ({ ...secrets, get: async (id) => `${name}${await secrets.get(id)}` }),
   },
-  'a timetable that forgets': { dueDeliveries: () => async () => [] },
+  'a timetable that forgets': {
+    timetable: { due: async () => [], dueByDestination: async () => ({ due: [], next: '' }) },
+  },
 };

@@ -41,7 +41,10 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
       process.call({ what, work: () => work(query), fate: ground.fateUnless('timetable fails', timetableAway) });
   };
   return {
-    dueDeliveries: ask('asks what is due', readModels.due),
+    timetable: {
+      due: ask('asks what is due', readModels.timetable.due),
+      dueByDestination: ask('asks what is due by destination', readModels.timetable.dueByDestination),
+    },
     expiredKeys: ask('asks which keys have expired', readModels.expired),
   };
 };
@@ -73,7 +76,7 @@ export const createLife = (
     queues: processQueues(ground, engine, process),
     transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },
     ...queries,
-    dueDeliveries: breakage.dueDeliveries?.(queries.dueDeliveries) ?? queries.dueDeliveries,
+    timetable: breakage.timetable ?? queries.timetable,
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => PUBLIC_URL,
     onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),

@@ -77,7 +77,7 @@ export const startWorkers = async (
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
     ...{ queues, system, logger, onFatal, publicUrl },
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
-    dueDeliveries: readModels.deliveries.due,
+    timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,

@@ -128,6 +128,8 @@ const kindsOf = (
     case 'KeyChangeRefused':
     case 'DomainRecordsChecked':
     case 'DomainNameTaken':
+    case 'DestinationSuspended':
+    case 'DestinationReleased':
       return null;
     case 'KeyCreated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };

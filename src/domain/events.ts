@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
+import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
@@ -17,6 +18,7 @@ export type DomainRecordsEvent = EventsOf<typeof domainRecordsEvents>;
 export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
 export type MessageEvent = EventsOf<typeof messageEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
+export type DestinationEvent = EventsOf<typeof destinationEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -27,7 +29,8 @@ export type OutboxEvent =
   | DomainRecordsEvent
   | DomainNameEvent
   | MessageEvent
-  | WebhookEvent;
+  | WebhookEvent
+  | DestinationEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -41,4 +44,5 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...domainNameEvents,
   ...messageEvents,
   ...webhookEvents,
+  ...destinationEvents,
 };

@@ -3,7 +3,7 @@ import type { EventStore } from '../domain/event-store.ts';
 import type { System } from '../domain/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
-import { dueDeliveries } from './deliveries/queries.ts';
+import { type AskDue, type AskDueByDestination, dueByDestination, dueDeliveries } from './deliveries/queries.ts';
 import { type ListDomains, listDomains } from './domains/queries.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
 import { createLagReader } from './lag.ts';
@@ -30,7 +30,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
   },
   webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
-  deliveries: { due: (by: Parameters<typeof dueDeliveries>[1]) => dueDeliveries(pool, by) },
+  deliveries: {
+    due: (by: AskDue) => dueDeliveries(pool, by),
+    dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),
+  },
   waitFor: createWaitFor({ pool, system }),
   lag: createLagReader({ pool, store, system }),
 });

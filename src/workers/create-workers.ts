@@ -1,6 +1,8 @@
+import { suspendDestination } from '../commands/destination/suspend-destination.ts';
 import type { Contents } from '../domain/contents.ts';
+import { destination } from '../domain/destination/destination.ts';
 import type { Environment } from '../domain/environment.ts';
-import type { EventStore } from '../domain/event-store.ts';
+import type { EventStore, RecordedEvent } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { MailTransport } from '../domain/mail-transport.ts';
 import type { Queues } from '../domain/queue.ts';
@@ -17,10 +19,12 @@ import { createAcceptedAtHand } from './messages/accepted-at-hand.ts';
 import { createDeletedDomains } from './messages/deleted-domains.ts';
 import type { AttemptTimes } from './messages/deliver-message.ts';
 import { createDeliverMessages } from './messages/deliver-messages.ts';
-import type { DeliveryJob } from './messages/delivery-job.ts';
+import { type DeliveryJob, STREAMS } from './messages/delivery-job.ts';
+import type { Destinations } from './messages/destinations.ts';
 import { dispatchMessages } from './messages/dispatch-messages.ts';
+import { createPacer } from './messages/pacer.ts';
 import { createRecentlyAdded } from './messages/recently-added.ts';
-import { type DueDeliveries, sweepDeliveries } from './messages/sweep-deliveries.ts';
+import { sweepDeliveries, type Timetable } from './messages/sweep-deliveries.ts';
 import { remember } from './remember.ts';
 import { createEndpoints } from './webhooks/endpoints.ts';
 import { createHungry } from './webhooks/hungry.ts';
@@ -35,8 +39,10 @@ export interface WorkersDependencies {
   readonly queues: Queues;
   /** `live`: as configured; `test`: simulated. */
   readonly transports: Readonly<Record<Environment, MailTransport>>;
-  /** The read model's query, bound to its database. */
-  readonly dueDeliveries: DueDeliveries;
+  /** Where mail goes to the recipients' own servers; absent: one server takes everything. */
+  readonly destinations?: Destinations;
+  /** The read model's queries, bound to its database. */
+  readonly timetable: Timetable;
   /** The same for keys whose time is over. */
   readonly expiredKeys: ExpiredKeys;
   readonly webhookDeliveries: WebhookDeliveries;
@@ -59,7 +65,7 @@ export interface Workers {
   stop(): Promise<void>;
 }
 
-/** Jobs worked at once by a process: lone messages, which are a job each, use half of the slots (`deliver-messages.ts`). */
+/** Jobs worked at once by a process, of each stream: lone messages, which are a job each, use half of its places in hand. */
 const DELIVERY_JOBS = 64;
 
 /** Attempts against servers anywhere: RFC 5321 §4.5.3.2 asks for minutes of patience, and a crash delays by the lease. */
@@ -69,23 +75,43 @@ export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 2
 
 export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
-  const queue = queues.open<DeliveryJob>('deliver-messages');
+  const deliveryQueues = {
+    transactional: queues.open<DeliveryJob>('deliver-messages'),
+    bulk: queues.open<DeliveryJob>('deliver-bulk-messages'),
+  };
   const recentlyAdded = createRecentlyAdded(system);
   const acceptedAtHand = createAcceptedAtHand();
   const duty = createDuty();
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
+  const pacer = createPacer(system);
   const hungry = createHungry();
+  const deliveries = createDeliverMessages({
+    ...{ ...deps, deletedDomains, acceptedAtHand, pacer },
+    suspend: (suspension) => suspendDestination(deps, suspension),
+  });
   const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+
+  const applyPace = (event: RecordedEvent): void => {
+    pacer.apply(event);
+    if (event.type === 'DestinationReleased') deliveries.wake(event.data.operator);
+  };
 
   const remembering = remember(store, [
     { category: webhook.category, apply: endpoints.apply, onChange: wakeAll },
     { category: sendingDomain.category, apply: deletedDomains.apply },
+    { category: destination.category, apply: applyPace },
   ]);
 
   const jobs = {
-    'the dispatch of messages': dispatchMessages({ store, queue, recentlyAdded, acceptedAtHand, duty, system }),
-    'the sweep of deliveries': sweepDeliveries({ ...deps, queue, recentlyAdded, duty }),
+    'the dispatch of messages': dispatchMessages({
+      ...deps,
+      queues: deliveryQueues,
+      recentlyAdded,
+      acceptedAtHand,
+      duty,
+    }),
+    'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, recentlyAdded, duty }),
     'the list of webhook endpoints and deleted domains': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the recording of webhook deliveries': recordWebhookDeliveries({ ...deps, duty, onOwed: hungry.add }),
@@ -97,8 +123,10 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   /** Not before it is known which domains are gone: their mail must not leave. */
   const deliver = async (): Promise<void> => {
     await remembering.caughtUp;
-    const handler = createDeliverMessages({ ...deps, deletedDomains, acceptedAtHand });
-    if (!stopping) queue.work(handler, { concurrency: DELIVERY_JOBS });
+    if (stopping) return;
+    for (const stream of STREAMS) {
+      deliveryQueues[stream].work(deliveries.handlerOf(stream), { concurrency: DELIVERY_JOBS });
+    }
   };
 
   return {
@@ -108,7 +136,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     },
     stop: async () => {
       stopping = true;
-      await Promise.all([...loops.map((loop) => loop.stop()), queue.close()]);
+      const queuesClosed = STREAMS.map((stream) => deliveryQueues[stream].close());
+      await Promise.all([...loops.map((loop) => loop.stop()), ...queuesClosed, deliveries.close()]);
     },
   };
 };

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
-import { dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
 import { attemptStarted, messageAccepted, messageScheduled, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -12,7 +12,7 @@ const about = <E extends { data: object }>(event: E, recipientId: string): E => 
   ...event,
   data: { ...event.data, recipientId },
 });
-const LATE = { before: '2027-01-01T00:00:00.000Z', limit: 10 };
+const LATE = { bulk: false, before: '2027-01-01T00:00:00.000Z', limit: 10 };
 
 /** What `explain` tells of the outermost step. */
 interface Plan {
@@ -22,16 +22,16 @@ interface Plan {
 }
 
 describe('the timetable', () => {
-  test('has a message from its acceptance, due at once, on the route of its environment', async () => {
+  test('has a message from its acceptance, due at once, in its environment', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted()]);
     await given('message-msg_2', [messageAccepted({ messageId: 'msg_2' })], { environment: 'test' });
-    const rest = { state: 'waiting', dueAt: NOW, leaseUntil: null, expiresAt: '2026-11-24T12:00:00.000Z' };
-    expect(await dueDeliveries(pool, { before: NOW, limit: 10 })).toEqual([
-      { messageId: 'msg_1', route: 'live', ...rest },
-      { messageId: 'msg_2', route: 'test', ...rest },
+    const rest = { destination: 'example.net', dueAt: NOW, expiresAt: '2026-11-24T12:00:00.000Z' };
+    expect(await dueDeliveries(pool, { ...LATE, before: NOW })).toEqual([
+      { messageId: 'msg_1', environment: 'live', ...rest },
+      { messageId: 'msg_2', environment: 'test', ...rest },
     ]);
-    expect(await dueDeliveries(pool, { before: '2026-11-21T11:59:59.999Z', limit: 10 })).toEqual([]);
+    expect(await dueDeliveries(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
   });
 
   test('has a message in hand due when its lease ends', async () => {
@@ -39,9 +39,9 @@ describe('the timetable', () => {
     await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
     await given('message-msg_1', [attemptStarted(1, ['rcp_1', 'rcp_2'])]);
     const leaseUntil = '2026-11-21T12:05:00.000Z';
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ state: 'leased', dueAt: leaseUntil, leaseUntil }]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ state: 'leased', dueAt: leaseUntil }]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
   });
 
   test('has a deferred message due at the next attempt, the earliest of its recipients', async () => {
@@ -50,7 +50,7 @@ describe('the timetable', () => {
     await given('message-msg_1', [LATER_EVENTS.AttemptOutcomeUnknown]);
     await given('message-msg_1', [about(LATER_EVENTS.RecipientDeferred, 'rcp_2')]);
     expect(await dueDeliveries(pool, LATE)).toMatchObject([
-      { state: 'waiting', leaseUntil: null, dueAt: LATER_EVENTS.RecipientDeferred.data.nextAttemptAt },
+      { dueAt: LATER_EVENTS.RecipientDeferred.data.nextAttemptAt },
     ]);
     await given('message-msg_1', [about(LATER_EVENTS.RecipientExpired, 'rcp_2')]);
     expect(await dueDeliveries(pool, LATE)).toMatchObject([
@@ -83,9 +83,8 @@ describe('the timetable', () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     const { scheduledAt, expiresAt } = messageScheduled().data;
     await given('message-msg_1', [messageAccepted(), messageScheduled()]);
-    expect(await dueDeliveries(pool, { before: NOW, limit: 10 })).toEqual([]);
-    const waiting = { state: 'waiting', leaseUntil: null };
-    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ ...waiting, dueAt: scheduledAt, expiresAt }]);
+    expect(await dueDeliveries(pool, { ...LATE, before: NOW })).toEqual([]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: scheduledAt, expiresAt }]);
   });
 
   test.each([
@@ -101,7 +100,7 @@ describe('the timetable', () => {
     await given('message-msg_1', [moved('msg_1')]);
     const messageId = 'msg_2';
     await given('message-msg_2', [messageAccepted({ messageId }), messageScheduled({ messageId }), moved(messageId)]);
-    const row = { dueAt: scheduledAt, expiresAt, state: 'waiting' };
+    const row = { dueAt: scheduledAt, expiresAt };
     expect(await dueDeliveries(pool, LATE)).toMatchObject([row, row]);
   });
 
@@ -117,17 +116,17 @@ describe('the timetable', () => {
     async (planning) => {
       const { pool } = await openApplied(deliveriesProjection);
       await pool.query(`
-        insert into read_models.deliveries (message_id, route, state, due_at, expires_at, recipients)
-        select 'msg_' || n, 'live', 'waiting', timestamptz '${NOW}' + n * interval '1 second',
+        insert into read_models.deliveries (message_id, destination, environment, bulk, due_at, expires_at, recipients)
+        select 'msg_' || n, 'example.org', 'live', false, timestamptz '${NOW}' + n * interval '1 second',
           timestamptz '${NOW}' + interval '40 days', '[]' from generate_series(-9, 200000) n`);
       await pool.query('analyze read_models.deliveries');
       const client = await pool.connect();
       onTestFinished(() => client.release(true));
       await client.query(`set plan_cache_mode = ${planning}`);
-      const query = { before: NOW, limit: 2000 };
+      const query = { ...LATE, before: NOW, limit: 2000 };
       expect(await dueDeliveries(client, query)).toHaveLength(10);
       const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(
-        `explain (analyze, buffers, format json) execute "due-deliveries" ('${query.before}', ${query.limit})`,
+        `explain (analyze, buffers, format json) execute "due-deliveries" (false, '${query.before}', ${query.limit})`,
       );
       const plan = rows[0]?.['QUERY PLAN'][0].Plan;
       expect(plan).toMatchObject({ 'Node Type': 'Limit', Plans: [{ 'Index Name': 'deliveries_due' }] });
@@ -135,6 +134,44 @@ describe('the timetable', () => {
     },
     30_000,
   );
+
+  test('has a row for each domain of the recipients, and each is due on its own', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    const recipients = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'other.example' }];
+    await given('message-msg_1', [messageAccepted({ recipients })]);
+    await given('message-msg_1', [attemptStarted(1, ['rcp_1'])]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([
+      { destination: 'other.example', dueAt: NOW },
+      { destination: 'example.net', dueAt: '2026-11-21T12:05:00.000Z' },
+    ]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ destination: 'other.example' }]);
+  });
+
+  test('keeps bulk apart', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    await given('message-msg_1', [messageAccepted({ stream: 'bulk' })]);
+    expect(await dueDeliveries(pool, LATE)).toEqual([]);
+    expect(await dueDeliveries(pool, { ...LATE, bulk: true })).toMatchObject([{ messageId: 'msg_1' }]);
+  });
+
+  test('gives so many of each destination, and goes on where the last page ended', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    for (const [number, domain] of ['b', 'a', 'c', 'a', 'a'].entries()) {
+      const recipients = [{ ...recipient('rcp_1'), domain: `${domain}.example` }];
+      await given(`message-msg_${number}`, [messageAccepted({ messageId: `msg_${number}`, recipients })]);
+    }
+    await given('message-msg_9', [
+      messageAccepted({ messageId: 'msg_9', recipients: [{ ...recipient('rcp_1'), domain: 'b2.example' }] }),
+      messageScheduled({ messageId: 'msg_9' }),
+    ]);
+    const page = { ...LATE, before: NOW, limit: 2, destinations: 2 };
+    const first = await dueByDestination(pool, { ...page, after: '' });
+    expect(first.due.map(({ messageId }) => messageId).sort()).toEqual(['msg_0', 'msg_1', 'msg_3']);
+    const second = await dueByDestination(pool, { ...page, after: first.next });
+    expect(second.due.map(({ messageId }) => messageId)).toEqual(['msg_2']);
+    expect((await dueByDestination(pool, { ...page, after: second.next })).next).toBe('');
+  });
 
   test('gives the longest overdue first, and no more than asked for', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
@@ -144,7 +181,7 @@ describe('the timetable', () => {
         occurredAt: `2026-11-20T0${at}:00:00.000Z`,
       });
     }
-    const due = await dueDeliveries(pool, { before: NOW, limit: 2 });
+    const due = await dueDeliveries(pool, { ...LATE, before: NOW, limit: 2 });
     expect(due.map(({ messageId }) => messageId)).toEqual(['msg_1', 'msg_2']);
   });
 });

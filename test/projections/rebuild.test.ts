@@ -109,7 +109,7 @@ describe('rebuilding a read model', () => {
         seen.push(rows[0]?.position ?? '');
         expect((await events.page(feed)).items).toHaveLength(5);
         await apiKeys.list({ organizationId, environment: null, limit: 5, after: null });
-        await deliveries.due({ before: '2030-01-01T00:00:00.000Z', limit: 5 });
+        await deliveries.due({ bulk: false, before: '2030-01-01T00:00:00.000Z', limit: 5 });
       }
     };
     const watcher = watch();

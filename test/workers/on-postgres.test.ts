@@ -6,7 +6,7 @@ import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.t
 import { createSystem } from '../../src/adapters/system.ts';
 import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import { dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import { migratedDatabase } from '../support/postgres.ts';
 import { createRecordingLogger } from './recording-logger.ts';
@@ -45,7 +45,10 @@ const open = async (): Promise<RealService> => {
     ...{ store, queues, smtpUrl: sink.url },
     contents: createPostgresContents({ pool }),
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    dueDeliveries: (query) => dueDeliveries(pool, query),
+    timetable: {
+      due: (asked) => dueDeliveries(pool, asked),
+      dueByDestination: (asked) => dueByDestination(pool, asked),
+    },
   });
   closers.push(() => service.close());
   const stopping = new AbortController();

@@ -26,6 +26,7 @@ import {
   type Workers,
   type WorkersDependencies,
 } from '../../src/workers/create-workers.ts';
+import type { AskDue, DueDelivery, Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 
@@ -33,7 +34,7 @@ import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.
 export type Parts = Partial<
   Pick<
     WorkersDependencies,
-    'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'dueDeliveries' | 'expiredKeys'
+    'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'timetable' | 'expiredKeys'
   >
 > & {
   readonly smtpUrl?: string;
@@ -67,23 +68,31 @@ const NEVER = '9999';
 const NOWHERE = 'smtp://127.0.0.1:9';
 
 /** The timetable, read off the log itself. */
-const timetableOf =
-  ({ store }: Pick<WorkersDependencies, 'store'>): WorkersDependencies['dueDeliveries'] =>
-  async ({ before, limit }) => {
+const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable => {
+  const dueIn = async ({ bulk, before }: AskDue): Promise<readonly DueDelivery[]> => {
     const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
     const streams = Map.groupBy(events, ({ stream }) => stream);
     const due = await Promise.all([...streams.keys()].map((stream) => load(store, message, stream)));
     return due
       .flatMap(({ state }) => (state.status === 'absent' ? [] : [state]))
-      .map((state) => ({ messageId: state.accepted.messageId, route: state.environment, dueAt: dueAtOf(state) }))
-      .filter(({ dueAt }) => dueAt <= before)
-      .slice(0, limit);
+      .filter(({ accepted }) => (accepted.stream === 'bulk') === bulk)
+      .flatMap((state) =>
+        [...new Set(state.recipients.map(({ domain }) => domain))].map((destination) => ({
+          ...{ messageId: state.accepted.messageId, destination, environment: state.environment },
+          ...{ dueAt: dueAtOf(state, destination), expiresAt: state.expiresAt },
+        })),
+      )
+      .filter(({ dueAt }) => dueAt <= before);
   };
+  return {
+    due: async (asked) => (await dueIn(asked)).slice(0, asked.limit),
+    dueByDestination: async (asked) => ({ due: await dueIn(asked), next: '' }),
+  };
+};
 
-const dueAtOf = ({ lease, recipients, acceptedAt }: ExistingMessage): string => {
-  if (lease !== null) return lease.until;
-  const open = recipients.filter(({ status }) => isOpen(status));
-  return open.map(({ nextAttemptAt }) => nextAttemptAt ?? acceptedAt).sort()[0] ?? NEVER;
+const dueAtOf = ({ recipients, acceptedAt }: ExistingMessage, destination: string): string => {
+  const open = recipients.filter(({ status, domain }) => isOpen(status) && domain === destination);
+  return open.map(({ lease, nextAttemptAt }) => lease?.until ?? nextAttemptAt ?? acceptedAt).sort()[0] ?? NEVER;
 };
 
 export const openService = async (parts: Parts = {}): Promise<Service> => {
@@ -116,7 +125,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const dependencies: WorkersDependencies = {
     ...{ store, contents, secrets, transports, webhookTarget, system, logger },
     queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
-    dueDeliveries: parts.dueDeliveries ?? timetableOf({ store }),
+    timetable: parts.timetable ?? timetableOf({ store }),
     expiredKeys: async () => [],
     webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
     times: LOCAL_ATTEMPT_TIMES,

@@ -3,7 +3,7 @@ import { deliveriesProjection } from '../../../src/projections/deliveries/projec
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
-import type { DueDeliveries } from '../../../src/workers/messages/sweep-deliveries.ts';
+import type { AskDue, DueDelivery, Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 import { begin, createTables, type Tables } from './tables.ts';
@@ -13,7 +13,7 @@ export interface ReadModels {
   readonly tables: Tables;
   /** Where each stands. */
   isCaughtUp(): boolean;
-  due: DueDeliveries;
+  readonly timetable: Timetable;
   expired: ExpiredKeys;
 }
 
@@ -35,6 +35,22 @@ export const rebuilt = async (log: Log): Promise<Tables> => {
 };
 
 const text = (value: unknown): string => String(value);
+
+const dueIn = (tables: Tables, { bulk, before }: AskDue): readonly DueDelivery[] =>
+  [...(tables.get('deliveries')?.values() ?? [])]
+    .filter((row) => row.bulk === bulk && text(row.dueAt) <= before)
+    .map(
+      ({ messageId, destination, environment, dueAt, expiresAt }): DueDelivery => ({
+        ...{
+          messageId: text(messageId),
+          destination: text(destination),
+          dueAt: text(dueAt),
+          expiresAt: text(expiresAt),
+        },
+        environment: environment === 'test' ? 'test' : 'live',
+      }),
+    )
+    .sort((left, right) => (left.dueAt < right.dueAt ? -1 : 1));
 
 export const createReadModels = (ground: Ground, log: Log): ReadModels => {
   const { scheduler, random, faults } = ground;
@@ -76,14 +92,13 @@ export const createReadModels = (ground: Ground, log: Log): ReadModels => {
   return {
     tables,
     isCaughtUp: () => !PROJECTIONS.some(isBehind),
-    due: async ({ before, limit }) =>
-      [...(tables.get('deliveries')?.values() ?? [])]
-        .map(({ messageId, route, dueAt }) => ({
-          ...({ messageId: text(messageId), route: route === 'test' ? 'test' : 'live', dueAt: text(dueAt) } as const),
-        }))
-        .filter(({ dueAt }) => dueAt <= before)
-        .sort((left, right) => (left.dueAt < right.dueAt ? -1 : 1))
-        .slice(0, limit),
+    timetable: {
+      due: async (asked) => dueIn(tables, asked).slice(0, asked.limit),
+      dueByDestination: async ({ after, ...asked }) => ({
+        due: dueIn(tables, asked).filter(({ destination }) => destination > after),
+        next: '',
+      }),
+    },
     expired: async ({ before, limit }) =>
       [...(tables.get('api_keys')?.values() ?? [])]
         .filter(

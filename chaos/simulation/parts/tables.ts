@@ -10,15 +10,17 @@ type Table = (typeof TABLES)[number];
 
 export const createTables = (): Tables => new Map(TABLES.map((name) => [name, new Map<string, Row>()]));
 
-const keyOf = (row: Row): string => String(row.messageId ?? row.keyId);
+/** Rows of the timetable are a message's at one destination. */
+const keyOf = (row: Row): string =>
+  row.destination === undefined ? String(row.messageId ?? row.keyId) : `${row.messageId} ${row.destination}`;
 
 const date = (value: unknown): Date | null => (typeof value === 'string' ? new Date(value) : null);
 
 /** Rows of a table, as the driver gives them to the statement that asks for them. */
 const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
   deliveries: (row) => ({
-    ...{ message_id: row.messageId, route: row.route, recipients: row.recipients },
-    ...{ expires_at: date(row.expiresAt), lease_until: date(row.leaseUntil) },
+    ...{ message_id: row.messageId, destination: row.destination, environment: row.environment, bulk: row.bulk },
+    ...{ recipients: row.recipients, expires_at: date(row.expiresAt) },
   }),
   messages: (row) => ({
     ...{ message_id: row.messageId, recipients: row.recipients },
@@ -29,7 +31,7 @@ const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
 
 /** What the projections' statements do, by the beginning of their text. */
 const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; readonly does: Doing }[] = [
-  { begins: /^select .* from deliveries/s, table: 'deliveries', does: 'select' },
+  { begins: /^select .* from deliveries/s, table: 'deliveries', does: 'selectParts' },
   { begins: /^insert into deliveries/, table: 'deliveries', does: 'put' },
   { begins: /^delete from deliveries/, table: 'deliveries', does: 'delete' },
   { begins: /^select .* from messages/s, table: 'messages', does: 'select' },
@@ -39,7 +41,7 @@ const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; rea
   { begins: /^select .* from api_keys/s, table: 'api_keys', does: 'select' },
   { begins: /^insert into api_keys/, table: 'api_keys', does: 'put' },
 ];
-type Doing = 'select' | 'put' | 'delete' | 'nothing';
+type Doing = 'select' | 'selectParts' | 'put' | 'delete' | 'nothing';
 
 const statementOf = (text: string) => {
   const found = STATEMENTS.find(({ begins }) => begins.test(text.trimStart()));
@@ -73,12 +75,23 @@ export const begin = (tables: Tables): { readonly db: Database; commit(): void }
         .map((key) => find(table, key))
         .filter((row) => row !== undefined)
         .map(SHOWN[table]),
+    selectParts: (table, [ids]) => {
+      const keys = new Set([tables, written].flatMap((from) => [...(from.get(table)?.keys() ?? [])]));
+      const wanted = new Set(ids as string[]);
+      return [...keys]
+        .filter((key) => wanted.has(key.split(' ')[0] ?? ''))
+        .map((key) => find(table, key))
+        .filter((row) => row !== undefined)
+        .map(SHOWN[table]);
+    },
     put: (table, [records]) => {
       for (const row of JSON.parse(records as string) as Row[]) put(table, row);
       return [];
     },
-    delete: (table, [keys]) => {
-      for (const key of keys as string[]) written.get(table)?.set(key, null);
+    delete: (table, [ids, destinations]) => {
+      for (const [at, id] of (ids as string[]).entries()) {
+        written.get(table)?.set(`${id} ${(destinations as string[])[at]}`, null);
+      }
       return [];
     },
     nothing: () => [],

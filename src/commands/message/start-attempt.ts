@@ -25,6 +25,8 @@ const isStarted = (event: MessageEvent): event is Started => event.type === 'Att
 
 export interface StartAttempt {
   readonly messageId: string;
+  /** Domain of the recipients that are meant. Absent: all of them. */
+  readonly destination?: string | undefined;
   /** How long nobody else may send; longer than any attempt takes. */
   readonly leaseMs: number;
   /** In [0, 1). */
@@ -38,7 +40,7 @@ export interface StartAttempt {
 /** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, leaseMs, chance, isDomainDeleted, ...at }: StartAttempt,
+  { messageId, destination, leaseMs, chance, isDomainDeleted, ...at }: StartAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
@@ -50,7 +52,7 @@ export const startAttempt = async (
     aggregate: message,
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
-    decide: (before) => decide(before, { now: now.toISOString(), leaseUntil, chance, domainDeleted }),
+    decide: (before) => decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted }),
     known,
   });
   const started = events.find(isStarted);

@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../events.ts';
 import { requireOwn } from '../ownership.ts';
 import { Refusal } from '../refusal.ts';
-import { isBeingSent, lostAttempt, withDoubt } from './lease.ts';
+import { isBeingSent, lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { isOpen } from './status.ts';
@@ -14,9 +14,9 @@ export interface CancelMessage {
 
 const CALLED_OFF = 'cancelled by its sender';
 
-/** An attempt whose lease has run out is put on record first, as the next attempt would have done. */
+/** Attempts whose leases have run out are put on record first, as the next attempt would have done. */
 const lost = (message: ExistingMessage, now: string): readonly UnnumberedEvent[] =>
-  message.lease === null ? [] : [lostAttempt(message, message.lease.attempt, now)];
+  lostLeases(message.recipients, now).map((lease) => lostAttempt(message, { ...lease, nextAttemptAt: now }));
 
 const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient): UnnumberedEvent => {
   const { messageId, contentId } = accepted;

@@ -5,6 +5,11 @@ import type { MessageEvent } from '../events.ts';
 import type { RecipientKind, SmtpFacts } from './events.ts';
 import type { RecipientStatus } from './status.ts';
 
+export interface Lease {
+  readonly attempt: number;
+  readonly until: string;
+}
+
 export interface Recipient {
   readonly id: string;
   readonly kind: RecipientKind;
@@ -13,6 +18,10 @@ export interface Recipient {
   readonly smtp: SmtpFacts | null;
   readonly reason: string | null;
   readonly nextAttemptAt: string | null;
+  /** The attempt that has it in hand: nobody else may send to it until that ends, or its lease does. */
+  readonly lease: Lease | null;
+  /** Attempts begun for it so far. */
+  readonly attempts: number;
   /** The outcome of an attempt is unknown: a copy may have arrived, whatever came of later ones. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
@@ -34,10 +43,8 @@ export interface ExistingMessage {
   readonly schedule: { readonly first: string; readonly current: string } | null;
   /** When undelivered recipients expire. */
   readonly expiresAt: string;
-  /** Attempts begun so far. */
+  /** Attempts begun so far, to whichever destination; numbers them. */
   readonly attempts: number;
-  /** The attempt in hand: nobody else may send until it ends or its lease does. */
-  readonly lease: { readonly attempt: number; readonly until: string } | null;
   /** Number the next customer event will have. */
   readonly nextSequence: number;
 }
@@ -72,9 +79,12 @@ const change = (
   ),
 });
 
-/** The lease ends with the last recipient's outcome. */
-const released = (state: ExistingMessage): ExistingMessage =>
-  state.recipients.some(({ status }) => status === 'sending') ? state : { ...state, lease: null };
+/** What an attempt came to, or something that ends it: it is in nobody's hands any more. */
+const settle = (
+  state: ExistingMessage,
+  recipientIds: readonly string[],
+  changes: Partial<Recipient>,
+): ExistingMessage => change(state, recipientIds, { ...changes, lease: null });
 
 type LaterEvent = Exclude<MessageEvent, { type: 'MessageAccepted' }>;
 
@@ -83,39 +93,32 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'MessageScheduled':
     case 'MessageRescheduled':
       return scheduled(state, data, updatedAt);
-    case 'AttemptStarted': {
-      const lease = { attempt: data.attempt, until: data.leaseUntil };
-      const claimed = { ...state, attempts: data.attempt, lease };
-      return change(claimed, data.recipientIds, { status: 'sending', nextAttemptAt: null, updatedAt });
-    }
+    case 'AttemptStarted':
+      return started(state, data, updatedAt);
     case 'AttemptOutcomeUnknown': {
       const { recipientIds, nextAttemptAt } = data;
       const reason = 'the outcome of the attempt is unknown';
       const changes: Partial<Recipient> = { status: 'deferred', nextAttemptAt, reason, inDoubt: true, updatedAt };
-      return released(change(state, recipientIds, changes));
+      return settle(state, recipientIds, changes);
     }
     case 'RecipientDelivered':
-      return released(
-        change(state, [data.recipientId], { status: 'delivered', smtp: data.smtp, reason: null, updatedAt }),
-      );
+      return settle(state, [data.recipientId], { status: 'delivered', smtp: data.smtp, reason: null, updatedAt });
     case 'RecipientDeferred': {
       const { smtp, reason, nextAttemptAt } = data;
-      return released(
-        change(state, [data.recipientId], { status: 'deferred', smtp, reason, nextAttemptAt, updatedAt }),
-      );
+      return settle(state, [data.recipientId], { status: 'deferred', smtp, reason, nextAttemptAt, updatedAt });
     }
     case 'RecipientBounced': {
       const { smtp, reason } = data;
-      return released(change(state, [data.recipientId], { status: 'bounced', smtp, reason, updatedAt }));
+      return settle(state, [data.recipientId], { status: 'bounced', smtp, reason, updatedAt });
     }
     case 'RecipientExpired':
-      return released(ended(state, data, 'expired', updatedAt));
+      return ended(state, data, 'expired', updatedAt);
     case 'RecipientFailed':
-      return released(ended(state, data, 'failed', updatedAt));
+      return ended(state, data, 'failed', updatedAt);
     case 'RecipientSuppressed':
-      return released(ended(state, data, 'suppressed', updatedAt));
+      return ended(state, data, 'suppressed', updatedAt);
     case 'RecipientCancelled':
-      return released(ended(state, data, 'cancelled', updatedAt));
+      return ended(state, data, 'cancelled', updatedAt);
     case 'RecipientComplained':
       return change(state, [data.recipientId], { complained: true, updatedAt });
     case 'RecipientUnsubscribed':
@@ -124,6 +127,26 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return type satisfies never;
   }
 };
+
+type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>['data'];
+
+const started = (
+  state: ExistingMessage,
+  { attempt, recipientIds, leaseUntil }: Started,
+  updatedAt: string,
+): ExistingMessage => ({
+  ...state,
+  attempts: attempt,
+  recipients: state.recipients.map((recipient) =>
+    recipientIds.includes(recipient.id)
+      ? {
+          ...recipient,
+          ...{ status: 'sending', nextAttemptAt: null, lease: { attempt, until: leaseUntil }, updatedAt },
+          attempts: recipient.attempts + 1,
+        }
+      : recipient,
+  ),
+});
 
 type Schedule = Extract<MessageEvent, { type: 'MessageScheduled' }>['data'];
 
@@ -142,7 +165,7 @@ const ended = (
   { recipientId, reason }: { readonly recipientId: string; readonly reason: string },
   status: RecipientStatus,
   updatedAt: string,
-): ExistingMessage => change(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
+): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
 export const message: Aggregate<Message, MessageEvent> = {
   category: 'message',
@@ -157,13 +180,12 @@ export const message: Aggregate<Message, MessageEvent> = {
         accepted: event.data,
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
           ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, nextAttemptAt: null },
-          ...{ inDoubt: false, complained: false, unsubscribed: false },
+          ...{ lease: null, attempts: 0, inDoubt: false, complained: false, unsubscribed: false },
           updatedAt: occurredAt,
         })),
         schedule: null,
         expiresAt: event.data.expiresAt,
         attempts: 0,
-        lease: null,
         nextSequence: event.data.sequence + customerEventCount(event),
       };
     }

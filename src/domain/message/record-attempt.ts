@@ -29,13 +29,25 @@ export interface RecordAttempt {
   readonly chance: number;
 }
 
+/** The schedule counts what was tried for this recipient: attempts at other destinations are no reason to wait longer. */
+const dueAfter = (
+  { recipients, expiresAt }: ExistingMessage,
+  { recipientId }: AttemptOutcome,
+  command: RecordAttempt,
+  waitSeconds?: number,
+): string => {
+  const made = recipients.find(({ id }) => id === recipientId)?.attempts ?? command.attempt;
+  return nextAttemptAt(made, { ...command, expiresAt }, waitSeconds);
+};
+
 const eventsOf = (
-  { accepted: { messageId, contentId }, expiresAt }: ExistingMessage,
+  state: ExistingMessage,
   command: RecordAttempt,
   outcome: AttemptOutcome,
 ): readonly UnnumberedEvent[] => {
   const { recipientId } = outcome;
   const { attempt } = command;
+  const { messageId, contentId } = state.accepted;
   const about = { messageId, contentId };
   switch (outcome.outcome) {
     case 'delivered': {
@@ -48,7 +60,7 @@ const eventsOf = (
     }
     case 'deferred': {
       const { smtp, reason, retryAfterSeconds } = outcome;
-      const due = nextAttemptAt(attempt, { ...command, expiresAt }, retryAfterSeconds);
+      const due = dueAfter(state, outcome, command, retryAfterSeconds);
       return [
         { type: 'RecipientDeferred', data: { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due } },
       ];
@@ -62,7 +74,7 @@ const eventsOf = (
     case 'failed':
       return [{ type: 'RecipientFailed', data: { ...about, recipientId, reason: outcome.reason } }];
     case 'unknown': {
-      const due = nextAttemptAt(attempt, { ...command, expiresAt });
+      const due = dueAfter(state, outcome, command);
       const data = { ...about, attempt, recipientIds: [recipientId], nextAttemptAt: due };
       return [{ type: 'AttemptOutcomeUnknown', data }];
     }
@@ -73,8 +85,10 @@ const eventsOf = (
 
 /** Records outcomes of the attempt in hand; an attempt that is no longer in hand changes nothing (its lease was lost). */
 export const recordAttempt = (state: Message, command: RecordAttempt): readonly MessageEvent[] => {
-  if (state.status === 'absent' || state.lease?.attempt !== command.attempt) return [];
-  const inHand = new Set(state.recipients.filter(({ status }) => status === 'sending').map(({ id }) => id));
+  if (state.status === 'absent') return [];
+  const inHand = new Set(
+    state.recipients.filter(({ lease }) => lease?.attempt === command.attempt).map(({ id }) => id),
+  );
   // Of two outcomes for one recipient the first counts: it has ended then.
   const outcomes = command.outcomes.filter(({ recipientId }) => inHand.delete(recipientId));
   return numbered(

@@ -1,11 +1,13 @@
 import type { MessageEvent } from '../events.ts';
-import { isBeingSent, lostAttempt, withDoubt } from './lease.ts';
+import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { isOpen } from './status.ts';
 
 export interface StartAttempt {
+  /** Domain of the recipients that are meant: one attempt goes to one destination. Absent: all of them, by one server. */
+  readonly destination?: string | undefined;
   /** ISO 8601. */
   readonly now: string;
   readonly leaseUntil: string;
@@ -24,10 +26,24 @@ const FIRST_LOSS_WAIT_SECONDS = 5;
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || ((status === 'deferred' || status === 'scheduled') && (due === null || due <= now));
 
-const loseAttempt = (state: ExistingMessage, attempt: number, command: StartAttempt): readonly MessageEvent[] => {
+const loseAttempts = (
+  state: ExistingMessage,
+  lost: ReturnType<typeof lostLeases>,
+  command: StartAttempt,
+): readonly MessageEvent[] => {
   const { expiresAt } = state;
-  const due = nextAttemptAt(attempt, { ...command, expiresAt }, attempt === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined);
-  return numbered(state, [lostAttempt(state, attempt, due)]);
+  return numbered(
+    state,
+    lost.map(({ attempt, recipients }) => {
+      const made = Math.max(...recipients.map(({ attempts }) => attempts));
+      const wait = made === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined;
+      return lostAttempt(state, {
+        attempt,
+        recipients,
+        nextAttemptAt: nextAttemptAt(made, { ...command, expiresAt }, wait),
+      });
+    }),
+  );
 };
 
 const TOO_LATE = 'the time to live ended before delivery';
@@ -55,14 +71,16 @@ const endUnsent = (
  */
 export const startAttempt = (state: Message, command: StartAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
-  if (isBeingSent(state, command.now)) return [];
-  if (state.lease !== null) return loseAttempt(state, state.lease.attempt, command);
-  const due = state.recipients.filter((recipient) => isDue(recipient, command.now));
+  const { destination, now } = command;
+  const meant = state.recipients.filter(({ domain }) => destination === undefined || domain === destination);
+  const lost = lostLeases(meant, now);
+  if (lost.length > 0) return loseAttempts(state, lost, command);
+  const due = meant.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
-  if (state.expiresAt <= command.now) return endUnsent(state, 'RecipientExpired', due, TOO_LATE);
+  if (state.expiresAt <= now) return endUnsent(state, 'RecipientExpired', due, TOO_LATE);
   if (command.domainDeleted === true) {
-    // Those that are not due yet would wait in vain.
-    const open = state.recipients.filter(({ status }) => isOpen(status));
+    // Those that are not due yet would wait in vain; those in somebody's hands have his outcome.
+    const open = meant.filter(({ status, lease }) => isOpen(status) && lease === null);
     return endUnsent(state, 'RecipientFailed', open, DOMAIN_DELETED);
   }
   const { messageId, contentId } = state.accepted;

@@ -10,123 +10,140 @@ interface Open {
   readonly id: string;
   /** When its next attempt is due; null: an attempt is in hand. */
   readonly dueAt: string | null;
+  /** End of the lease of the attempt in hand. */
+  readonly until: string | null;
+}
+
+/** A message's recipients in one domain. */
+interface Part {
+  recipients: readonly Open[];
+  /** It has a row. */
+  readonly stored: boolean;
 }
 
 /** A message as the timetable knows it. */
 interface Scheduled {
-  readonly route: Environment;
+  readonly environment: Environment;
+  readonly bulk: boolean;
   expiresAt: string;
-  recipients: readonly Open[];
-  leaseUntil: string | null;
+  /** By domain. */
+  readonly parts: Map<string, Part>;
 }
 
-interface Changes {
-  readonly messages: Map<string, Scheduled>;
-  /** Ids of messages that have a row. */
-  readonly stored: ReadonlySet<string>;
-}
+type Changes = Map<string, Scheduled>;
 
 type EventOf<Type extends MessageEvent['type']> = RecordedEvent<Extract<MessageEvent, { readonly type: Type }>>;
 
 const SELECT = `
-  select message_id, route, expires_at, lease_until, recipients from deliveries where message_id = any($1)`;
+  select message_id, destination, environment, bulk, expires_at, recipients from deliveries where message_id = any($1)`;
 
 const UPSERT = `
-  insert into deliveries (message_id, route, state, due_at, lease_until, expires_at, recipients)
-  select "messageId", route, state, "dueAt", "leaseUntil", "expiresAt", recipients
-  from json_to_recordset($1) as d("messageId" text, route text, state text, "dueAt" timestamptz,
-    "leaseUntil" timestamptz, "expiresAt" timestamptz, recipients json)
-  on conflict (message_id) do update set state = excluded.state, due_at = excluded.due_at,
-    lease_until = excluded.lease_until, expires_at = excluded.expires_at, recipients = excluded.recipients`;
+  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, expires_at, recipients)
+  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "expiresAt", recipients
+  from json_to_recordset($1) as d("messageId" text, destination text, environment text, bulk boolean,
+    "dueAt" timestamptz, "leaseUntil" timestamptz, "expiresAt" timestamptz, recipients json)
+  on conflict (message_id, destination) do update set due_at = excluded.due_at, lease_until = excluded.lease_until,
+    expires_at = excluded.expires_at, recipients = excluded.recipients`;
 
-const DELETE = 'delete from deliveries where message_id = any($1)';
+const DELETE = `
+  delete from deliveries d using unnest($1::text[], $2::text[]) as ended (message_id, destination)
+  where d.message_id = ended.message_id and d.destination = ended.destination`;
 
 interface Row {
   readonly message_id: string;
-  readonly route: Environment;
+  readonly destination: string;
+  readonly environment: Environment;
+  readonly bulk: boolean;
   readonly expires_at: Date;
-  readonly lease_until: Date | null;
   readonly recipients: readonly Open[];
 }
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const messages: Changes = new Map();
   const ids = earlierMessages(events);
-  if (ids.length === 0) return { messages: new Map(), stored: new Set() };
+  if (ids.length === 0) return messages;
   const { rows } = await db.query<Row>({ name: 'select-deliveries', text: SELECT, values: [ids] });
-  const messages = new Map(
-    rows.map(({ message_id, route, expires_at, lease_until, recipients }) => [
-      message_id,
-      { route, expiresAt: expires_at.toISOString(), leaseUntil: lease_until?.toISOString() ?? null, recipients },
-    ]),
-  );
-  return { messages, stored: new Set(messages.keys()) };
+  for (const { message_id, destination, environment, bulk, expires_at, recipients } of rows) {
+    const expiresAt = expires_at.toISOString();
+    const message = messages.get(message_id) ?? { environment, bulk, expiresAt, parts: new Map() };
+    message.parts.set(destination, { recipients, stored: true });
+    messages.set(message_id, message);
+  }
+  return messages;
 };
 
-const accept = ({ messages }: Changes, { data, metadata }: EventOf<'MessageAccepted'>): void => {
+const accept = (messages: Changes, { data, metadata }: EventOf<'MessageAccepted'>): void => {
+  const parts = new Map<string, Part>();
+  for (const { id, domain } of data.recipients) {
+    const before = parts.get(domain)?.recipients ?? [];
+    parts.set(domain, { recipients: [...before, { id, dueAt: metadata.occurredAt, until: null }], stored: false });
+  }
   messages.set(data.messageId, {
-    route: metadata.environment ?? 'live',
-    expiresAt: data.expiresAt,
-    recipients: data.recipients.map(({ id }) => ({ id, dueAt: metadata.occurredAt })),
-    leaseUntil: null,
+    ...{ environment: metadata.environment ?? 'live', bulk: data.stream === 'bulk' },
+    ...{ expiresAt: data.expiresAt, parts },
   });
 };
 
-/** Gives recipients another due time; the lease ends when none is in hand any more. A message without a row has ended. */
-const reschedule = (changes: Changes, messageId: string, ids: readonly string[], dueAt: string | null): void => {
-  const message = changes.messages.get(messageId);
-  if (message === undefined) return;
-  message.recipients = message.recipients.map((one) => (ids.includes(one.id) ? { id: one.id, dueAt } : one));
-  release(message);
+/** Gives recipients another due time, or an attempt. A message without rows has ended. */
+const change = (changes: Changes, messageId: string, ids: readonly string[], to: Omit<Open, 'id'>): void => {
+  for (const part of changes.get(messageId)?.parts.values() ?? []) {
+    part.recipients = part.recipients.map((one) => (ids.includes(one.id) ? { id: one.id, ...to } : one));
+  }
 };
 
-const release = (message: Scheduled): void => {
-  if (message.recipients.every(({ dueAt }) => dueAt !== null)) message.leaseUntil = null;
-};
+const reschedule = (changes: Changes, messageId: string, ids: readonly string[], dueAt: string): void =>
+  change(changes, messageId, ids, { dueAt, until: null });
 
 const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'MessageRescheduled'>): void => {
   reschedule(changes, data.messageId, data.recipientIds, data.scheduledAt);
-  const message = changes.messages.get(data.messageId);
+  const message = changes.get(data.messageId);
   if (message !== undefined) message.expiresAt = data.expiresAt;
 };
 
-const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void => {
-  reschedule(changes, data.messageId, data.recipientIds, null);
-  const message = changes.messages.get(data.messageId);
-  if (message !== undefined) message.leaseUntil = data.leaseUntil;
-};
+const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void =>
+  change(changes, data.messageId, data.recipientIds, { dueAt: null, until: data.leaseUntil });
 
 interface Ending {
   readonly data: { readonly messageId: string; readonly recipientId: string };
 }
 
-const end = ({ messages }: Changes, { data }: Ending): void => {
-  const message = messages.get(data.messageId);
-  if (message === undefined) return;
-  message.recipients = message.recipients.filter(({ id }) => id !== data.recipientId);
-  release(message);
+const end = (changes: Changes, { data }: Ending): void => {
+  for (const part of changes.get(data.messageId)?.parts.values() ?? []) {
+    part.recipients = part.recipients.filter(({ id }) => id !== data.recipientId);
+  }
 };
 
-const rowOf = (messageId: string, { route, expiresAt, leaseUntil, recipients }: Scheduled): object => {
-  const [earliest] = recipients.flatMap(({ dueAt }) => dueAt ?? []).sort();
-  const state = leaseUntil === null ? 'waiting' : 'leased';
-  return { messageId, route, state, dueAt: leaseUntil ?? earliest ?? expiresAt, leaseUntil, expiresAt, recipients };
+/** Due is what somebody has to look at: the next attempt, or the end of a lease. */
+const rowOf = (
+  messageId: string,
+  { environment, bulk, expiresAt }: Scheduled,
+  destination: string,
+  recipients: readonly Open[],
+): object => {
+  const [dueAt = expiresAt] = recipients.flatMap(({ dueAt, until }) => dueAt ?? until ?? []).sort();
+  const [leaseUntil = null] = recipients.flatMap(({ until }) => until ?? []).sort();
+  return { messageId, destination, environment, bulk, dueAt, leaseUntil, expiresAt, recipients };
 };
 
-const write = async (db: Database, { messages, stored }: Changes): Promise<void> => {
-  const open = [...messages].filter(([, { recipients }]) => recipients.length > 0);
-  const ended = [...messages].flatMap(([id, { recipients }]) =>
-    recipients.length === 0 && stored.has(id) ? [id] : [],
+const write = async (db: Database, messages: Changes): Promise<void> => {
+  const parts = [...messages].flatMap(([messageId, message]) =>
+    [...message.parts].map(([destination, part]) => ({ messageId, message, destination, ...part })),
   );
+  const open = parts.filter(({ recipients }) => recipients.length > 0);
+  const ended = parts.filter(({ recipients, stored }) => recipients.length === 0 && stored);
   if (open.length > 0) {
-    const rows = open.map(([messageId, message]) => rowOf(messageId, message));
+    const rows = open.map((part) => rowOf(part.messageId, part.message, part.destination, part.recipients));
     await db.query({ name: 'upsert-deliveries', text: UPSERT, values: asRecords(rows) });
   }
-  if (ended.length > 0) await db.query({ name: 'delete-deliveries', text: DELETE, values: [ended] });
+  if (ended.length > 0) {
+    const values = [ended.map(({ messageId }) => messageId), ended.map(({ destination }) => destination)];
+    await db.query({ name: 'delete-deliveries', text: DELETE, values });
+  }
 };
 
 export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
   name: 'deliveries',
-  version: 1,
+  version: 2,
   categories: ['message'],
   tables: ['deliveries'],
   handlers: {

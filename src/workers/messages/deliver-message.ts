@@ -4,7 +4,7 @@ import { startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
-import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
+import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
 import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { chance } from '../chance.ts';
@@ -12,6 +12,7 @@ import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
+import type { Due } from './delivery-job.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
 
@@ -41,18 +42,21 @@ export interface DeliverMessage extends DeliverMessageParts {
 export interface Attempted {
   readonly claim: Claimed;
   readonly reported: Reported;
+  /** What the other side said, and how long it took. */
+  readonly outcomes: readonly RecipientOutcome[];
+  readonly tookMs: number;
 }
 
 /** null: it is not due, or in somebody else's hands. */
 const claimAttempt = async (
   deps: DeliverMessage,
-  messageId: string,
+  { messageId, destination }: Due,
   known: Loaded<Message>,
 ): Promise<Claimed | null> => {
   const { times, system, deletedDomains } = deps;
   const attempt = {
     ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
-    known,
+    ...{ known, destination: destination ?? undefined },
   };
   try {
     const claim = await startAttempt(deps, attempt);
@@ -68,11 +72,14 @@ interface Limits {
   readonly signal: AbortSignal;
 }
 
+/** Nothing was sent, or nobody knows. */
+const unsaid = (claim: Claimed, reported: Reported): Attempted => ({ claim, reported, outcomes: [], tookMs: 0 });
+
 /** An alarm, and another try later. */
-const notSent = ({ logger }: DeliverMessage, { message }: Claimed, ids: readonly string[], err: unknown): Reported => {
-  const { messageId } = message.state.accepted;
+const notSent = ({ logger }: DeliverMessage, claim: Claimed, ids: readonly string[], err: unknown): Attempted => {
+  const { messageId } = claim.message.state.accepted;
   logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');
-  return postponed(ids, 'a fault of the sending service');
+  return unsaid(claim, postponed(ids, 'a fault of the sending service'));
 };
 
 const sendMail = async (
@@ -80,16 +87,22 @@ const sendMail = async (
   claim: Claimed,
   mail: OutgoingMail,
   { deadlineMs, signal }: Limits,
-): Promise<Reported> => {
+): Promise<Attempted> => {
   const { state } = claim.message;
+  const { uuid, monotonicMs } = deps.system;
+  const beganMs = monotonicMs();
   try {
     const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
-    return reportOf(state, outcomes, { uuid: deps.system.uuid, stopping: signal.aborted });
+    const reported = reportOf(state, outcomes, { uuid, stopping: signal.aborted });
+    return { claim, reported, outcomes, tookMs: monotonicMs() - beganMs };
   } catch (error) {
     const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
     return notSent(deps, claim, recipientIds, error);
   }
 };
+
+const isHeld = ({ message, attempt }: Claimed): boolean =>
+  message.state.recipients.some(({ lease }) => lease?.attempt === attempt);
 
 /**
  * Sends an attempt's mails one after another: all at once would hold as many copies in memory. What came of one is
@@ -103,12 +116,12 @@ const sendInTurn = async (
   [first, ...further]: readonly OutgoingMail[],
   limits: Limits,
 ): Promise<Attempted> => {
-  if (first === undefined) return { claim, reported: postponed([], '') };
-  let attempted: Attempted = { claim, reported: await sendMail(deps, claim, first, limits) };
+  if (first === undefined) return unsaid(claim, postponed([], ''));
+  let attempted = await sendMail(deps, claim, first, limits);
   for (const mail of further) {
     const next: Claimed = { ...claim, message: await recordOutcome(deps, attempted) };
-    if (next.message.state.lease?.attempt !== claim.attempt) return { claim: next, reported: postponed([], '') };
-    attempted = { claim: next, reported: await sendMail(deps, next, mail, limits) };
+    if (!isHeld(next)) return unsaid(next, postponed([], ''));
+    attempted = await sendMail(deps, next, mail, limits);
   }
   return attempted;
 };
@@ -118,7 +131,7 @@ const send = async (deps: DeliverMessage, claim: Claimed, limits: Limits): Promi
   try {
     mails = await loadMails(deps, claim);
   } catch (error) {
-    return { claim, reported: notSent(deps, claim, claim.recipientIds, error) };
+    return notSent(deps, claim, claim.recipientIds, error);
   }
   return sendInTurn(deps, claim, mails, limits);
 };
@@ -130,15 +143,16 @@ const send = async (deps: DeliverMessage, claim: Claimed, limits: Limits): Promi
  */
 export const attemptMessage = async (
   deps: DeliverMessage,
-  messageId: string,
+  due: Due,
   signal: AbortSignal,
 ): Promise<Attempted | null> => {
+  const { messageId } = due;
   const known = deps.acceptedAtHand.take(messageId) ?? (await load(deps.store, message, messageStream(messageId)));
   if (known.state.status === 'absent') return null;
   // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
   return deps.bytesInHand.run(known.state.accepted.sizeBytes, async () => {
     const deadlineMs = deps.system.monotonicMs() + deps.times.attemptMs;
-    const claim = await claimAttempt(deps, messageId, known);
+    const claim = await claimAttempt(deps, due, known);
     return claim && send(deps, claim, { deadlineMs, signal });
   });
 };
@@ -149,7 +163,7 @@ export const attemptMessage = async (
  */
 export const recordOutcome = async (
   deps: DeliverMessage,
-  { claim, reported }: Attempted,
+  { claim, reported }: Pick<Attempted, 'claim' | 'reported'>,
 ): Promise<Claimed['message']> => {
   const { system } = deps;
   return persistently(system, () =>

@@ -1,9 +1,28 @@
+import type { SuspendDestination } from '../../domain/destination/suspend-destination.ts';
 import type { JobHandler } from '../../domain/queue.ts';
-import type { System } from '../../domain/system.ts';
 import { createGate } from '../gate.ts';
 import { pause } from '../keep-running.ts';
-import { attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
-import type { DeliveryJob } from './delivery-job.ts';
+import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
+import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
+import { createDepartures, type Departed } from './departures.ts';
+import type { Destinations } from './destinations.ts';
+import type { Pacer } from './pacer.ts';
+
+export interface DeliverMessagesParts extends DeliverMessageParts {
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
+  readonly pacer: Pick<Pacer, 'limitOf' | 'report'>;
+  /** Puts on record that a destination gets nothing for a while. */
+  suspend(suspension: SuspendDestination): Promise<void>;
+}
+
+export interface DeliverMessages {
+  handlerOf(stream: Stream): JobHandler<DeliveryJob>;
+  /** A destination may get more than before. */
+  wake(operator: string): void;
+  /** Ends what is in hand: at once after some seconds. */
+  close(): Promise<void>;
+}
 
 /**
  * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
@@ -11,64 +30,96 @@ import type { DeliveryJob } from './delivery-job.ts';
  * as quickly as they are accepted, and read models write their rows once.
  */
 const IN_HAND_MAX = 128;
+/** Where destinations have servers of their own, which wait for each other's answers: most of it is waiting. */
+const IN_HAND_MAX_OF_MANY = 1_000;
 /**
  * Bodies and attachments of the messages being sent; encoded for the wire they take two to three times as much memory.
  * More could exhaust it when many large messages come together, less sends large ones one by one.
  */
 const IN_HAND_BYTES_MAX = 64_000_000;
-/** When stopping: what is being sent may go on for so long before it is cut off. The queue gives up after 8 s. */
+/** When stopping: what is being sent may go on for so long before it is cut off. */
 const STOP_GRACE_MS = 5000;
+/** And so long until it is left to its lease. A stop has 10 s in all. */
+const STOP_MAX_MS = 8000;
 
-/** Aborts some time after `signal` does. */
-const graceAfter = (system: System, signal: AbortSignal): { readonly cutOff: AbortSignal; end(): void } => {
-  const cutOff = new AbortController();
-  const over = new AbortController();
-  const cutOffLater = async (): Promise<void> => {
-    await pause(system, STOP_GRACE_MS, over.signal);
-    if (!over.signal.aborted) cutOff.abort();
-  };
-  const begin = (): void => void cutOffLater();
-  signal.addEventListener('abort', begin, { once: true });
-  return {
-    cutOff: cutOff.signal,
-    end: () => {
-      over.abort();
-      signal.removeEventListener('abort', begin);
-    },
-  };
-};
+/**
+ * For one of many destinations: more would hold ids of messages that the timetable has anyway, fewer leave a quick one
+ * waiting for the next sweep.
+ */
+const WAITING_MAX = 256;
+
+const ANY = 'any';
 
 /** Begun by nobody when the queue closed: the job goes back for them. */
 class NotBegun extends Error {
   override readonly name = 'NotBegun';
 }
 
-/**
- * Works the messages of a batch at the same time, so that their reads, claims and outcomes share round trips and
- * commits. A message that fails fails alone: the timetable still has it.
- */
-export const createDeliverMessages = (parts: DeliverMessageParts): JobHandler<DeliveryJob> => {
-  const { system, logger } = parts;
-  const slots = createGate(IN_HAND_MAX);
+/** Works what the queues and the timetable bring. A message that fails fails alone: the timetable still has it. */
+export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessages => {
+  const { system, logger, destinations, pacer } = parts;
   const deps = { ...parts, bytesInHand: createGate(IN_HAND_BYTES_MAX) };
+  const cutOff = new AbortController();
 
-  return async ({ messageIds }, signal) => {
-    const { cutOff, end } = graceAfter(system, signal);
+  const leftToSweeper = (err: unknown): void => logger.error({ err }, 'a message was left to the sweeper');
 
-    const deliver = async (messageId: string): Promise<void> => {
-      const attempted = await slots.run(1, async () => {
-        if (signal.aborted) throw new NotBegun('the queue is closing');
-        return attemptMessage(deps, messageId, cutOff);
-      });
-      if (attempted !== null) await recordOutcome(deps, attempted);
+  const notePace = async (due: Due, operator: string, { outcomes, tookMs }: Attempted): Promise<void> => {
+    if (due.destination === null) return;
+    const suspension = pacer.report({ operator, domain: due.destination, outcomes, tookMs });
+    if (suspension !== null) await parts.suspend(suspension);
+  };
+
+  /** The place in hand is free before the outcome is on record: that is the log's turn. */
+  const depart = async (due: Due, operator: string): Promise<Departed> => {
+    try {
+      const attempted = await attemptMessage(deps, due, cutOff.signal);
+      if (attempted === null) return { recorded: Promise.resolve() };
+      const noted = notePace(due, operator, attempted);
+      const recorded = Promise.all([recordOutcome(deps, attempted), noted]).then(() => undefined, leftToSweeper);
+      return { recorded };
+    } catch (error) {
+      leftToSweeper(error);
+      return { recorded: Promise.resolve() };
+    }
+  };
+
+  const isOne = destinations === undefined;
+  const departures = createDepartures({
+    inHandMax: isOne ? IN_HAND_MAX : IN_HAND_MAX_OF_MANY,
+    waitingMax: isOne ? Number.POSITIVE_INFINITY : WAITING_MAX,
+    limitOf: (operator) => (operator === ANY ? IN_HAND_MAX : pacer.limitOf(operator)),
+    depart,
+  });
+
+  const add = async (due: Due, stream: Stream): Promise<boolean> => {
+    const isPaced = destinations !== undefined && due.destination !== null && due.isExpired !== true;
+    const operator = isPaced ? await destinations.operatorOf(due.destination) : ANY;
+    return departures.add(due, { operator, stream });
+  };
+
+  /** One server is waited for: what is queued stays queued. Of many some may be slow: what they get waits here alone. */
+  const handlerOf =
+    (stream: Stream): JobHandler<DeliveryJob> =>
+    async ({ due }, signal) => {
+      const ended = Promise.all(due.map((one) => add(one, stream)));
+      if (!isOne) return;
+      const begun = await ended;
+      if (signal.aborted && begun.includes(false)) throw new NotBegun('the queue is closing');
     };
 
-    const endings = await Promise.allSettled(messageIds.map(deliver));
-    end();
-    const faults = endings.flatMap((ending): unknown[] => (ending.status === 'rejected' ? [ending.reason] : []));
-    if (faults.some((fault) => fault instanceof NotBegun)) throw new NotBegun('the queue is closing');
-    if (faults.length > 0) {
-      logger.error({ count: faults.length, err: faults[0] }, 'messages of a batch were left to the sweeper');
-    }
+  return {
+    handlerOf,
+    wake: departures.wake,
+    close: async () => {
+      const over = new AbortController();
+      const ended = departures.close();
+      const limit = async (): Promise<void> => {
+        await pause(system, STOP_GRACE_MS, over.signal);
+        cutOff.abort();
+        await pause(system, STOP_MAX_MS - STOP_GRACE_MS, over.signal);
+      };
+      await Promise.race([ended, limit()]);
+      over.abort();
+    },
   };
 };

@@ -1,29 +1,39 @@
-import type { Environment } from '../../domain/environment.ts';
 import type { NewJob, Queue } from '../../domain/queue.ts';
 
-/** Messages to be sent by one route. Ids only: a queue is not a place for addresses. */
+/** Recipients of a message who want to be delivered to now. */
+export interface Due {
+  readonly messageId: string;
+  /** Their domain; null: whatever their domains, one server takes it. */
+  readonly destination: string | null;
+  /** Their time to live is over: nothing is left to be sent. */
+  readonly isExpired?: true;
+}
+
+/** What is due, for any destination. Ids and domains only: a queue is not a place for addresses. */
 export interface DeliveryJob {
-  readonly route: Environment;
-  readonly messageIds: readonly string[];
+  readonly due: readonly Due[];
 }
 
 export type DeliveryQueue = Queue<DeliveryJob>;
 
-/** A message that wants to be delivered now. */
-export interface DueMessage {
-  readonly messageId: string;
-  readonly route: Environment;
+/** A message that somebody waits for stands in no line behind a campaign. */
+export interface DeliveryQueues {
+  readonly transactional: DeliveryQueue;
+  readonly bulk: DeliveryQueue;
 }
+export type Stream = keyof DeliveryQueues;
+export const STREAMS: readonly Stream[] = ['transactional', 'bulk'];
+
+/** Names it among all that is due. */
+export const keyOf = ({ messageId, destination }: Due): string =>
+  destination === null ? messageId : `${messageId} ${destination}`;
 
 /** The queue's cost is per job. Larger batches are handed back and done twice in larger lumps. */
-export const BATCH_MESSAGES_MAX = 100;
+export const BATCH_DUE_MAX = 100;
 
-/** Batches of one route each, in order; a lone message is a batch of one. */
-export const batched = (due: readonly DueMessage[]): readonly NewJob<DeliveryJob>[] =>
-  Object.entries(Object.groupBy(due, ({ route }) => route)).flatMap(([route, messages]) =>
-    Array.from({ length: Math.ceil(messages.length / BATCH_MESSAGES_MAX) }, (_, index) => {
-      const from = index * BATCH_MESSAGES_MAX;
-      const messageIds = messages.slice(from, from + BATCH_MESSAGES_MAX).map(({ messageId }) => messageId);
-      return { data: { route: route as Environment, messageIds } }; // a key of the grouping above
-    }),
-  );
+/** In order; a lone message is a batch of one. */
+export const batched = (due: readonly Due[]): readonly NewJob<DeliveryJob>[] =>
+  Array.from({ length: Math.ceil(due.length / BATCH_DUE_MAX) }, (_, index) => {
+    const from = index * BATCH_DUE_MAX;
+    return { data: { due: due.slice(from, from + BATCH_DUE_MAX) } };
+  });

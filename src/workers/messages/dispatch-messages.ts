@@ -3,12 +3,15 @@ import type { System } from '../../domain/system.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
 import type { Accepted, AcceptedAtHand } from './accepted-at-hand.ts';
-import { batched, type DeliveryQueue, type DueMessage } from './delivery-job.ts';
+import { batched, type DeliveryQueue, type DeliveryQueues, STREAMS, type Stream } from './delivery-job.ts';
+import { type Destinations, dueOf } from './destinations.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
 export interface DispatchMessages {
   readonly store: Pick<EventStore, 'head' | 'subscribe'>;
-  readonly queue: DeliveryQueue;
+  readonly queues: DeliveryQueues;
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
   readonly recentlyAdded: RecentlyAdded;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'add'>;
   readonly duty: Pick<Duty, 'isOn'>;
@@ -41,41 +44,59 @@ const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
   return [...wanted.values()];
 };
 
-const dueMessage = ({ data: { messageId }, metadata: { environment } }: Accepted): DueMessage => ({
-  messageId,
-  route: environment ?? 'live',
-});
+/** Whether a queue has jobs enough; asked now and then, counted in between. */
+const createDepth = (queue: DeliveryQueue, { monotonicMs }: Pick<System, 'monotonicMs'>) => {
+  let depth = 0;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  return {
+    isFull: async (): Promise<boolean> => {
+      if (monotonicMs() - askedMs > DEPTH_AGE_MS_MAX) {
+        depth = await queue.depth();
+        askedMs = monotonicMs();
+      }
+      return depth >= HIGH_WATER_JOBS;
+    },
+    add: (jobs: number): void => {
+      depth += jobs;
+    },
+  };
+};
 
 /**
  * Puts what is accepted from now on into the queue at once. It has no memory: what was accepted before it started, or
  * while the queue was full or away, or for later, is in the timetable, and the sweeper's.
  */
 export const dispatchMessages =
-  ({ store, queue, recentlyAdded, acceptedAtHand, duty, system }: DispatchMessages): Work =>
+  (deps: DispatchMessages): Work =>
   async (signal, working) => {
-    let depth = 0;
-    let askedMs = Number.NEGATIVE_INFINITY;
-    const isFull = async (): Promise<boolean> => {
-      if (system.monotonicMs() - askedMs > DEPTH_AGE_MS_MAX) {
-        depth = await queue.depth();
-        askedMs = system.monotonicMs();
-      }
-      return depth >= HIGH_WATER_JOBS;
+    const { store, queues, destinations, recentlyAdded, acceptedAtHand, duty, system } = deps;
+    const depths = {
+      transactional: createDepth(queues.transactional, system),
+      bulk: createDepth(queues.bulk, system),
     };
 
-    const dispatch = async (wanted: readonly Accepted[]): Promise<void> => {
-      if (wanted.length === 0 || !duty.isOn() || (await isFull())) return;
-      const jobs = batched(wanted.map(dueMessage));
+    const dispatch = async (stream: Stream, wanted: readonly Accepted[]): Promise<void> => {
+      if (wanted.length === 0 || !duty.isOn() || (await depths[stream].isFull())) return;
+      const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment } }) => {
+        const domains = recipients.map(({ domain }) => domain);
+        return dueOf({ messageId, environment: environment ?? 'live', domains }, destinations);
+      });
+      const jobs = batched(due);
       acceptedAtHand.add(wanted);
-      await queue.add(jobs);
-      recentlyAdded.add(wanted.map(({ data }) => data.messageId));
-      depth += jobs.length;
+      await queues[stream].add(jobs);
+      recentlyAdded.add(due);
+      depths[stream].add(jobs.length);
+    };
+
+    const dispatchAll = async (wanted: readonly Accepted[]): Promise<void> => {
+      const streams = Object.groupBy(wanted, ({ data }) => data.stream);
+      for (const stream of STREAMS) await dispatch(stream, streams[stream] ?? []);
     };
 
     const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
     for await (const { events, isFull: isOneOfMany } of follow) {
       const wanted = wantedIn(events);
-      await dispatch(wanted);
+      await dispatchAll(wanted);
       working();
       if (wanted.length >= BUSY_MESSAGES && !isOneOfMany) await pause(system, GATHER_MS, signal);
     }

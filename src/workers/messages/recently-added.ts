@@ -1,10 +1,11 @@
 import type { System } from '../../domain/system.ts';
+import { type Due, keyOf } from './delivery-job.ts';
 
-/** Which messages this process has put into the queue a moment ago: they are not lost, only not yet done. */
+/** What this process has put into the queue a moment ago: it is not lost, only not yet done. */
 export interface RecentlyAdded {
-  add(messageIds: readonly string[]): void;
+  add(due: readonly Due[]): void;
   /** Added less than `RECENT_MS` ago, and not before it became due (ISO 8601): a retry is another matter. */
-  has(messageId: string, dueAt: string): boolean;
+  has(due: Due, dueAt: string): boolean;
 }
 
 /**
@@ -28,16 +29,16 @@ export const createRecentlyAdded = ({ monotonicMs, now }: Pick<System, 'monotoni
   };
 
   return {
-    add: (messageIds) => {
+    add: (due) => {
       const adding = { ms: monotonicMs(), at: now().toISOString() };
-      for (const id of messageIds) {
+      for (const id of due.map(keyOf)) {
         added.delete(id); // moves it to the end
         added.set(id, adding);
       }
       forget();
     },
-    has: (messageId, dueAt) => {
-      const last = added.get(messageId);
+    has: (due, dueAt) => {
+      const last = added.get(keyOf(due));
       return last !== undefined && last.ms > monotonicMs() - RECENT_MS && last.at >= dueAt;
     },
   };

@@ -1,18 +1,40 @@
+import type { Environment } from '../../domain/environment.ts';
 import type { System } from '../../domain/system.ts';
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
-import { batched, type DeliveryQueue, type DueMessage } from './delivery-job.ts';
+import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
+import { type Destinations, dueOf } from './destinations.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
-/** The timetable: what is due at or before a time (ISO 8601), longest overdue first. */
-export type DueDeliveries = (query: {
+/** Recipients of a message in one domain whose time has come. Times are ISO 8601. */
+export interface DueDelivery {
+  readonly messageId: string;
+  readonly destination: string;
+  readonly environment: Environment;
+  readonly dueAt: string;
+  readonly expiresAt: string;
+}
+
+export interface AskDue {
+  readonly bulk: boolean;
   readonly before: string;
   readonly limit: number;
-}) => Promise<readonly (DueMessage & { readonly dueAt: string })[]>;
+}
+
+/** The timetable: what is due at or before a time, longest overdue first. */
+export interface Timetable {
+  due(ask: AskDue): Promise<readonly DueDelivery[]>;
+  /** The same for so many destinations after that one, `limit` of each. */
+  dueByDestination(
+    ask: AskDue & { readonly after: string; readonly destinations: number },
+  ): Promise<{ readonly due: readonly DueDelivery[]; readonly next: string }>;
+}
 
 export interface SweepDeliveries {
-  readonly dueDeliveries: DueDeliveries;
-  readonly queue: DeliveryQueue;
+  readonly timetable: Timetable;
+  readonly queues: DeliveryQueues;
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
   readonly recentlyAdded: RecentlyAdded;
   readonly duty: Pick<Duty, 'isOn'>;
   readonly system: System;
@@ -31,19 +53,65 @@ const AGE_MS_MIN = 500;
 const LOW_WATER_JOBS = 10;
 /** Messages of one sweep: about what workers do until the next. More pile up in the queue, fewer leave workers idle. */
 const SWEEP_MESSAGES_MAX = 2000;
+/** Of one destination: what its line takes. */
+const DESTINATION_MESSAGES_MAX = 100;
+/** Destinations of one sweep; the next goes on behind them. Each costs two probes of an index. */
+const DESTINATIONS_MAX = 1000;
+
+/** Several destinations of a message are one where one server takes everything. */
+const distinct = (due: readonly (Due & { readonly dueAt: string })[]) => [
+  ...new Map(due.map((one) => [keyOf(one), one])).values(),
+];
+
+/** What may be found at once, and whether there is more. */
+const createSearch = ({ timetable, destinations }: SweepDeliveries, bulk: boolean) => {
+  let after = '';
+  return async (before: string): Promise<{ readonly found: readonly DueDelivery[]; readonly isAll: boolean }> => {
+    if (destinations === undefined) {
+      const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX });
+      return { found, isAll: found.length < SWEEP_MESSAGES_MAX };
+    }
+    const page = { after, destinations: DESTINATIONS_MAX };
+    const { due, next } = await timetable.dueByDestination({ bulk, before, limit: DESTINATION_MESSAGES_MAX, ...page });
+    after = next;
+    return { found: due, isAll: next === '' };
+  };
+};
 
 /**
  * Puts what is due and in nobody's hands into the queue: messages whose time has come, retries, attempts whose lease
- * has ended, and whatever a queue that was wiped has lost.
+ * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
  */
-export const sweepDeliveries = ({ dueDeliveries, queue, recentlyAdded, duty, system }: SweepDeliveries): Work =>
-  repeat(system, async () => {
-    if (!duty.isOn()) return EVERY_MS;
-    if ((await queue.depth()) > LOW_WATER_JOBS) return EVERY_MS_BUSY;
-    const before = new Date(system.now().getTime() - AGE_MS_MIN).toISOString();
-    const due = await dueDeliveries({ before, limit: SWEEP_MESSAGES_MAX });
-    const missing = due.filter(({ messageId, dueAt }) => !recentlyAdded.has(messageId, dueAt));
+export const sweepDeliveries = (deps: SweepDeliveries): Work => {
+  const { queues, destinations, recentlyAdded, duty, system } = deps;
+  const searches = { transactional: createSearch(deps, false), bulk: createSearch(deps, true) };
+
+  const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
+    dueOf({ messageId, environment, domains: [destination] }, destinations).map((due) => ({
+      ...{ ...due, dueAt },
+      ...(expiresAt <= now ? { isExpired: true as const } : {}),
+    }));
+
+  /** @returns whether there is more. */
+  const sweep = async (stream: Stream): Promise<boolean> => {
+    const queue = queues[stream];
+    if ((await queue.depth()) > LOW_WATER_JOBS) return true;
+    const now = system.now();
+    const before = new Date(now.getTime() - AGE_MS_MIN).toISOString();
+    const { found, isAll } = await searches[stream](before);
+    const due = distinct(found.flatMap((one) => dueIn(one, now.toISOString())));
+    const missing = due
+      .filter(({ dueAt, ...one }) => !recentlyAdded.has(one, dueAt))
+      .map(({ dueAt: _, ...one }): Due => one);
     if (missing.length > 0) await queue.add(batched(missing));
-    recentlyAdded.add(missing.map(({ messageId }) => messageId));
-    return missing.length < SWEEP_MESSAGES_MAX ? EVERY_MS : EVERY_MS_BUSY;
+    recentlyAdded.add(missing);
+    return !isAll && missing.length > 0;
+  };
+
+  return repeat(system, async () => {
+    if (!duty.isOn()) return EVERY_MS;
+    let hasMore = false;
+    for (const stream of STREAMS) hasMore = (await sweep(stream)) || hasMore;
+    return hasMore ? EVERY_MS_BUSY : EVERY_MS;
   });
+};

@@ -209,8 +209,8 @@ describe('any history of a message', () => {
 });
 
 const expectFree = (state: ExistingMessage, recipientIds: readonly string[]): void => {
-  expect(state.lease).toBeNull();
   const theirs = state.recipients.filter(({ id }) => recipientIds.includes(id));
+  expect(theirs.map(({ lease }) => lease)).toEqual(theirs.map(() => null));
   expect(theirs).toHaveLength(recipientIds.length);
   expect(theirs.filter(({ status }) => !isOpen(status))).toEqual([]);
 };

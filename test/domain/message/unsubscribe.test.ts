@@ -36,7 +36,7 @@ describe('unsubscribing a recipient', () => {
   test('changes nothing else about it, not even while it is being sent', () => {
     given([two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
       .when(by('rcp_1'))
-      .thenState({ lease: { attempt: 1 }, recipients: [{ status: 'sending' }, { status: 'sending' }] });
+      .thenState({ recipients: [{ status: 'sending', lease: { attempt: 1 } }, { status: 'sending' }] });
   });
   test('is recorded once, whichever way it is said again', () => {
     const { when } = given([two, unsubscribed(3)]);

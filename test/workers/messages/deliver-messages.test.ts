@@ -38,7 +38,14 @@ describe('delivering a message', () => {
     service.workers().start();
     service.workers().start();
     const jobs = service.dependencies.queues.open<DeliveryJob>('deliver-messages');
-    const job = { data: { route: 'live' as const, messageIds: [id, id] } };
+    const job = {
+      data: {
+        due: [
+          { messageId: id, destination: null },
+          { messageId: id, destination: null },
+        ],
+      },
+    };
     await jobs.add([job, job, job, job]);
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
     await sleep(200);
@@ -171,7 +178,7 @@ describe('a queue that was wiped', () => {
         const queue = queues.open<Job>(name);
         const add: Queue<Job>['add'] = async (jobs) => {
           if (wiped >= 250) return queue.add(jobs);
-          wiped += jobs.flatMap(({ data }) => (data as DeliveryJob).messageIds).length;
+          wiped += jobs.flatMap(({ data }) => (data as DeliveryJob).due).length;
         };
         return { ...queue, add };
       },

@@ -9,6 +9,7 @@ import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/event
 import { messageStream } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/messages/delivery-job.ts';
+import type { DueDelivery, Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Parts, Service } from '../service.ts';
@@ -32,7 +33,7 @@ const telling = (queues: Queues, queued: string[]): Queues => ({
   open: <Job>(name: QueueName): Queue<Job> => {
     const queue = queues.open<Job>(name);
     const add: Queue<Job>['add'] = async (jobs) => {
-      queued.push(...jobs.flatMap(({ data }) => (data as DeliveryJob).messageIds));
+      queued.push(...jobs.flatMap(({ data }) => (data as DeliveryJob).due.map(({ messageId }) => messageId)));
       await queue.add(jobs);
     };
     return { ...queue, add };
@@ -59,6 +60,15 @@ const open = async (parts: Parts = {}): Promise<Opened> => {
 
 const becomes = (service: Service, id: string, status: string): Promise<void> =>
   until(async () => expect(await statuses(service, id)).toEqual([status]));
+
+/** Says of a message, whenever asked, that it is due. */
+const alwaysDue = (messageId: string): Timetable => {
+  const due: DueDelivery = { messageId, destination: 'example.org', environment: 'live', dueAt: '', expiresAt: '9999' };
+  return {
+    due: async ({ bulk }) => (bulk ? [] : [due]),
+    dueByDestination: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }),
+  };
+};
 
 describe('a message for later', () => {
   test('is not queued before its time, and is sent when it comes', async () => {
@@ -103,7 +113,7 @@ describe('a message for later', () => {
     service.system.shift(HOUR_MS);
     const scheduledAt = service.inMs(HOUR_MS);
     await rescheduleMessage(service.context, service.origin, { messageId: id, scheduledAt });
-    const workers = service.workers({ dueDeliveries: async () => [{ messageId: id, route: 'live', dueAt: '' }] });
+    const workers = service.workers({ timetable: alwaysDue(id) });
     workers.start();
     await until(() => expect(service.queued.length).toBeGreaterThan(0));
     await sleep(500);
@@ -142,7 +152,7 @@ describe('a message that is cancelled', () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     await cancelMessage(service.context, service.origin, { messageId: id });
-    service.workers({ dueDeliveries: async () => [{ messageId: id, route: 'live', dueAt: '' }] }).start();
+    service.workers({ timetable: alwaysDue(id) }).start();
     await until(() => expect(service.queued.length).toBeGreaterThan(0));
     await sleep(500);
     expect(await service.history(id)).toEqual(['MessageAccepted', 'RecipientCancelled']);

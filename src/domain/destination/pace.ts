@@ -1,0 +1,110 @@
+import type { RecipientOutcome } from '../mail-transport.ts';
+
+/**
+ * How many attempts a destination gets at the same time, and when none at all. It follows its answers as TCP follows
+ * losses (RFC 5681 §3.1): a little more for each that goes well, half of it where it asks for less, and a pause, longer
+ * each time, where it does not answer.
+ */
+export interface Pace {
+  /** At the same time; with a fraction, which collects. */
+  readonly limit: number;
+  /** It has never asked for less: the limit grows by one for each attempt that goes well. */
+  readonly isUntried: boolean;
+  /** Pauses in a row. */
+  readonly pauses: number;
+  /** Until then it gets nothing (ISO 8601); null: it may. */
+  readonly pausedUntil: string | null;
+}
+
+/** How an attempt went for the destination as a whole, whatever came of its recipients. */
+export type Bearing = 'flowing' | 'slow' | 'busy' | 'unreachable';
+
+export interface PaceLimits {
+  /** More is taken for an attack by a small server, fewer waits for round trips. */
+  readonly start: number;
+  readonly max: number;
+}
+
+/** RFC 5321 §4.5.4.1 asks for restraint; providers of mailboxes publish 10 to 20 sessions. */
+export const DESTINATION_LIMITS: PaceLimits = { start: 2, max: 20 };
+
+const PAUSE_MINUTES = [1, 2, 5, 15, 30] as const;
+const LAST_PAUSE_MINUTES = 30;
+const MINUTE_MS = 60_000;
+/** Destinations that failed together do not come back together. */
+const JITTER = 0.1;
+
+export const unhurried = ({ start }: PaceLimits): Pace => ({
+  ...{ limit: start, isUntried: true, pauses: 0, pausedUntil: null },
+});
+
+/** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
+const CLOSING = 421;
+const BUSY: ReadonlySet<string> = new Set(['rate_limited', 'reputation', 'system', 'network']);
+
+type Said = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> & { readonly category?: string | undefined };
+
+const asksForLess = ({ code, stage, category }: Said): boolean =>
+  code === CLOSING || stage === 'mail' || (category !== undefined && BUSY.has(category));
+
+const wasSetUp = ({ stage }: Said): boolean => stage !== 'connect' && stage !== 'session';
+
+const bearingOfOne = (said: Said): Bearing | null => {
+  const { outcome, code } = said;
+  if (outcome === 'delivered' || outcome === 'bounced') return 'flowing';
+  if (asksForLess(said)) return 'busy';
+  if (!wasSetUp(said)) return code === 0 ? 'unreachable' : 'busy';
+  return code === 0 ? null : 'flowing';
+};
+
+/** Where answers took longer than this the limit does not grow: a slow server does not become quicker by more of them. */
+const SLOW_MS = 2_000;
+
+/** @returns null: it tells nothing of the destination, such as a deadline of ours. */
+export const bearingOf = (outcomes: readonly Said[], tookMs: number): Bearing | null => {
+  const bearings = outcomes.map(bearingOfOne);
+  if (bearings.includes('busy')) return 'busy';
+  if (bearings.includes('flowing')) return tookMs > SLOW_MS ? 'slow' : 'flowing';
+  return bearings.includes('unreachable') ? 'unreachable' : null;
+};
+
+export interface AfterAttempt {
+  readonly bearing: Bearing;
+  /** ISO 8601. */
+  readonly now: string;
+  /** In [0, 1). */
+  readonly chance: number;
+  readonly limits: PaceLimits;
+}
+
+const paused = (pace: Pace, { now, chance }: AfterAttempt): Pace => {
+  const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
+  const ms = minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance);
+  return {
+    ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1 },
+    pausedUntil: new Date(Date.parse(now) + ms).toISOString(),
+  };
+};
+
+export const isPaused = ({ pausedUntil }: Pace, now: string): boolean => pausedUntil !== null && pausedUntil > now;
+
+/** What is in hand when a pause begins was sent before it: its failures are one, and its successes end nothing. */
+export const paceAfter = (pace: Pace, after: AfterAttempt): Pace => {
+  const { bearing, now, limits } = after;
+  if (isPaused(pace, now)) return pace;
+  switch (bearing) {
+    case 'flowing': {
+      const growth = pace.isUntried ? 1 : 1 / pace.limit;
+      return { ...pace, limit: Math.min(limits.max, pace.limit + growth), pauses: 0, pausedUntil: null };
+    }
+    case 'slow':
+      return { ...pace, pauses: 0, pausedUntil: null };
+    case 'busy':
+      if (pace.limit < 2) return paused(pace, after);
+      return { ...pace, limit: Math.max(1, pace.limit / 2), isUntried: false };
+    case 'unreachable':
+      return paused(pace, after);
+    default:
+      return bearing satisfies never;
+  }
+};

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Bearing,
+  bearingOf,
+  DESTINATION_LIMITS,
+  isPaused,
+  type Pace,
+  paceAfter,
+  unhurried,
+} from '../../../src/domain/destination/pace.ts';
+
+const limits = DESTINATION_LIMITS;
+const NOW = '2026-11-22T10:00:00.000Z';
+const LATER = '2026-11-23T10:00:00.000Z';
+
+const after = (pace: Pace, bearings: readonly Bearing[], now = NOW): Pace =>
+  bearings.reduce((before, bearing) => paceAfter(before, { bearing, now, chance: 0.5, limits }), pace);
+
+const times = (count: number, bearing: Bearing): readonly Bearing[] => Array(count).fill(bearing);
+const minutesPaused = ({ pausedUntil }: Pace, now = NOW): number =>
+  (Date.parse(pausedUntil ?? now) - Date.parse(now)) / 60_000;
+
+describe('the pace of a destination', () => {
+  test('begins low and grows with each attempt that goes well, to a limit', () => {
+    expect(unhurried(limits).limit).toBe(limits.start);
+    expect(after(unhurried(limits), times(5, 'flowing')).limit).toBe(limits.start + 5);
+    expect(after(unhurried(limits), times(1000, 'flowing')).limit).toBe(limits.max);
+  });
+
+  test('halves where it asks for less, and grows slowly from then on', () => {
+    const full = after(unhurried(limits), times(100, 'flowing'));
+    const half = after(full, ['busy']);
+    expect(half.limit).toBe(limits.max / 2);
+    expect(after(half, ['flowing']).limit).toBeCloseTo(half.limit + 1 / half.limit);
+  });
+
+  test('does not grow where answers are slow', () => {
+    expect(after(unhurried(limits), times(100, 'slow')).limit).toBe(limits.start);
+  });
+
+  test('pauses where nobody answers, or where even one at a time is too much, longer each time', () => {
+    const minutes: number[] = [];
+    let pace = unhurried(limits);
+    let now = NOW;
+    for (let time = 0; time < 7; time += 1) {
+      pace = after(pace, [time % 2 === 0 ? 'unreachable' : 'busy'], now);
+      minutes.push(minutesPaused(pace, now));
+      now = pace.pausedUntil ?? now;
+    }
+    expect(minutes).toEqual([1, 2, 5, 15, 30, 30, 30]);
+  });
+
+  test('is not paused longer by attempts that were in hand when the pause began', () => {
+    const once = after(unhurried(limits), ['unreachable']);
+    expect(after(once, ['unreachable', 'busy', 'flowing'])).toEqual(once);
+    expect([isPaused(once, NOW), isPaused(once, LATER)]).toEqual([true, false]);
+  });
+
+  test('tries one at a time after a pause, and forgets it with the first that goes well', () => {
+    const paused = after(unhurried(limits), ['unreachable']);
+    expect(paused.limit).toBe(1);
+    expect(after(paused, ['flowing'], LATER)).toMatchObject({ pauses: 0, pausedUntil: null, limit: 2 });
+  });
+});
+
+describe('what an attempt tells of its destination', () => {
+  const said = { outcome: 'deferred', code: 450, stage: 'recipient' } as const;
+
+  test.each([
+    ['flowing', [{ outcome: 'delivered', code: 250 }]],
+    ['flowing', [{ outcome: 'bounced', code: 550, stage: 'recipient' }]],
+    ['flowing', [said]],
+    ['busy', [{ ...said, category: 'rate_limited' }]],
+    ['busy', [{ ...said, code: 421 }]],
+    ['busy', [{ ...said, stage: 'mail' }]],
+    ['busy', [{ ...said, stage: 'session', code: 554 }]],
+    [
+      'busy',
+      [
+        { outcome: 'delivered', code: 250 },
+        { ...said, code: 421 },
+      ],
+    ],
+    ['unreachable', [{ ...said, stage: 'connect', code: 0 }]],
+    ['unreachable', [{ ...said, stage: 'session', code: 0 }]],
+    [
+      'flowing',
+      [
+        { outcome: 'delivered', code: 250 },
+        { ...said, stage: 'connect', code: 0 },
+      ],
+    ],
+    [null, [{ outcome: 'deferred', code: 0 }]],
+    [null, [{ outcome: 'unknown', code: 0, stage: 'content' }]],
+    [null, []],
+  ] as const)('is %s for %j', (bearing, outcomes) => {
+    expect(bearingOf(outcomes, 10)).toBe(bearing);
+  });
+
+  test('is slow where a good answer took long', () => {
+    expect(bearingOf([{ outcome: 'delivered', code: 250 }], 5_000)).toBe('slow');
+  });
+});
