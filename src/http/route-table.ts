@@ -140,6 +140,11 @@ export const ROUTES = {
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
   'GET /v1/inbox': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
+  'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
+  'POST /v1/destinations/release': {
+    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
+  },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },

@@ -7,6 +7,8 @@ import { listKeysRoute } from './routes/api-keys/list-keys.ts';
 import { revokeKeyRoute } from './routes/api-keys/revoke-key.ts';
 import { rotateKeyRoute } from './routes/api-keys/rotate-key.ts';
 import { updateKeyRoute } from './routes/api-keys/update-key.ts';
+import { listDestinationsRoute } from './routes/destinations/list-destinations.ts';
+import { releaseDestinationRoute } from './routes/destinations/release-destination.ts';
 import { deleteDomainRoute } from './routes/domains/delete-domain.ts';
 import { getDomainRoute } from './routes/domains/get-domain.ts';
 import { listDomainsRoute } from './routes/domains/list-domains.ts';
@@ -72,6 +74,8 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getUsageRoute,
   getOrganizationRoute,
   listInboxRoute,
+  listDestinationsRoute,
+  releaseDestinationRoute,
   showUnsubscribePageRoute,
   unsubscribeRecipientRoute,
   rootRoute,

@@ -1,6 +1,7 @@
 import { apiKeysProjection } from './api-keys/projection.ts';
 import { billingProjection } from './billing/projection.ts';
 import { deliveriesProjection } from './deliveries/projection.ts';
+import { destinationsProjection } from './destinations/projection.ts';
 import { domainsProjection } from './domains/projection.ts';
 import { eventsProjection } from './events/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
@@ -18,4 +19,5 @@ export const PROJECTIONS: readonly Projection[] = [
   billingProjection,
   webhooksProjection,
   deliveriesProjection,
+  destinationsProjection,
 ];

@@ -7,4 +7,5 @@ export type ProjectionName =
   | 'stats'
   | 'billing'
   | 'webhooks'
-  | 'deliveries';
+  | 'deliveries'
+  | 'destinations';

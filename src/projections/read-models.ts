@@ -4,6 +4,7 @@ import type { System } from '../domain/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
 import { type AskDue, type AskDueByDestination, dueByDestination, dueDeliveries } from './deliveries/queries.ts';
+import { type ListSuspensions, listSuspensions } from './destinations/queries.ts';
 import { type ListDomains, listDomains } from './domains/queries.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
 import { createLagReader } from './lag.ts';
@@ -34,6 +35,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     due: (by: AskDue) => dueDeliveries(pool, by),
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),
   },
+  destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },
   waitFor: createWaitFor({ pool, system }),
   lag: createLagReader({ pool, store, system }),
 });

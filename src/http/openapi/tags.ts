@@ -15,6 +15,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   stats: 'Counts of recipients by what became of them.',
   suppressions: 'Addresses that are sent nothing more.',
   billing: 'What is used and what it costs.',
+  destinations: 'Mail servers of recipients that are left alone for a while.',
   inbox: 'Mail that was captured instead of sent; only where nothing leaves the machine.',
   organization: 'Whose keys these are.',
   audit: 'Proof of who did what.',

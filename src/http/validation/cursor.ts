@@ -28,11 +28,11 @@ export const decodeParts = (cursor: string, count: number): readonly string[] =>
 export const encodeCursor = (list: string, cursor: ListCursor | null): string | null =>
   cursor === null ? null : encodeParts([list, cursor.createdAt, cursor.id]);
 
-/** @throws {Refusal} `invalid_cursor`. */
-export const decodeCursor = (list: string, text: string | undefined): ListCursor | null => {
+/** @param ids what items of the list are named by. @throws {Refusal} `invalid_cursor`. */
+export const decodeCursor = (list: string, text: string | undefined, ids = ID): ListCursor | null => {
   if (text === undefined) return null;
   const [name, createdAt = '', id = ''] = decodeParts(text, 3);
-  if (name !== list || timeOf(Date.parse(createdAt)) !== createdAt || !ID.test(id)) throw invalidCursor();
+  if (name !== list || timeOf(Date.parse(createdAt)) !== createdAt || !ids.test(id)) throw invalidCursor();
   return { createdAt, id };
 };
 

@@ -137,50 +137,6 @@ describe('a message whose domain was deleted', () => {
   });
 });
 
-describe('an attempt at one destination', () => {
-  const at = (id: string, domain: string) => ({ ...recipient(id), domain });
-  const recipients = [at('rcp_1', 'one.example'), at('rcp_2', 'other.example'), at('rcp_3', 'one.example')];
-  const { given } = specify(message);
-  const start =
-    (destination: string, now = NOW) =>
-    (state: Message) =>
-      startAttempt(state, { destination, now, leaseUntil: LEASE_UNTIL, chance: 0.5 });
-  const accepted = messageAccepted({ recipients });
-  const first = attemptStarted(1, ['rcp_1', 'rcp_3'], { sequence: 4, leaseUntil: LEASE_UNTIL });
-
-  test('is for the recipients there, and for nobody else', () => {
-    given([accepted]).when(start('one.example')).thenEvents(first);
-  });
-  test('does not wait for one at another', () => {
-    const second = attemptStarted(2, ['rcp_2'], { sequence: 6, leaseUntil: LEASE_UNTIL });
-    const { when } = given([accepted, first]);
-    when(start('other.example')).thenEvents(second);
-    when(start('one.example')).thenNothing();
-  });
-  test('is recorded as its own while another is in hand', () => {
-    const second = attemptStarted(2, ['rcp_2'], { sequence: 6 });
-    const { when } = given([accepted, first, second]);
-    when(record(2, deferred('rcp_2'), deferred('rcp_1'))).thenState({
-      recipients: [{ status: 'sending' }, { status: 'deferred', lease: null }, { status: 'sending' }],
-    });
-  });
-  test('waits as long as attempts there have failed, however often others have', () => {
-    const second = attemptStarted(2, ['rcp_2'], { sequence: 6 });
-    given([accepted, first, second])
-      .when(record(2, deferred('rcp_2')))
-      .thenState({ recipients: [{}, { nextAttemptAt: '2026-11-21T12:01:00.000Z' }, {}] });
-  });
-  test('that was lost is noted by whoever looks there, not by others', () => {
-    const { when } = given([accepted, first]);
-    when(start('other.example', LEASE_UNTIL)).thenState({
-      recipients: [{ status: 'sending' }, { status: 'sending' }, {}],
-    });
-    when(start('one.example', LEASE_UNTIL)).thenState({
-      recipients: [{ status: 'deferred', inDoubt: true }, { status: 'accepted' }, { inDoubt: true }],
-    });
-  });
-});
-
 describe('recording an attempt', () => {
   const { given } = specify(message);
   const inHand = [two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })];

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { DESTINATION, showSuspension, suspensionShape } from '../../shapes/destination-shape.ts';
+import { listOf, listShape } from '../../shapes/list-shape.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/query.ts';
+
+const LIST = 'destinations';
+const query = z.strictObject(pageParameters);
+
+export const listDestinationsRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/destinations',
+    {
+      summary: 'List destinations that get no mail for now, the latest first',
+      description:
+        'Mail servers that do not answer, or ask for less, are left alone for a minute, and longer each time, up to half an ' +
+        'hour. Their messages wait, and expire at the end of their time to live; those of other destinations go on.',
+      query,
+      answer: listShape(suspensionShape),
+    },
+    async ({ query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor, DESTINATION);
+      await readYourWrites(deps, ['destinations']);
+      const now = deps.context.system.now().toISOString();
+      const page = await deps.readModels.destinations.suspended({ now, limit, after });
+      return listOf(page.items.map(showSuspension), page.hasMore, encodeCursor(LIST, page.next));
+    },
+  );
+};

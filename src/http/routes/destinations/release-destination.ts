@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { releaseDestination } from '../../../commands/destination/release-destination.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { DESTINATION } from '../../shapes/destination-shape.ts';
+
+const body = z.strictObject({
+  destination: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .refine(
+      (text) => DESTINATION.test(text),
+      'is not the name of a destination: GET /v1/destinations lists those suspended',
+    )
+    .describe('As `GET /v1/destinations` names it.'),
+});
+
+const releasedShape = z.strictObject({
+  object: z.literal('released_destination'),
+  destination: z.string(),
+  /** false: it was not suspended, and nothing has changed. */
+  released: z.boolean(),
+});
+
+export const releaseDestinationRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'POST /v1/destinations/release',
+    {
+      summary: 'Let a suspended destination have mail again at once',
+      description: 'What waits for it is tried within seconds; if nothing has changed there, it is suspended again.',
+      body,
+      examples: { 'A destination': { destination: 'example.net' } },
+      answer: releasedShape,
+    },
+    async ({ origin, body: { destination } }) => ({
+      object: 'released_destination',
+      destination,
+      released: await releaseDestination(deps.context, origin, destination),
+    }),
+  );
+};
