@@ -1,18 +1,23 @@
 import type { Mailbox, MessageHead, ReplyText } from './contents.ts';
 import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
 import type { Environment } from './environment.ts';
+import type { ReplyStage, TlsPolicy } from './mail-transport.ts';
 import type { RecipientKind, SmtpFacts } from './message/events.ts';
 
 /** Of the vault, by id; nothing shown here needs more than heads. */
 export type LoadedContents = ReadonlyMap<string, MessageHead | ReplyText>;
 
-/** What the other side said, its text included; the text is null where there is none any more. */
+/** What the other side said, its text included; null is what is not known, or a text that there is no more. */
 export interface ShownSmtp {
   readonly code: number;
   readonly enhanced: string | null;
   readonly text: string | null;
   readonly mx: string | null;
   readonly tls: string | null;
+  readonly cipher: string | null;
+  readonly policy: TlsPolicy | null;
+  readonly address: string | null;
+  readonly stage: ReplyStage | null;
 }
 
 /** A customer event as the feed and webhooks show it: the JSON of one event. */
@@ -58,8 +63,9 @@ const messageIn = (contents: LoadedContents, id: string | null): MessageHead | n
 
 export const showSmtp = ({ replyId, ...smtp }: SmtpFacts, contents: LoadedContents): ShownSmtp => {
   const reply = replyId === null ? undefined : contents.get(replyId);
-  const { code, enhanced, mx, tls } = smtp;
-  return { code, enhanced, text: reply?.kind === 'reply' ? reply.text : null, mx, tls };
+  const { code, enhanced, mx, tls, cipher = null, policy = null, address = null, stage = null } = smtp;
+  const text = reply?.kind === 'reply' ? reply.text : null;
+  return { code, enhanced, text, mx, tls, cipher, policy, address, stage };
 };
 
 type Addressed = Mailbox & { readonly id: string; readonly kind: RecipientKind };

@@ -161,7 +161,10 @@ describe('the feed', () => {
         message_id: 'msg_1',
         recipient: { id: 'rcp_1', address: 'ann@example.net', kind: 'cc' },
         ...{ tags: [{ name: 'a', value: 'b' }], metadata: { order: '1' } },
-        smtp: { code: 550, enhanced: null, text: 'no <ann@example.net>', mx: 'mx.example.net', tls: null },
+        smtp: {
+          ...{ code: 550, enhanced: null, text: 'no <ann@example.net>', mx: 'mx.example.net', tls: null },
+          ...{ cipher: null, policy: null, address: null, stage: null },
+        },
         ...{ attempt: 1, reason: 'no such user' },
       },
     });

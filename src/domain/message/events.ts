@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REPLY_STAGES, TLS_POLICIES } from '../mail-transport.ts';
 
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
@@ -13,6 +14,14 @@ const smtpFacts = z.object({
   mx: z.string().nullable(),
   /** TLS version, `TLSv1.3`; null: in clear. */
   tls: z.string().nullable(),
+  /** `TLS_AES_256_GCM_SHA384`. */
+  cipher: z.string().nullable().optional(),
+  /** What the use of TLS was held to. */
+  policy: z.enum(TLS_POLICIES).nullable().optional(),
+  /** IP of the host that answered. */
+  address: z.string().nullable().optional(),
+  /** Where in the session it was said. */
+  stage: z.enum(REPLY_STAGES).optional(),
   replyId: z.string().nullable(),
 });
 export type SmtpFacts = z.infer<typeof smtpFacts>;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
+import { smtpShape } from './smtp-shape.ts';
 import { timeShape } from './time-shape.ts';
 
 /** `domain/shown-event.ts` makes it, for the feed and for webhooks alike. */
@@ -25,15 +26,7 @@ export const eventShape = z.strictObject({
     domain_id: z.string().optional(),
     api_key_id: z.string().optional(),
     webhook_id: z.string().optional(),
-    smtp: z
-      .strictObject({
-        code: z.number().int(),
-        enhanced: z.string().nullable(),
-        text: z.string().nullable(),
-        mx: z.string().nullable(),
-        tls: z.string().nullable(),
-      })
-      .optional(),
+    smtp: smtpShape.optional(),
     attempt: z.number().int().optional(),
     next_attempt_at: timeShape().optional(),
     reason: z.string().optional(),

@@ -6,6 +6,7 @@ import { messageStatus, RECIPIENT_STATUSES } from '../../domain/message/status.t
 import { type LoadedContents, showSmtp } from '../../domain/shown-event.ts';
 import type { ListedMessage } from '../../projections/messages/queries.ts';
 import { showToldAnalysis, toldAnalysisShape } from './analysis-shape.ts';
+import { smtpShape } from './smtp-shape.ts';
 import { timeShape } from './time-shape.ts';
 
 const status = z.enum(RECIPIENT_STATUSES);
@@ -19,14 +20,6 @@ const listedRecipientShape = z.strictObject({
   status,
   complained: z.boolean(),
   unsubscribed: z.boolean(),
-});
-
-const smtpShape = z.strictObject({
-  code: z.number().int(),
-  enhanced: z.string().nullable(),
-  text: z.string().nullable(),
-  mx: z.string().nullable(),
-  tls: z.string().nullable(),
 });
 
 const recipientShape = listedRecipientShape.extend({

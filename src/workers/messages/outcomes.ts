@@ -27,13 +27,17 @@ const deferralReason = (said: Said, stopping: boolean): string => {
   return stopping ? STOPPING : NOT_REACHED;
 };
 
-const factsOf = ({ code, enhanced, mx, tls }: Said, replyId: string): SmtpFacts => ({
-  code,
-  enhanced,
-  mx,
-  tls,
-  replyId,
-});
+const factsOf = (said: Said, replyId: string): SmtpFacts => {
+  const { code, enhanced, mx, tls, cipher, policy, address, stage } = said;
+  return {
+    ...{ code, enhanced, mx, tls },
+    ...(cipher === undefined ? {} : { cipher }),
+    ...(policy === undefined ? {} : { policy }),
+    ...(address === undefined ? {} : { address }),
+    ...(stage === undefined ? {} : { stage }),
+    replyId,
+  };
+};
 
 const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutcome => {
   const { recipientId, outcome } = said;

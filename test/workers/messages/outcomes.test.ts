@@ -22,3 +22,19 @@ test.each([
   const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { uuid: () => 'id', stopping });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
 });
+
+test('what is known of the session is kept, and what is not stays away', () => {
+  const session = {
+    cipher: 'TLS_AES_256_GCM_SHA384',
+    policy: 'dane',
+    address: '192.0.2.1',
+    stage: 'recipient',
+  } as const;
+  const reported = [
+    { ...said, code: 550, outcome: 'bounced', ...session } as const,
+    { ...said, code: 550, outcome: 'bounced' } as const,
+  ];
+  const { outcomes } = reportOf(message, reported, { uuid: () => 'id', stopping: false });
+  const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, replyId: 'id' };
+  expect(outcomes.map((each) => 'smtp' in each && each.smtp)).toStrictEqual([{ ...bare, ...session }, bare]);
+});
