@@ -1,9 +1,12 @@
+import { dsnOfMail, dsnOfRecipient } from './dsn-parameters.ts';
 import { parseReply, type SmtpReply, type SmtpStage } from './smtp-reply.ts';
 
 export interface SmtpEnvelope {
   readonly from: string;
   /** Each once. */
   readonly to: readonly string[];
+  /** With its angle brackets; what a report about the message is to be known by. */
+  readonly messageId?: string;
 }
 
 /** What the server said that it can do (RFC 5321 §4.1.1.1). */
@@ -12,6 +15,12 @@ export interface SmtpExtensions {
   readonly pipelining: boolean;
   /** RFC 6531. */
   readonly utf8: boolean;
+  /** RFC 6152. */
+  readonly eightBit: boolean;
+  /** RFC 3461. */
+  readonly dsn: boolean;
+  /** RFC 3030: `BDAT`. */
+  readonly chunking: boolean;
   /** RFC 1870; `sizeBytesMax` 0: it named no limit. */
   readonly size: boolean;
   readonly sizeBytesMax: number;
@@ -25,6 +34,9 @@ export const readExtensions = (lines: readonly string[]): SmtpExtensions => {
   return {
     pipelining: has(/^PIPELINING\b/i),
     utf8: has(/^SMTPUTF8\b/i),
+    eightBit: has(/^8BITMIME\b/i),
+    dsn: has(/^DSN\b/i),
+    chunking: has(/^CHUNKING\b/i),
     size: has(SIZE),
     sizeBytesMax: Number(lines.flatMap((line) => SIZE.exec(line)?.[1] ?? [])[0] ?? 0),
   };
@@ -42,20 +54,35 @@ export const assertSafe = ({ from, to }: SmtpEnvelope): void => {
   }
 };
 
-const mailCommand = ({ from, to }: SmtpEnvelope, sizeBytes: number, { utf8, size }: SmtpExtensions): string => {
-  const needsUtf8 = utf8 && (NON_ASCII.test(from) || to.some((address) => NON_ASCII.test(address)));
-  return `MAIL FROM:<${from}>${needsUtf8 ? ' SMTPUTF8' : ''}${size ? ` SIZE=${sizeBytes}` : ''}\r\n`;
+/** The message's header names them as they are (RFC 6532); all other messages of ours are 7-bit. */
+export const needsUtf8 = ({ from, to }: SmtpEnvelope): boolean =>
+  NON_ASCII.test(from) || to.some((each) => NON_ASCII.test(each));
+
+const mailCommand = (envelope: SmtpEnvelope, sizeBytes: number, extensions: SmtpExtensions): string => {
+  const { utf8, eightBit, size, dsn } = extensions;
+  const isWide = utf8 && needsUtf8(envelope);
+  return [
+    `MAIL FROM:<${envelope.from}>`,
+    ...(isWide ? [' SMTPUTF8'] : []),
+    ...(isWide && eightBit ? [' BODY=8BITMIME'] : []),
+    ...(size ? [` SIZE=${sizeBytes}`] : []),
+    ...(dsn ? [dsnOfMail(envelope.messageId ?? '')] : []),
+    '\r\n',
+  ].join('');
 };
 
-/** MAIL, each RCPT, and DATA, in the order of their replies. */
+/**
+ * MAIL, each RCPT, and DATA, in the order of their replies. With `chunking` an empty chunk takes DATA's place
+ * (RFC 3030 §2): a server that does not know BDAT after all would read what follows it as commands.
+ */
 export const envelopeCommands = (
   envelope: SmtpEnvelope,
   sizeBytes: number,
   extensions: SmtpExtensions,
 ): readonly string[] => [
   mailCommand(envelope, sizeBytes, extensions),
-  ...envelope.to.map((address) => `RCPT TO:<${address}>\r\n`),
-  'DATA\r\n',
+  ...envelope.to.map((address) => `RCPT TO:<${address}>${extensions.dsn ? dsnOfRecipient(address) : ''}\r\n`),
+  extensions.chunking ? 'BDAT 0\r\n' : 'DATA\r\n',
 ];
 
 export interface EnvelopeJudgement {
@@ -71,23 +98,31 @@ export interface EnvelopeJudgement {
     | { readonly kind: 'unfinished' };
 }
 
+/** By DATA or by BDAT. */
+type Manner = Pick<SmtpExtensions, 'chunking'>;
 type Verdict = EnvelopeJudgement['verdict'];
 
 const isOk = (response: string): boolean => response[0] === '2';
 const asksForMessage = (response: string | undefined): boolean => response?.[0] === '3';
 
-const judgeData = (data: string): Verdict => {
-  if (asksForMessage(data)) return { kind: 'go' };
+const isReady = (data: string, { chunking }: Manner): boolean => (chunking ? isOk(data) : asksForMessage(data));
+
+/** After a 2xx to DATA the message might be read as commands, and a 3xx to BDAT asks for what is not sent. */
+const isOutOfStep = (data: string, { chunking }: Manner): boolean => (chunking ? asksForMessage(data) : isOk(data));
+
+const judgeData = (data: string, manner: Manner): Verdict => {
+  if (isReady(data, manner)) return { kind: 'go' };
   const reply = parseReply(data);
-  // After a 2xx the message might be read as commands.
-  return isOk(data) ? { kind: 'out-of-step', reply } : { kind: 'refused', stage: 'content', reply, asked: false };
+  return isOutOfStep(data, manner)
+    ? { kind: 'out-of-step', reply }
+    : { kind: 'refused', stage: 'content', reply, asked: false };
 };
 
 /** A refusal that may pass counts before one for good: the message as a whole is then tried again. */
-const refusedAll = (rejections: readonly SmtpReply[], data: string | undefined): Verdict => {
+const refusedAll = (rejections: readonly SmtpReply[], data: string | undefined, manner: Manner): Verdict => {
   const reply = rejections.find(({ code }) => code < 500) ?? rejections.at(-1);
   if (reply === undefined) return { kind: 'unfinished' };
-  return data !== undefined && isOk(data)
+  return data !== undefined && isOutOfStep(data, manner)
     ? { kind: 'out-of-step', reply }
     : { kind: 'refused', stage: 'recipient', reply, asked: asksForMessage(data) };
 };
@@ -103,7 +138,11 @@ const rejectedOf = (to: readonly string[], answers: readonly string[]): Readonly
 const NONE: ReadonlyMap<string, SmtpReply> = new Map();
 
 /** @param responses to `envelopeCommands`, as far as they came or were asked for. */
-export const judgeEnvelope = (to: readonly string[], responses: readonly string[]): EnvelopeJudgement => {
+export const judgeEnvelope = (
+  to: readonly string[],
+  responses: readonly string[],
+  manner: Manner,
+): EnvelopeJudgement => {
   const [mail, ...answers] = responses;
   const data = answers[to.length];
   const early = [mail, ...answers.slice(0, to.length)].find(asksForMessage);
@@ -115,6 +154,6 @@ export const judgeEnvelope = (to: readonly string[], responses: readonly string[
     return { rejected: NONE, verdict };
   }
   const rejected = rejectedOf(to, answers);
-  if (rejected.size === to.length) return { rejected, verdict: refusedAll([...rejected.values()], data) };
-  return { rejected, verdict: data === undefined ? { kind: 'unfinished' } : judgeData(data) };
+  if (rejected.size === to.length) return { rejected, verdict: refusedAll([...rejected.values()], data, manner) };
+  return { rejected, verdict: data === undefined ? { kind: 'unfinished' } : judgeData(data, manner) };
 };

@@ -1,7 +1,7 @@
 import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, ReplyStage } from '../../domain/mail-transport.ts';
 import { refusalOutcome, type SmtpReply } from './smtp-reply.ts';
 import type { Side, SmtpSession } from './smtp-session.ts';
-import type { Transmission } from './smtp-transaction.ts';
+import type { Transmission } from './smtp-transmission.ts';
 
 interface Judgement {
   readonly outcome: Exclude<RecipientOutcome['outcome'], 'suppressed'>;
@@ -15,11 +15,12 @@ const told = (
   { outcome, stage, reply: { code, enhanced, text } }: Judgement,
 ): RecipientOutcome => ({ recipientId, outcome, ...side, stage, code, enhanced, text });
 
-const judge = (address: string, { rejected, end }: Transmission): Judgement => {
+const judge = (address: string, { rejected, earlier, end: last }: Transmission): Judgement => {
   const rejection = rejected.get(address);
   if (rejection !== undefined) {
     return { outcome: refusalOutcome('recipient', rejection), reply: rejection, stage: 'recipient' };
   }
+  const end = earlier.get(address) ?? last;
   const { reply } = end;
   switch (end.kind) {
     case 'accepted':
@@ -63,7 +64,8 @@ export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], sid
 const NON_ASCII = /[^\0-\x7f]/;
 
 /** Recipients this session can be asked about, and those whose address (or the sender's) it cannot be told. */
-export const splitByAlphabet = ({ envelope }: OutgoingMail, { acceptsUtf8 }: SmtpSession) => {
+export const splitByAlphabet = ({ envelope }: OutgoingMail, session: SmtpSession) => {
+  const acceptsUtf8 = session.acceptsUtf8();
   const isWritable = ({ address }: EnvelopeRecipient): boolean =>
     acceptsUtf8 || !(NON_ASCII.test(envelope.from) || NON_ASCII.test(address));
   return {

@@ -33,11 +33,17 @@ export const noReply = (sentence: string): SmtpReply => ({ code: 0, enhanced: nu
 export type SmtpStage = 'session' | 'mail' | 'recipient' | 'content';
 
 /** Commands out of order or not understood, or credentials asked for: about us, at whatever stage it is said. */
-const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538]);
+const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538, 555]);
 
-/** RFC 5321 §4.5.3.1.10: "too many recipients" may come as 552 and is to be treated as 452. */
-const isTooManyRecipients = ({ code, enhanced, text }: SmtpReply): boolean =>
-  code === 552 && (enhanced === '5.5.3' || /too many (?:recipients|rcpt)/i.test(text));
+/**
+ * RFC 5321 §4.5.3.1.10: "too many recipients" is 452, may come as 552, and is to be treated as 452. A bare 452 may mean
+ * a full disk too; where others were accepted, asking once more tells.
+ */
+export const isTooManyRecipients = ({ code, enhanced, text }: SmtpReply): boolean =>
+  (code === 452 || code === 552) &&
+  (enhanced?.endsWith('.5.3') === true ||
+    /too many (?:recipients|rcpt)/i.test(text) ||
+    (code === 452 && enhanced === null));
 
 /** RFC 3463 §3.4 X.3.4: too large, the one thing at MAIL (with SIZE, RFC 1870 §6.1) that is about the content. */
 const isTooLarge = ({ code, enhanced }: SmtpReply): boolean =>

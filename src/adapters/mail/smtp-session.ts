@@ -4,10 +4,11 @@ import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { TlsPolicy } from '../../domain/mail-transport.ts';
 import type { SessionTarget } from './session-target.ts';
-import { readExtensions, type SmtpEnvelope, type SmtpExtensions } from './smtp-envelope.ts';
-import { type SmtpExchange, takeOverSession } from './smtp-exchange.ts';
+import { readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
+import { takeOverSession } from './smtp-exchange.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
-import { type OutgoingMessage, type Transmission, transact } from './smtp-transaction.ts';
+import type { OutgoingMessage } from './smtp-transaction.ts';
+import { type SmtpCarrier, type Transmission, transmit } from './smtp-transmission.ts';
 
 /** Who answered, and over what. */
 export interface Side {
@@ -22,7 +23,7 @@ export interface Side {
 
 export interface SmtpSession {
   readonly side: Side;
-  readonly acceptsUtf8: boolean;
+  acceptsUtf8(): boolean;
   isOpen(): boolean;
   /** Aborting closes the session at once. @throws {Error} an address that cannot be sent; the session is as it was. */
   transmit(envelope: SmtpEnvelope, outgoing: OutgoingMessage, signal: AbortSignal): Promise<Transmission>;
@@ -114,13 +115,13 @@ const certificateFault = ({ tls: { check, required } }: SessionTarget, socket: S
   return required ? new Error('the session is in clear') : undefined;
 };
 
-const transmitOver = (exchange: SmtpExchange, extensions: SmtpExtensions): SmtpSession['transmit'] => {
-  const abort = (): void => exchange.close(noReply('the deadline passed before the server had answered'));
+const transmitOver = (carrier: SmtpCarrier): SmtpSession['transmit'] => {
+  const abort = (): void => carrier.exchange.close(noReply('the deadline passed before the server had answered'));
   return async (envelope, outgoing, signal) => {
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await transact(exchange, extensions, envelope, outgoing);
+      return await transmit(carrier, envelope, outgoing);
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -134,8 +135,8 @@ const ehloLines = (connection: SMTPConnection & { readonly _ehloLines?: readonly
 const ENDED_BY_US = noReply('the session was ended');
 
 const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpSessionOptions): SmtpSession => {
-  const extensions = readExtensions(ehloLines(connection));
   const exchange = takeOverSession(connection, socket);
+  const carrier: SmtpCarrier = { exchange, extensions: readExtensions(ehloLines(connection)) };
   const close = (): void => exchange.close(ENDED_BY_US);
   /** Between messages, where no deadline runs. @returns the reply; undefined: none came in time, and the session is over. */
   const ask = async (command: string): Promise<string | undefined> => {
@@ -146,9 +147,9 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpS
   };
   return {
     side: sideOf(target, socket),
-    acceptsUtf8: extensions.utf8,
+    acceptsUtf8: () => carrier.extensions.utf8,
     isOpen: exchange.isOpen,
-    transmit: transmitOver(exchange, extensions),
+    transmit: transmitOver(carrier),
     reset: async () => {
       const response = await ask('RSET\r\n');
       if (response?.[0] !== '2') throw new Error('the session could not be reset');

@@ -12,16 +12,17 @@ import type { SmtpExchange } from './smtp-exchange.ts';
 import { noReply, parseReply, type SmtpReply, type SmtpStage } from './smtp-reply.ts';
 
 /** How one transaction ended. `rejected`: recipients refused at RCPT, by address. */
-export interface Transmission {
+export interface Transaction {
   readonly rejected: ReadonlyMap<string, SmtpReply>;
   readonly end:
     | { readonly kind: 'accepted'; readonly reply: SmtpReply }
-    | { readonly kind: 'refused'; readonly stage: SmtpStage; readonly reply: SmtpReply }
+    /** `begun`: it was the message that was refused, not the wish to send it. */
+    | { readonly kind: 'refused'; readonly stage: SmtpStage; readonly reply: SmtpReply; readonly begun: boolean }
     /** No reply. `begun`: the server had asked for the message; `finalDot`: it may have got all of it. */
     | { readonly kind: 'broken'; readonly reply: SmtpReply; readonly begun: boolean; readonly finalDot: boolean };
 }
 
-type End = Transmission['end'];
+export type End = Transaction['end'];
 
 export interface OutgoingMessage {
   readonly message: MimeMessage;
@@ -46,7 +47,7 @@ const brokenBefore = (reply: SmtpReply): End => ({ kind: 'broken', reply, begun:
 const endWithoutReply = (exchange: SmtpExchange, begun: boolean, finalDot: boolean): End => {
   const reply = exchange.lastWord();
   return reply.code >= 400 && !finalDot
-    ? { kind: 'refused', stage: 'session', reply }
+    ? { kind: 'refused', stage: 'session', reply, begun }
     : { kind: 'broken', reply, begun, finalDot };
 };
 
@@ -54,7 +55,7 @@ const endOf = (exchange: SmtpExchange, [response]: readonly string[], isComplete
   if (response === undefined) return endWithoutReply(exchange, true, isComplete);
   const reply = parseReply(response);
   if (!isComplete) exchange.close(reply); // in the middle of a message: never a final dot
-  if (reply.code >= 400) return { kind: 'refused', stage: 'content', reply };
+  if (reply.code >= 400) return { kind: 'refused', stage: 'content', reply, begun: true };
   if (isComplete && reply.code < 300) return { kind: 'accepted', reply };
   exchange.close(reply);
   return { kind: 'broken', reply, begun: true, finalDot: isComplete };
@@ -71,34 +72,56 @@ const sendWhole = async (exchange: SmtpExchange, { message, mayFinish }: Outgoin
     : endWithoutReply(exchange, true, false);
 };
 
+const isSmall = ({ message }: OutgoingMessage): boolean => message.sizeBytes <= PIECE_BYTES;
+
 function* piecesOf({ chunks }: MimeMessage): Generator<Buffer> {
   for (const chunk of chunks()) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) yield chunk.subarray(at, at + PIECE_BYTES);
   }
 }
 
-/** @returns null: a reply came too early, or the session ended; else whether the message's end begins a line. */
-const givePieces = async (exchange: SmtpExchange, message: MimeMessage): Promise<boolean | null> => {
+/** Gives all but what ends the message. @returns what ends it; null: a reply came too early, or the session ended. */
+type Give = (exchange: SmtpExchange, message: MimeMessage) => Promise<Buffer | null>;
+
+const giveStuffed: Give = async (exchange, message) => {
   let atLineStart = true;
   for (const piece of piecesOf(message)) {
     if (!(await exchange.give(stuffDots(piece, atLineStart)))) return null;
     atLineStart = endsLine(piece);
   }
-  return atLineStart;
+  return finalDot(atLineStart);
 };
 
-const sendInPieces = async (exchange: SmtpExchange, { message, mayFinish }: OutgoingMessage): Promise<End> => {
+/** One chunk of known length (RFC 3030 §2): its last piece is what ends it. @throws {Error} it has another length. */
+const giveCounted: Give = async (exchange, message) => {
+  let held: Buffer = Buffer.from(`BDAT ${message.sizeBytes} LAST\r\n`);
+  let left = message.sizeBytes;
+  for (const piece of piecesOf(message)) {
+    left -= piece.length;
+    if (left < 0) break; // what came after would be read as commands
+    if (!(await exchange.give(held))) return null;
+    held = piece;
+  }
+  if (left !== 0) throw new Error('the message is not as long as it was said to be');
+  return held;
+};
+
+const sendInPieces = async (
+  exchange: SmtpExchange,
+  { message, mayFinish }: OutgoingMessage,
+  give: Give,
+): Promise<End> => {
   let isComplete = false;
-  const finish = (atLineStart: boolean | null): void => {
-    if (atLineStart === null) return;
+  const finish = (last: Buffer | null): void => {
+    if (last === null) return;
     isComplete = mayFinish();
-    if (isComplete) void exchange.give(finalDot(atLineStart));
+    if (isComplete) void exchange.give(last);
     else exchange.close(TOO_LATE);
   };
   // Not waited for: the reply may come, or the session end, while a piece still waits for a slow reader.
   const { promise: fault, reject } = Promise.withResolvers<never>();
   const reply = exchange.awaitReply();
-  givePieces(exchange, message).then(finish).catch(reject);
+  give(exchange, message).then(finish).catch(reject);
   return endOf(exchange, await Promise.race([reply, fault]), isComplete);
 };
 
@@ -107,13 +130,14 @@ const askInTurn = async (
   exchange: SmtpExchange,
   to: readonly string[],
   commands: readonly string[],
+  manner: SmtpExtensions,
 ): Promise<readonly string[]> => {
   const responses: string[] = [];
   for (const command of commands) {
     const [response] = await exchange.ask(command, 1);
     if (response === undefined) break;
     responses.push(response);
-    if (judgeEnvelope(to, responses).verdict.kind !== 'unfinished') break;
+    if (judgeEnvelope(to, responses, manner).verdict.kind !== 'unfinished') break;
   }
   return responses;
 };
@@ -134,14 +158,14 @@ const endBefore = (
   assertSafe(envelope);
   if (!exchange.isOpen()) return brokenBefore(exchange.lastWord());
   const isTooLarge = sizeBytesMax > 0 && message.sizeBytes > sizeBytesMax;
-  return isTooLarge ? { kind: 'refused', stage: 'mail', reply: TOO_LARGE } : null;
+  return isTooLarge ? { kind: 'refused', stage: 'mail', reply: TOO_LARGE, begun: false } : null;
 };
 
 /** @throws {Error} the message could not be made; the session, in the middle of it, has ended. */
-const send = async (exchange: SmtpExchange, outgoing: OutgoingMessage): Promise<End> => {
-  const isSmall = outgoing.message.sizeBytes <= PIECE_BYTES;
+const send = async (exchange: SmtpExchange, outgoing: OutgoingMessage, chunked: boolean): Promise<End> => {
   try {
-    return await (isSmall ? sendWhole(exchange, outgoing) : sendInPieces(exchange, outgoing));
+    if (isSmall(outgoing)) return await sendWhole(exchange, outgoing);
+    return await sendInPieces(exchange, outgoing, chunked ? giveCounted : giveStuffed);
   } catch (fault) {
     exchange.close(BROKEN_BY_US);
     throw fault;
@@ -151,14 +175,14 @@ const send = async (exchange: SmtpExchange, outgoing: OutgoingMessage): Promise<
 const goOn = async (
   exchange: SmtpExchange,
   verdict: EnvelopeJudgement['verdict'],
-  outgoing: OutgoingMessage,
+  sending: () => Promise<End>,
 ): Promise<End> => {
   switch (verdict.kind) {
     case 'go':
-      return send(exchange, outgoing);
+      return sending();
     case 'refused':
       if (verdict.asked) await endUnwanted(exchange, verdict.stage, verdict.reply);
-      return { kind: 'refused', stage: verdict.stage, reply: verdict.reply };
+      return { kind: 'refused', stage: verdict.stage, reply: verdict.reply, begun: false };
     case 'out-of-step':
       exchange.close(verdict.reply);
       return brokenBefore(verdict.reply);
@@ -175,13 +199,14 @@ export const transact = async (
   extensions: SmtpExtensions,
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
-): Promise<Transmission> => {
+): Promise<Transaction> => {
   const end = endBefore(exchange, extensions, envelope, outgoing);
   if (end !== null) return { rejected: NONE, end };
-  const commands = envelopeCommands(envelope, outgoing.message.sizeBytes, extensions);
-  const responses = extensions.pipelining
+  const manner = { ...extensions, chunking: extensions.chunking && !isSmall(outgoing) };
+  const commands = envelopeCommands(envelope, outgoing.message.sizeBytes, manner);
+  const responses = manner.pipelining
     ? await exchange.ask(commands.join(''), commands.length)
-    : await askInTurn(exchange, envelope.to, commands);
-  const { rejected, verdict } = judgeEnvelope(envelope.to, responses);
-  return { rejected, end: await goOn(exchange, verdict, outgoing) };
+    : await askInTurn(exchange, envelope.to, commands, manner);
+  const { rejected, verdict } = judgeEnvelope(envelope.to, responses, manner);
+  return { rejected, end: await goOn(exchange, verdict, () => send(exchange, outgoing, manner.chunking)) };
 };

@@ -7,7 +7,7 @@ import { createSessionPool, type PooledSession } from './session-pool.ts';
 import { deferredAll, inOrder, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './smtp-outcomes.ts';
 import { noReply } from './smtp-reply.ts';
 import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
-import type { Transmission } from './smtp-transaction.ts';
+import type { Transmission } from './smtp-transmission.ts';
 import { parseSmarthost, targetOf } from './smtp-url.ts';
 import { createTextAlternatives } from './text/text-alternative.ts';
 
@@ -65,7 +65,7 @@ const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready):
   try {
     const message = buildMimeMessage(mail, text);
     transmission = await pooled.session.transmit(
-      { from: mail.envelope.from, to },
+      { from: mail.envelope.from, to, messageId: mail.messageId },
       { message, mayFinish: deadline.mayFinish },
       deadline.signal,
     );
@@ -77,7 +77,7 @@ const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready):
   return transmission;
 };
 
-/** @returns null: the session was stale, and nothing was sent. */
+/** @returns null: nothing was sent, since the session was stale or lacks what it offered. */
 const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly RecipientOutcome[] | null> => {
   const { mail } = ready;
   const { side } = pooled.session;
@@ -89,7 +89,7 @@ const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly Rec
   }
   const part = { ...mail, envelope: { from: mail.envelope.from, to: writable } };
   const transmission = await transmit(pooled, { ...ready, mail: part });
-  if (wasStale(pooled, transmission, ready)) return null;
+  if (transmission.needsUtf8 === true || wasStale(pooled, transmission, ready)) return null;
   return inOrder(mail, [...refused, ...transactionOutcomes(writable, side, transmission)]);
 };
 

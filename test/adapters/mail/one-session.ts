@@ -2,8 +2,13 @@ import { afterEach } from 'vitest';
 import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { MailTransport } from '../../../src/domain/mail-transport.ts';
+import {
+  type Script,
+  type ScriptedServerOptions,
+  startScriptedServer,
+  type Write,
+} from '../../support/scripted-smtp-server/scripted-server.ts';
 import { type MailParts, outgoingMail } from './outgoing-mail.ts';
-import { type Script, startScriptedServer, type Write } from './scripted-server.ts';
 
 export const system = createSystem();
 const closing: (() => Promise<void>)[] = [];
@@ -12,8 +17,8 @@ afterEach(async () => {
 });
 
 /** One session at most: what goes wrong with it meets the next message. */
-export const start = async (script: Script = {}, write?: Write) => {
-  const server = await startScriptedServer(script, write);
+export const start = async (script: Script = {}, options: Write | ScriptedServerOptions = {}) => {
+  const server = await startScriptedServer(script, typeof options === 'function' ? { write: options } : options);
   const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, sessionsMax: 1 });
   closing.push(server.close, transport.close);
   return { server, transport };

@@ -5,7 +5,7 @@ import { endsLine, stuffDots } from '../../../src/adapters/mail/dot-stuffing.ts'
 import type { MimeMessage } from '../../../src/adapters/mail/mime-message.ts';
 import { openSmtpSession } from '../../../src/adapters/mail/smtp-session.ts';
 import { parseSmarthost, targetOf } from '../../../src/adapters/mail/smtp-url.ts';
-import { type Script, startScriptedServer, type Write } from './scripted-server.ts';
+import { type Script, startScriptedServer, type Write } from '../../support/scripted-smtp-server/scripted-server.ts';
 
 const MEGABYTE = 1_000_000;
 /** More than is sent in one write, whatever the chunks say. */
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const start = async (script: Script = {}, write?: Write) => {
-  const server = await startScriptedServer(script, write);
+  const server = await startScriptedServer(script, write && { write });
   const never = new AbortController().signal;
   const target = targetOf(parseSmarthost(server.url));
   const session = await openSmtpSession({ target, ehloName: 'a.test', onEnd: () => undefined }, never);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Script } from '../../support/scripted-smtp-server/scripted-server.ts';
 import { DELIVERED, refuseTwo, send, start, TWO_REFUSED, three } from './one-session.ts';
-import type { Script } from './scripted-server.ts';
 
 describe('a server without PIPELINING is told one command at a time', () => {
   const EHLO = (): string => '250-plain\r\n250 SIZE 1000000';

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { Script, Write } from '../../support/scripted-smtp-server/scripted-server.ts';
 import { DELIVERED, refuseTwo, send, start, TWO_REFUSED, three } from './one-session.ts';
-import type { Script, Write } from './scripted-server.ts';
 
 const LINE = 'A line of a large message.\r\n';
 

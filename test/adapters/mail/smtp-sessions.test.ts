@@ -3,8 +3,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createSmtpTransport, type SmtpTransportOptions } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { MailTransport, SendOptions } from '../../../src/domain/mail-transport.ts';
+import { type Script, startScriptedServer } from '../../support/scripted-smtp-server/scripted-server.ts';
 import { type MailParts, outgoingMail } from './outgoing-mail.ts';
-import { type Script, startScriptedServer } from './scripted-server.ts';
 
 const system = createSystem();
 const closing: (() => Promise<void>)[] = [];

@@ -1,7 +1,23 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { TestCertificate } from './certificate.ts';
+import { serveConversation } from './conversation.ts';
+import { type CutOff, cutOff } from './cut-off.ts';
 
-export type Stage = 'connect' | 'EHLO' | 'STAR' | 'MAIL' | 'RCPT' | 'DATA' | 'dot' | 'RSET' | 'QUIT';
+/** A command by its first four letters; `dot`: the end of a message, whichever way it came. */
+export type Stage =
+  | 'connect'
+  | 'EHLO'
+  | 'HELO'
+  | 'STAR'
+  | 'AUTH'
+  | 'MAIL'
+  | 'RCPT'
+  | 'DATA'
+  | 'BDAT'
+  | 'dot'
+  | 'RSET'
+  | 'QUIT';
 
 /** What to answer: a reply, nothing at all, or the end of the connection. */
 type Answer = string | 'silence' | 'drop';
@@ -12,10 +28,13 @@ export type Script = Partial<Record<Stage, (line: string, times: number) => Answ
 const USUAL: Readonly<Record<Stage, string>> = {
   connect: '220 scripted',
   EHLO: '250-scripted\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250 ENHANCEDSTATUSCODES',
+  HELO: '250 scripted',
   STAR: '454 4.7.0 TLS is not available',
+  AUTH: '235 2.7.0 Ok',
   MAIL: '250 2.1.0 Ok',
   RCPT: '250 2.1.5 Ok',
   DATA: '354 Go on',
+  BDAT: '250 2.0.0 Ok',
   dot: '250 2.0.0 Ok: queued as 1',
   RSET: '250 2.0.0 Ok',
   QUIT: '221 2.0.0 Bye',
@@ -26,22 +45,39 @@ export type Write = (socket: Socket, text: string) => void;
 
 const writeAtOnce: Write = (socket, text) => void socket.write(text);
 
+/** A message that the server has answered for with a 250, whether that answer arrived or not. */
+export interface Copy {
+  readonly to: readonly string[];
+  readonly content: string;
+}
+
+export interface ScriptedServerOptions {
+  readonly write?: Write;
+  /** For STARTTLS: answered with 220 where the script does not say otherwise. */
+  readonly certificate?: TestCertificate;
+  /** Ends each connection after so many bytes. */
+  readonly cut?: CutOff;
+  /** Has 503 for RCPT without a sender and for a message without recipients, whatever the script says. */
+  readonly strict?: boolean;
+}
+
 /** A server that does what a test tells it, and writes down what it was told. */
-export const startScriptedServer = async (script: Script = {}, write: Write = writeAtOnce) => {
+export const startScriptedServer = async (
+  script: Script = {},
+  { write = writeAtOnce, certificate, cut, strict = false }: ScriptedServerOptions = {},
+) => {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
   const messages: string[] = [];
+  const copies: Copy[] = [];
   const counts = new Map<Stage, number>();
   let connections = 0;
 
-  const answer = (socket: Socket, stage: Stage, line: string): boolean => {
+  const replyTo = (stage: Stage, line: string): string => {
     const times = counts.get(stage) ?? 0;
     counts.set(stage, times + 1);
-    const reply = script[stage]?.(line, times) ?? USUAL[stage];
-    if (reply === 'drop') socket.destroy();
-    else if (reply === 'silence') socket.removeAllListeners('data');
-    else write(socket, `${reply}\r\n`);
-    return reply.startsWith('354');
+    const usual = stage === 'STAR' && certificate !== undefined ? '220 Go on' : USUAL[stage];
+    return script[stage]?.(line, times) ?? usual ?? '502 5.5.1 Not known';
   };
 
   const server = createServer((socket) => {
@@ -49,41 +85,18 @@ export const startScriptedServer = async (script: Script = {}, write: Write = wr
     socket.setNoDelay(true);
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
-    let buffer = '';
-    let isData = false;
-    const takeMessage = (): boolean => {
-      const end = `\r\n${buffer}`.indexOf('\r\n.\r\n');
-      if (end < 0) return false;
-      messages.push(buffer.slice(0, Math.max(end - 2, 0)));
-      buffer = buffer.slice(end + 3);
-      isData = false;
-      answer(socket, 'dot', '.');
-      return true;
-    };
-    const takeLine = (): boolean => {
-      const end = buffer.indexOf('\r\n');
-      if (end < 0) return false;
-      const line = buffer.slice(0, end);
-      buffer = buffer.slice(end + 2);
-      lines.push(line);
-      const stage = line.slice(0, 4).toUpperCase() as Stage;
-      isData = answer(socket, stage, line);
-      if (stage === 'QUIT') socket.end();
-      return true;
-    };
-    socket.on('data', (chunk) => {
-      buffer += chunk.toString('latin1');
-      while (socket.listenerCount('data') > 0 && (isData ? takeMessage() : takeLine()));
-    });
-    answer(socket, 'connect', '');
+    if (cut !== undefined) cutOff(socket, cut);
+    serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     url: `smtp://127.0.0.1:${port}`,
+    port,
     lines,
     messages,
+    copies,
     connections: () => connections,
     /** Says what nobody asked for, on every session. */
     say: (text: string): void => {

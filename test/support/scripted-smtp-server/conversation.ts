@@ -1,0 +1,131 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { TestCertificate } from './certificate.ts';
+import type { Copy, Stage, Write } from './scripted-server.ts';
+
+interface Conversation {
+  readonly replyTo: (stage: Stage, line: string) => string;
+  readonly write: Write;
+  /** Filled. */
+  readonly lines: string[];
+  readonly messages: string[];
+  readonly copies: Copy[];
+  readonly certificate: TestCertificate | undefined;
+  readonly strict: boolean;
+}
+
+/** What the client is sending: commands, a message up to its dot, or a chunk of so many bytes. */
+type Mode = 'commands' | 'message' | { readonly bytes: number; readonly last: boolean; readonly line: string };
+
+const isYes = (reply: string): boolean => /^2\d\d(?![\s\S]*\n[45])/.test(reply);
+
+/** One connection: takes commands and messages as they come, and answers as the script says. */
+export const serveConversation = (plain: Socket, conversation: Conversation): void => {
+  const { replyTo, write, lines, messages, copies, certificate, strict } = conversation;
+  let socket: Socket = plain;
+  let buffer = '';
+  let mode: Mode = 'commands';
+  let to: string[] = [];
+  let hasSender = false;
+  let chunks = '';
+
+  const isTooEarly = (stage: Stage): boolean =>
+    strict && ((stage === 'RCPT' && !hasSender) || (/^(?:DATA|BDAT)$/.test(stage) && to.length === 0));
+
+  const answer = (stage: Stage, line: string): string => {
+    const reply = isTooEarly(stage) ? '503 5.5.1 Not now' : replyTo(stage, line);
+    if (reply === 'drop') socket.destroy();
+    else if (reply === 'silence') socket.removeAllListeners('data');
+    else write(socket, `${reply}\r\n`);
+    return reply;
+  };
+
+  const endMessage = (content: string, line: string): void => {
+    messages.push(content);
+    const recipients = to;
+    to = [];
+    if (isYes(answer('dot', line))) copies.push({ to: recipients, content });
+  };
+
+  const takeMessage = (): boolean => {
+    const end = `\r\n${buffer}`.indexOf('\r\n.\r\n');
+    if (end < 0) return false;
+    const content = buffer.slice(0, Math.max(end - 2, 0));
+    buffer = buffer.slice(end + 3);
+    mode = 'commands';
+    endMessage(content, '.');
+    return true;
+  };
+
+  const takeChunk = ({ bytes, last, line }: Exclude<Mode, string>): boolean => {
+    if (buffer.length < bytes) return false;
+    chunks += buffer.slice(0, bytes);
+    buffer = buffer.slice(bytes);
+    mode = 'commands';
+    if (!last) {
+      answer('BDAT', line);
+      return true;
+    }
+    endMessage(chunks, line);
+    chunks = '';
+    return true;
+  };
+
+  const startTls = (): void => {
+    if (certificate === undefined) return;
+    buffer = '';
+    plain.removeAllListeners('data');
+    socket = new TLSSocket(plain, { isServer: true, ...certificate });
+    listen();
+  };
+
+  const after: Partial<Record<Stage, (line: string, reply: string) => void>> = {
+    MAIL: (_, reply) => {
+      hasSender = isYes(reply);
+      to = [];
+      chunks = '';
+    },
+    RCPT: (line, reply) => {
+      if (isYes(reply)) to.push(/<(.*?)>/.exec(line)?.[1] ?? line);
+    },
+    DATA: (_, reply) => {
+      if (reply.startsWith('354')) mode = 'message';
+    },
+    STAR: (_, reply) => {
+      if (reply.startsWith('220')) startTls();
+    },
+    QUIT: () => void socket.end(),
+  };
+
+  const takeLine = (): boolean => {
+    const end = buffer.indexOf('\r\n');
+    if (end < 0) return false;
+    const line = buffer.slice(0, end);
+    buffer = buffer.slice(end + 2);
+    lines.push(line);
+    const stage = line.slice(0, 4).toUpperCase() as Stage;
+    const [, bytes, last] = /^BDAT (\d+)( LAST)?$/.exec(line) ?? [];
+    if (bytes !== undefined) {
+      mode = { bytes: Number(bytes), last: last !== undefined, line };
+      return true;
+    }
+    const reply = answer(stage, line);
+    after[stage]?.(line, reply);
+    return true;
+  };
+
+  const take = (): boolean => {
+    if (mode === 'commands') return takeLine();
+    return mode === 'message' ? takeMessage() : takeChunk(mode);
+  };
+
+  const listen = (): void => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk: Buffer) => {
+      buffer += chunk.toString('latin1');
+      while (socket.listenerCount('data') > 0 && take());
+    });
+  };
+  listen();
+  answer('connect', '');
+};
