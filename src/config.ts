@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { readSecret } from './domain/api-key/secret.ts';
+import { isNetwork } from './domain/is-network.ts';
+import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
@@ -37,6 +39,8 @@ export interface Config {
   readonly secretKey: string | undefined;
   /** Absent: this machine's name. */
   readonly ehloName: string | undefined;
+  /** Resolvers. Empty: those of the machine. */
+  readonly dnsServers: readonly NameServer[];
   readonly logLevel: LogLevel;
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
@@ -70,11 +74,7 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: '`esdb://…` (EventStoreDB, KurrentDB); log in PostgreSQL when absent',
   },
-  {
-    name: 'REDIS_URL',
-    default: '',
-    meaning: '`redis://…`; queue and shared rate limits in PostgreSQL when absent',
-  },
+  { name: 'REDIS_URL', default: '', meaning: '`redis://…`; queue and shared rate limits in PostgreSQL when absent' },
   {
     name: 'MAIL_URL',
     default: 'capture:',
@@ -100,6 +100,11 @@ export const CONFIGURATION: readonly Variable[] = [
     meaning: 'encrypts secrets in the database; made in `DATA_DIR` for the built-in one',
   },
   { name: 'EHLO_NAME', default: '', meaning: 'name given to mail servers; the name of the machine when absent' },
+  {
+    name: 'DNS_SERVERS',
+    default: '',
+    meaning: 'trusted resolvers, `address[:port]` by commas; else those of the machine',
+  },
   { name: 'LOG_LEVEL', default: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
   {
     name: 'OUTBOX_ADMIN_KEY',
@@ -134,19 +139,19 @@ const list = (value: string): readonly string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '');
 
+const listOf = (isRight: (item: string) => boolean, remedy: string) =>
+  z
+    .string()
+    .default('')
+    .transform(list)
+    .refine((items) => items.every(isRight), remedy);
+
 /** No URL as the platform understands it: a cluster's names several hosts. */
 const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
 const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
 const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
-
-/** An address, or one with the length of a prefix (RFC 4632 §3.1, RFC 4291 §2.3). */
-const isNetwork = (value: string): boolean => {
-  const [address = '', prefix = '0', ...more] = value.split('/');
-  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return more.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
-};
 
 const MAIL_VALUES = 'set `capture:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
 
@@ -181,19 +186,13 @@ const schema = z
       isPublicUrl,
       'set the address of the API as its clients see it, such as `https://mail.example.com`',
     ).optional(),
-    TRUSTED_PROXIES: z
-      .string()
-      .default('')
-      .transform(list)
-      .refine(
-        (items) => items.every(isNetwork),
-        'set addresses or networks separated by commas, such as `10.0.0.0/8,192.0.2.7`',
-      ),
+    TRUSTED_PROXIES: listOf(isNetwork, 'set addresses or networks separated by commas, such as `10.0.0.0/8,192.0.2.7`'),
     SECRET_KEY: text(
       (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
       `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
     ).optional(),
     EHLO_NAME: text((value) => HOST_NAME.test(value), 'set a host name, such as `mail.example.com`').optional(),
+    DNS_SERVERS: listOf(isNameServer, 'set addresses by commas, such as `127.0.0.1,[2001:db8::1]:5353`'),
     LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
     OUTBOX_ADMIN_KEY: text(
       (value) => readSecret(value) === 'live',
@@ -242,6 +241,7 @@ export const readConfig = (environment: Environment): Config => {
     trustedProxies: read.TRUSTED_PROXIES,
     secretKey: read.SECRET_KEY,
     ehloName: read.EHLO_NAME,
+    dnsServers: read.DNS_SERVERS.map(readNameServer),
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,

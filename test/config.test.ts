@@ -21,7 +21,8 @@ describe('the configuration', () => {
       ...{ databaseUrl: undefined, eventStoreUrl: undefined, redisUrl: undefined, mail: { kind: 'capture' } },
       ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
-      ...{ bounceDomain: undefined, ehloName: undefined, logLevel: 'info', adminKey: undefined },
+      ...{ bounceDomain: undefined, ehloName: undefined, dnsServers: [], logLevel: 'info' },
+      adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
       trial: { failPoint: undefined, isQuick: false },
     });
@@ -46,7 +47,7 @@ describe('the configuration', () => {
       },
       ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
-      ...{ EHLO_NAME: 'mail.example.com', LOG_LEVEL: 'debug' },
+      ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
       ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
     });
     expect(config).toEqual({
@@ -55,6 +56,10 @@ describe('the configuration', () => {
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
       ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
+      dnsServers: [
+        { address: '127.0.0.1', port: 53 },
+        { address: '::1', port: 5353 },
+      ],
       trial: { failPoint: undefined, isQuick: false },
     });
   });
@@ -74,7 +79,13 @@ describe('the configuration', () => {
         ROLES: 'api,cook',
       },
       ...{ HOST: 'a b', PORT: '70000', PUBLIC_URL: 'example.com', TRUSTED_PROXIES: '10.0.0.0/33' },
-      ...{ EHLO_NAME: 'a..b', LOG_LEVEL: 'loud', OUTBOX_ADMIN_KEY: 'ob_live_x', METRICS_PORT: '1e3' },
+      ...{
+        EHLO_NAME: 'a..b',
+        DNS_SERVERS: 'localhost',
+        LOG_LEVEL: 'loud',
+        OUTBOX_ADMIN_KEY: 'ob_live_x',
+        METRICS_PORT: '1e3',
+      },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       CONFIGURATION.map(({ name }) => name)
@@ -111,6 +122,23 @@ describe('the configuration', () => {
   ])('does not take %s for one', (given) => {
     expect(problems({ PUBLIC_URL: given })).toEqual([expect.stringMatching(/^PUBLIC_URL: set the address of the API/)]);
   });
+
+  test.each([
+    ['192.0.2.1', { address: '192.0.2.1', port: 53 }],
+    ['192.0.2.1:5353', { address: '192.0.2.1', port: 5353 }],
+    ['2001:db8::1', { address: '2001:db8::1', port: 53 }],
+    ['[2001:db8::1]', { address: '2001:db8::1', port: 53 }],
+    ['[2001:db8::1]:5353', { address: '2001:db8::1', port: 5353 }],
+  ])('takes %s as a resolver', (given, server) => {
+    expect(readConfig({ DNS_SERVERS: given }).dnsServers).toEqual([server]);
+  });
+
+  test.each(['dns.example.com', '192.0.2.1:', '192.0.2.1:0', '192.0.2.1:65536', '[192.0.2.1', '1.2.3', '192.0.2.1,x'])(
+    'does not take %s for one',
+    (given) => {
+      expect(problems({ DNS_SERVERS: given })).toEqual([expect.stringMatching(/^DNS_SERVERS: set addresses/)]);
+    },
+  );
 
   test('insists on a secret key beside DATABASE_URL, since every process needs the same', () => {
     const database = { DATABASE_URL: 'postgres://db/outbox' };

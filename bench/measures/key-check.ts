@@ -1,5 +1,5 @@
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
-import { createSystemResolver } from '../../src/adapters/dns/system.ts';
+import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
@@ -24,7 +24,7 @@ export const keyCheck: Measure = {
     const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: false });
     closers.add('webhook target', webhookTarget.close);
     const key = await provision({
-      ...{ store, system, webhookTarget, capturing: false, resolver: createSystemResolver() },
+      ...{ store, system, webhookTarget, capturing: false, resolver: createInMemoryResolver() },
       ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
     });
     const directory = createKeyDirectory({ store, system, logger, capturing: false });

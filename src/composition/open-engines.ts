@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
-import { createSystemResolver } from '../adapters/dns/system.ts';
+import { createStubResolver } from '../adapters/dns/stub.ts';
 import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
 import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
@@ -88,7 +88,8 @@ export const openEngines = async ({ config, logger, closers, owner }: OpenEngine
   const allowLoopback = capturing || config.trial.isQuick;
   const webhookTarget = failing.webhookTarget(createHttpWebhookTarget({ system, allowLoopback }));
   closers.add('webhook target', webhookTarget.close);
-  const resolver = createSystemResolver();
+  const resolver = createStubResolver({ system, servers: config.dnsServers });
+  closers.add('resolver', resolver.close);
   const context: CommandContext = { store, contents, secrets, resolver, webhookTarget, system, capturing };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {
