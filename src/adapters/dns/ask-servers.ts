@@ -1,10 +1,10 @@
 import type { NameServer } from '../../domain/name-server.ts';
 import { ResolverUnavailable } from '../../domain/resolver.ts';
 import type { System } from '../../domain/system.ts';
+import { createSlots } from '../slots.ts';
 import { type AskServerOptions, createAskServer } from './ask-server.ts';
 import type { Question } from './question.ts';
 import { RCODE, type Reply } from './reply.ts';
-import { createSlots } from './slots.ts';
 
 export interface AskServersOptions extends AskServerOptions {
   readonly servers: readonly NameServer[];
