@@ -30,8 +30,9 @@ test.each([
   expect(stsRecordId(texts)).toBeNull();
 });
 
-test.each(['x', ' ', ';', ' ;', 'a=b;'])('10 MB of %j name none, soon', (each) => {
+test.each(['x', ' ', ';', ' ;', 'a=b;'])('10 MB of %j name none, at once', (each) => {
+  const long = `v=STSv1; id=1; ${each.repeat(10_000_000 / each.length)}`;
   const began = performance.now();
-  expect(stsRecordId([`v=STSv1; ${each.repeat(10_000_000 / each.length)}`])).toBeNull();
-  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(stsRecordId([long])).toBeNull();
+  expect(performance.now() - began).toBeLessThan(100);
 });
