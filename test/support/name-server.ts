@@ -68,6 +68,7 @@ const bindBoth = async () => {
 export const startNameServer = async (names: Zone = {}): Promise<TestNameServer> => {
   const zone = new Map(Object.entries(names));
   const asked: AskedQuestion[] = [];
+  const counts = new Map<string, number>();
   const open = new Set<Socket>();
   const closing = new AbortController();
   const { udp, tcp, port } = await bindBoth();
@@ -82,7 +83,9 @@ export const startNameServer = async (names: Zone = {}): Promise<TestNameServer>
     by: 'udp' | 'tcp',
     from: number,
   ): Misbehaviour | null => {
-    const nth = asked.filter((each) => each.name === name.toLowerCase() && each.type === type).length;
+    const key = `${type} ${name.toLowerCase()}`;
+    const nth = counts.get(key) ?? 0;
+    counts.set(key, nth + 1);
     const wantsAuthentication = ((query.flags ?? 0) & FLAGS.ad) !== 0;
     const edns = (query.additionals ?? []).some((record) => record.type === 'OPT');
     asked.push({ name: name.toLowerCase(), type, by, id: query.id ?? 0, port: from, wantsAuthentication, edns });

@@ -81,12 +81,12 @@ describe('a message', () => {
   test('whose names are pointers to pointers is read in no time', () => {
     const message = Buffer.alloc(65_535);
     encode({ type: 'response', id: ID, questions: [question] }).copy(message);
-    message.writeUInt16BE(500, 6);
+    message.writeUInt16BE(300, 6);
     const first = 12 + NAME.length + 2 + 4;
-    // One record whose data is a ladder of pointers, each to the one before it.
+    // One record of a type that nobody knows, whose data is a ladder of pointers, each to the one before it.
     const ladder = 16_000;
     message.writeUInt16BE(0xc000 | 12, first);
-    message.writeUInt16BE(16, first + 2);
+    message.writeUInt16BE(0xff00, first + 2);
     message.writeUInt16BE(1, first + 4);
     message.writeUInt16BE(ladder, first + 10);
     for (let at = first + 12; at < first + 12 + ladder; at += 2) {
@@ -99,7 +99,7 @@ describe('a message', () => {
       message.writeUInt16BE(1, at + 4);
     }
     const began = performance.now();
-    readOrRefused(message);
+    expect(read(message)).not.toBeNull();
     expect(performance.now() - began).toBeLessThan(500);
   });
 });
