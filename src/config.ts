@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { EVENT_STORE, HOST_NAME, isHost, isSmarthost, list, listOf, port, text, url } from './config-values.ts';
 import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
@@ -45,6 +45,10 @@ export interface Config {
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
   readonly metricsPort: number | undefined;
+  /** 0: a free one. Absent: mail is taken by HTTP alone. */
+  readonly submissionPort: number | undefined;
+  /** Both or neither; PEM. Absent: submission serves this machine alone. */
+  readonly tlsFiles: { readonly cert: string; readonly key: string } | undefined;
   readonly trial: Trial;
 }
 
@@ -111,48 +115,20 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: 'first admin key (`npm run outbox -- keys generate`); printed when absent',
   },
+  {
+    name: 'SUBMISSION_PORT',
+    default: '',
+    meaning: 'port where mail is taken by SMTP, such as `587`; not taken when absent',
+  },
+  { name: 'TLS_CERT_FILE', default: '', meaning: 'certificate chain (PEM) of the mail taken by SMTP, for STARTTLS' },
+  { name: 'TLS_KEY_FILE', default: '', meaning: 'private key (PEM) of that certificate' },
   { name: 'METRICS_PORT', default: '', meaning: 'port of `/metrics`; not served when absent' },
 ];
 
 /** Any text will do, but a short one can be guessed from a copy of the database. */
 const SECRET_KEY_CHARACTERS_MIN = 32;
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
-
-/** A text that passes the test, or the sentence saying what to write instead. */
-const text = (isRight: (value: string) => boolean, remedy: string) => z.string().refine(isRight, remedy);
-
-const hasProtocol = (value: string, ...protocols: readonly string[]): boolean =>
-  protocols.includes(URL.parse(value)?.protocol ?? '');
-
-const url = (remedy: string, ...protocols: readonly string[]) =>
-  text((value) => hasProtocol(value, ...protocols), remedy).optional();
-
-const port = (example: number) =>
-  text(
-    (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535,
-    `set a port from 0 to 65535, such as ${example}`,
-  ).transform(Number);
-
-const list = (value: string): readonly string[] =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
-
-const listOf = (isRight: (item: string) => boolean, remedy: string) =>
-  z
-    .string()
-    .default('')
-    .transform(list)
-    .refine((items) => items.every(isRight), remedy);
-
-/** No URL as the platform understands it: a cluster's names several hosts. */
-const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
-const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
-const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
-
 const MAIL_VALUES = 'set `capture:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
 
 const mail = z
@@ -199,6 +175,14 @@ const schema = z
       'set a key made by `npm run outbox -- keys generate`',
     ).optional(),
     METRICS_PORT: port(9464).optional(),
+    SUBMISSION_PORT: port(587).optional(),
+    TLS_CERT_FILE: z.string().optional(),
+    TLS_KEY_FILE: z.string().optional(),
+  })
+  .refine((read) => (read.TLS_CERT_FILE === undefined) === (read.TLS_KEY_FILE === undefined), {
+    path: ['TLS_KEY_FILE'],
+    error: 'set both TLS_CERT_FILE and TLS_KEY_FILE, or neither',
+    when: () => true,
   })
   .refine((read) => read.DATABASE_URL === undefined || read.SECRET_KEY !== undefined, {
     path: ['SECRET_KEY'],
@@ -245,6 +229,11 @@ export const readConfig = (environment: Environment): Config => {
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,
+    submissionPort: read.SUBMISSION_PORT,
+    tlsFiles:
+      read.TLS_CERT_FILE === undefined || read.TLS_KEY_FILE === undefined
+        ? undefined
+        : { cert: resolve(read.TLS_CERT_FILE), key: resolve(read.TLS_KEY_FILE) },
     trial: { failPoint: environment.OUTBOX_FAIL_POINT, isQuick: environment.OUTBOX_TRIAL === 'quick' },
   };
 };

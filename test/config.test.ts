@@ -24,6 +24,7 @@ describe('the configuration', () => {
       ...{ bounceDomain: undefined, ehloName: undefined, dnsServers: [], logLevel: 'info' },
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
+      ...{ submissionPort: undefined, tlsFiles: undefined },
       trial: { failPoint: undefined, isQuick: false },
     });
   });
@@ -49,6 +50,7 @@ describe('the configuration', () => {
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
       ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
+      ...{ SUBMISSION_PORT: '587', TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
     });
     expect(config).toEqual({
       ...{ databaseUrl: 'postgres://a:b@db/outbox', eventStoreUrl: 'esdb://es:2113?tls=false', redisUrl: 'rediss://r' },
@@ -60,6 +62,7 @@ describe('the configuration', () => {
         { address: '127.0.0.1', port: 53 },
         { address: '::1', port: 5353 },
       ],
+      ...{ submissionPort: 587, tlsFiles: { cert: '/tls/cert.pem', key: '/tls/key.pem' } },
       trial: { failPoint: undefined, isQuick: false },
     });
   });
@@ -86,10 +89,11 @@ describe('the configuration', () => {
         OUTBOX_ADMIN_KEY: 'ob_live_x',
         METRICS_PORT: '1e3',
       },
+      ...{ SUBMISSION_PORT: '65536', TLS_CERT_FILE: '/tls/cert.pem' },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       CONFIGURATION.map(({ name }) => name)
-        .filter((name) => name !== 'DATA_DIR')
+        .filter((name) => name !== 'DATA_DIR' && name !== 'TLS_CERT_FILE')
         .sort(),
     );
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);

@@ -13,14 +13,18 @@ import type { Config } from '../config.ts';
 import type { EventStore } from '../domain/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
+import type { HttpDependencies } from '../http/dependencies.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { baseUrlOf } from './base-url.ts';
 import { listenRefused } from './listen-refused.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import type { RunningRole } from './role.ts';
+import { startSubmission } from './start-submission.ts';
 
 export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
+  /** Absent: mail is taken by HTTP alone. */
+  readonly submissionPort: number | undefined;
 }
 
 /** A pause of the database longer than this is taken for an outage by whoever waits for a share of a limit. */
@@ -71,7 +75,7 @@ export const startApi = async (
   closers.add('HTML checker', htmlChecker.close);
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
-  const server = await buildServer({
+  const deps: HttpDependencies = {
     ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, logger },
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
@@ -87,18 +91,31 @@ export const startApi = async (
         if (!isStarted()) throw new Error('the start has not ended');
       },
     },
-  });
+  };
+  const server = await buildServer(deps);
+  const close = async (): Promise<void> => {
+    await server.close();
+  };
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (error) {
-    await server.close();
+    await close();
     throw listenRefused(error, { ...config, variable: 'PORT' });
   }
+  const submission = await startSubmission(config, closers, { deps, ...server.shared }).catch(
+    async (error: unknown) => {
+      await close();
+      throw error;
+    },
+  );
   const { port } = server.server.address() as AddressInfo;
   return {
     baseUrl: baseUrlOf(config, port),
+    submissionPort: submission?.port,
+    // Of what is shared, this server closes the directory of keys.
     stop: async () => {
-      await server.close();
+      await submission?.stop();
+      await close();
     },
   };
 };

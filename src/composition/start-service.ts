@@ -86,6 +86,9 @@ const startRoles = async (
   return api;
 };
 
+const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] =>
+  api?.submissionPort === undefined ? [] : [`Mail is taken by SMTP at ${host}:${api.submissionPort}`];
+
 /**
  * Opens what the configuration says and starts the roles. What was opened is closed again when a later part fails.
  * @throws {StartRefused}
@@ -100,7 +103,8 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
     // Last, when nothing else can fail, and by whoever prints them.
     const first = api === undefined ? NOTHING_TO_SHOW : await firstStartOnce(engines, config);
     started = true;
-    return { baseUrl: api?.baseUrl, ...first, places: engines.places, stop: closers.closeAll };
+    const places = [...engines.places, ...submissionPlace(config, api)];
+    return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };
   } catch (error) {
     await closers.closeAll();
     throw error;

@@ -25,6 +25,12 @@ export interface UnsubscribeWays {
   readonly mailto?: string;
 }
 
+/** Whom readers see addressed, whoever gets the message. */
+export interface ShownRecipients {
+  readonly to: readonly Mailbox[];
+  readonly cc: readonly Mailbox[];
+}
+
 /** What the answer to a send tells of its analysis. */
 export type ToldAnalysis = Pick<Analysis, 'score' | 'verdict' | 'findings'>;
 
@@ -34,6 +40,8 @@ export interface MessageBody {
   readonly messageId: string;
   readonly from: Mailbox;
   readonly recipients: readonly (Mailbox & { readonly id: string; readonly kind: 'to' | 'cc' | 'bcc' })[];
+  /** `To` and `Cc` as they were written, where these are not the recipients: some get copies of their own. */
+  readonly shown?: ShownRecipients;
   readonly replyTo: readonly Mailbox[];
   readonly subject: string;
   readonly html?: string;
@@ -49,7 +57,7 @@ export interface MessageBody {
 }
 
 /** What lists, events and webhooks show of a message: the body without its parts that can be large. */
-export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments' | 'analysis'> {
+export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments' | 'analysis' | 'shown'> {
   readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
 }
 
@@ -70,7 +78,7 @@ export interface MessageContents {
 /** A reply is its own head. */
 export const headOf = (body: MessageBody | ReplyText): MessageHead | ReplyText => {
   if (body.kind === 'reply') return body;
-  const { html, text, attachments, analysis, ...head } = body;
+  const { html, text, attachments, analysis, shown, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
 

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify';
-import { BODIES_IN_FLIGHT_BYTES_MAX, createBodyBudget } from './bodies/body-budget.ts';
+import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { DoorTools } from './door/door.ts';
@@ -12,6 +12,13 @@ import { sendErrorPage } from './pages/error-page.ts';
 import { measureRequests } from './request-metrics.ts';
 import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What a listener of another protocol shares with this one: who is let in, and how much is in hand. */
+    readonly shared: { readonly door: DoorTools; readonly bodies: BodyBudget };
+  }
+}
 
 /** A request that takes longer to arrive comes from nobody who means it: 25 MB at 4 Mbit/s fit. */
 const REQUEST_MS_MAX = 60_000;
@@ -89,7 +96,9 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   identify(server, deps);
   refuseInWords(server);
   if (deps.registry !== undefined) measureRequests(server, deps.registry);
-  readJsonBodies(server, createBodyBudget(BODIES_IN_FLIGHT_BYTES_MAX));
+  const bodies = createBodyBudget(BODIES_IN_FLIGHT_BYTES_MAX);
+  server.decorate('shared', { door, bodies });
+  readJsonBodies(server, bodies);
   answerErrors(server, logger, door);
   const house = { server, deps, door, closing: closing.signal, operations: collectOperations(server) };
   // `sendMessageRoute` registers what clients call `sendMessage`.

@@ -61,7 +61,8 @@ const DEADLINE_MS = 15_000;
 
 const NOTHING = z.strictObject({});
 
-const originOf = ({ keyId, organizationId, environment }: Caller, requestId: string): Origin => ({
+/** @param requestId `req_…`, made here. */
+export const originOf = ({ keyId, organizationId, environment }: Caller, requestId: string): Origin => ({
   ...{ actor: `key:${keyId}`, organizationId, environment, requestId },
   ...{ correlationId: requestId, causationId: requestId },
 });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { MessageBody } from '../../domain/contents.ts';
+import type { MessageBody, ShownRecipients } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
 import { base64Lines, base64LinesLength } from './base64-lines.ts';
@@ -18,9 +18,13 @@ const NON_ASCII = /[^\0-\x7f]/;
 
 type Recipients = MessageBody['recipients'];
 
-const recipientHeaders = (recipients: Recipients, utf8: boolean): string => {
-  const to = recipients.filter(({ kind }) => kind === 'to');
-  const cc = recipients.filter(({ kind }) => kind === 'cc');
+const seen = (recipients: Recipients): ShownRecipients => ({
+  to: recipients.filter(({ kind }) => kind === 'to'),
+  cc: recipients.filter(({ kind }) => kind === 'cc'),
+});
+
+const recipientHeaders = ({ recipients, shown }: MessageBody, utf8: boolean): string => {
+  const { to, cc } = shown ?? seen(recipients);
   return (
     (to.length > 0 ? addressHeader('To', to, utf8) : 'To: undisclosed-recipients:;\r\n') +
     (cc.length > 0 ? addressHeader('Cc', cc, utf8) : '')
@@ -49,7 +53,7 @@ const messageHeaders = (mail: OutgoingMail): string => {
     `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` +
     addressHeader('From', [body.from], utf8) +
     (body.replyTo.length > 0 ? addressHeader('Reply-To', body.replyTo, utf8) : '') +
-    recipientHeaders(body.recipients, utf8) +
+    recipientHeaders(body, utf8) +
     textHeader('Subject', body.subject) +
     `Message-ID: ${messageId}\r\n` +
     (unsubscribe === undefined ? '' : listUnsubscribeHeaders(unsubscribe)) +

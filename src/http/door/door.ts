@@ -31,7 +31,11 @@ const ADMITTED_MS_MAX = 100;
 /** Where no route is: asking for it counts as reading. */
 export const NOWHERE = { kind: 'read' } as const;
 
-const requireRight = (caller: Caller, { permission, environments }: GuardedRoute): void => {
+/** @throws {Refusal} `permission_missing`, `environment_not_allowed`. */
+export const requireRight = (
+  caller: Caller,
+  { permission, environments }: Pick<GuardedRoute, 'permission' | 'environments'>,
+): void => {
   if (!allows(caller.permissions, permission)) {
     throw new Refusal('permission_missing', `API key lacks '${permission}' permission`);
   }

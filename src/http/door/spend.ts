@@ -20,16 +20,20 @@ export interface Cost {
 export const limitOf = ({ directory }: SpendTools, { caller, rateLimits }: Admitted, kind: ActionKind): number =>
   effectiveLimits(rateLimits, directory.ceilingsOf(caller.organizationId))[kind];
 
-/** Counts actions against the key's limit, all or none, and tells both. @throws {Refusal} `rate_limit_exceeded`. */
+/**
+ * Counts actions against the key's limit, all or none, and tells both.
+ * @param reply where both are told; null: a protocol without a place for it.
+ * @throws {Refusal} `rate_limit_exceeded`.
+ */
 export const spend = async (
   tools: SpendTools,
   admitted: Admitted,
   { kind, count }: Cost,
-  reply: FastifyReply,
+  reply: FastifyReply | null,
 ): Promise<void> => {
   const limit = limitOf(tools, admitted, kind);
   const result = await tools.rateLimiter.take(`${admitted.caller.keyId}:${kind}`, count, limit);
-  setRateLimitHeaders(reply, kind, result);
+  if (reply !== null) setRateLimitHeaders(reply, kind, result);
   if (result.allowed) return;
   const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
   throw new Refusal('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {

@@ -1,6 +1,7 @@
 import { AnalysisUnavailable } from '../../domain/analysis/analyzer.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';
+import { MailParserUnavailable } from '../../domain/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/resolver.ts';
 
 /** A handler ran into its bound: something it waits for does not answer. */
@@ -10,7 +11,7 @@ export class DeadlineExceeded extends Error {
 
 const OURS = [
   ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
-  ...[HtmlCheckUnavailable, AnalysisUnavailable, DeadlineExceeded],
+  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DeadlineExceeded],
 ];
 
 /** Of the platform, when the other side of a connection is away. */

@@ -1,0 +1,56 @@
+import { isUtf8 } from 'node:buffer';
+import PostalMime, { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
+import type { ParsedAttachment, ParsedMail, WrittenAddress } from '../../domain/mail-parser.ts';
+
+/** Fifty recipients and their thread fit many times; each header costs time in proportion. */
+const HEADERS_BYTES_MAX = 256_000;
+/** Mail programs nest three or four; each level costs memory. */
+const NESTING_MAX = 20;
+
+const attachmentOf = ({ filename, mimeType, method, contentId, content }: Attachment): ParsedAttachment => {
+  const id = contentId?.trim().replace(/^<(.*)>$/, '$1');
+  return {
+    filename,
+    contentType: method === undefined ? mimeType : `${mimeType}; charset=utf-8; method=${method}`,
+    ...(id === undefined || id === '' ? {} : { contentId: id }),
+    content: typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64'),
+  };
+};
+
+const addressesIn = (mail: Email, key: string): readonly WrittenAddress[] =>
+  mail.headers
+    .filter((header) => header.key === key)
+    .flatMap(({ value }) => addressParser(value, { flatten: true }))
+    .map(({ name, address }) => ({ name, address: address ?? '' }));
+
+/** Up to the first empty line (RFC 5322 §2.1). */
+const headerSection = (raw: Buffer): Buffer => {
+  const ends = [raw.indexOf('\n\r\n'), raw.indexOf('\n\n')].filter((end) => end >= 0);
+  return ends.length === 0 ? raw : raw.subarray(0, Math.min(...ends));
+};
+
+/** @returns what the message says, or why it cannot be read, in a phrase. */
+export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
+  // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
+  if (!isUtf8(headerSection(raw))) return 'its headers are neither ASCII nor UTF-8';
+  let mail: Email;
+  try {
+    mail = await PostalMime.parse(raw, {
+      forceRfc822Attachments: true,
+      maxHeadersSize: HEADERS_BYTES_MAX,
+      maxNestingDepth: NESTING_MAX,
+    });
+  } catch {
+    return `its headers are larger than ${HEADERS_BYTES_MAX} bytes, or its parts deeper than ${NESTING_MAX}`;
+  }
+  return {
+    headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value: decodeWords(value) })),
+    from: addressesIn(mail, 'from'),
+    to: addressesIn(mail, 'to'),
+    cc: addressesIn(mail, 'cc'),
+    replyTo: addressesIn(mail, 'reply-to'),
+    ...(mail.text === undefined ? {} : { text: mail.text }),
+    ...(mail.html === undefined ? {} : { html: mail.html }),
+    attachments: mail.attachments.map(attachmentOf),
+  };
+};

@@ -1,0 +1,66 @@
+import { Refusal } from '../domain/refusal.ts';
+import { errorAnswer } from '../http/errors/error-answer.ts';
+
+/** A reply that says no: `responseCode` and the text, its enhanced code (RFC 3463) first, are what the client is sent. */
+export class SmtpRefusal extends Error {
+  override readonly name = 'SmtpRefusal';
+  readonly responseCode: number;
+  constructor(responseCode: number, text: string) {
+    super(text);
+    this.responseCode = responseCode;
+  }
+}
+
+type Reply = readonly [code: number, enhanced: string];
+
+/** RFC 5321 §4.5.3.1.5: a reply line holds 512 octets, its code and CRLF included. */
+const TEXT_CHARACTERS_MAX = 480;
+/** More do not fit on the line, or would not be read. */
+const SENTENCES_MAX = 5;
+
+const CONTENT: Reply = [554, '5.6.0'];
+const POLICY: Reply = [550, '5.7.1'];
+const LATER: Reply = [451, '4.3.0'];
+/** By the status that HTTP answers the same with; any other is about the message. */
+const REPLIES: Readonly<Record<number, Reply>> = {
+  401: POLICY,
+  403: POLICY,
+  409: LATER,
+  413: [552, '5.3.4'],
+  429: [451, '4.7.0'],
+  500: LATER,
+  503: LATER,
+};
+/** Of an AUTH (RFC 4954 §6): a client must not take a moment of ours for a wrong password. */
+const AUTH_REPLIES: Readonly<Record<number, Reply>> = {
+  401: [535, '5.7.8'],
+  403: [535, '5.7.8'],
+};
+const AUTH_LATER: Reply = [454, '4.7.0'];
+
+/** The first problems, where there are any; on one line, in ASCII: whoever reads it has not asked for more. */
+const textOf = (error: unknown, message: string): string => {
+  // Of a key there is nothing more to say: its details are about a header of HTTP.
+  const isToldAll = !(error instanceof Refusal) || error.code === 'unauthorized';
+  const sentences = isToldAll ? [] : Object.values(error.details ?? {}).flat();
+  const text = sentences.length === 0 ? message : sentences.slice(0, SENTENCES_MAX).join('; ');
+  return text.replace(/[^ -~]/gu, '?').slice(0, TEXT_CHARACTERS_MAX);
+};
+
+const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusal => {
+  if (error instanceof SmtpRefusal) return error;
+  const { status, body } = errorAnswer(error);
+  const [code, enhanced] = replies(status);
+  return new SmtpRefusal(code, `${enhanced} ${textOf(error, body.error.message)}`);
+};
+
+/** How a message that is not taken is answered: what HTTP answers by its status, in the codes of RFC 5321. */
+export const messageRefusal = (error: unknown): SmtpRefusal =>
+  replyOf(error, (status) => {
+    const isUnverified = error instanceof Refusal && error.code === 'domain_not_verified';
+    return isUnverified ? POLICY : (REPLIES[status] ?? CONTENT);
+  });
+
+/** How an AUTH that does not succeed is answered. */
+export const authRefusal = (error: unknown): SmtpRefusal =>
+  replyOf(error, (status) => AUTH_REPLIES[status] ?? AUTH_LATER);

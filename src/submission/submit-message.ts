@@ -1,0 +1,52 @@
+import { sendMessage } from '../commands/message/send-message.ts';
+import type { MailParser } from '../domain/mail-parser.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { BodyBudget } from '../http/bodies/body-budget.ts';
+import type { HttpDependencies } from '../http/dependencies.ts';
+import type { DoorTools } from '../http/door/door.ts';
+import { originOf } from '../http/endpoint.ts';
+import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-request.ts';
+import { type Admission, callerNow } from './admission.ts';
+import { readSubmitted } from './read-submitted.ts';
+import { sendBodyOf } from './send-body-of.ts';
+
+/** What submission is built on: of the API, and what it shares with it. */
+export interface SubmissionHouse {
+  readonly deps: HttpDependencies;
+  readonly door: DoorTools;
+  readonly bodies: BodyBudget;
+  readonly mailParser: MailParser;
+}
+
+export interface Submission {
+  readonly admission: Admission;
+  /** `req_…` */
+  readonly requestId: string;
+  /** Addresses, as parsed, each once. */
+  readonly envelope: readonly string[];
+  /** The message as it arrived, in pieces. */
+  readonly chunks: readonly Uint8Array[];
+}
+
+/**
+ * Accepts a message that came by SMTP durably, by the same command as HTTP.
+ * @returns its id.
+ * @throws {Refusal} by the catalogue.
+ */
+export const submitMessage = async (house: SubmissionHouse, submission: Submission): Promise<string> => {
+  const { deps, door, mailParser } = house;
+  const mail = await mailParser.parse(submission.chunks);
+  if (typeof mail === 'string') throw new Refusal('invalid_request', `the message cannot be read: ${mail}`);
+  const submitted = sendBodyOf(mail, submission.envelope);
+  const body = await readSubmitted(deps.htmlChecker, submitted);
+  const caller = await callerNow(door, submission.admission); // reading it all took a while
+  const sender = await withFreshDomain(door.directory, caller);
+  const { draft, ...request } = await sendRequestOf({ deps, door }, sender, body);
+  const { shown, idempotencyKey: key } = submitted;
+  const visible = shown === undefined ? {} : { shown };
+  const sent = await sendMessage(deps.context, originOf(sender, submission.requestId), sender, {
+    ...{ ...request, draft: { ...draft, ...visible } },
+    idempotency: key === null ? null : { key, body: { ...submitted.body, ...visible } },
+  });
+  return sent.message.accepted.messageId;
+};

@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { plain, talkSmtp } from './support/smtp-talk.ts';
+import { type Submitting, startSubmitting } from './support/submitting.ts';
+
+let submitting: Submitting;
+beforeAll(async () => {
+  submitting = await startSubmitting();
+});
+afterAll(() => submitting.close());
+
+const EHLO = 'EHLO client.test\r\n';
+const MAIL = 'MAIL FROM:<ann@example.test>\r\n';
+const RCPT = 'RCPT TO:<bob@example.org>\r\n';
+const HEADER = 'From: ann@example.test\r\nTo: bob@example.org\r\nSubject: x\r\n';
+
+/** How many messages were accepted while something was done. */
+const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
+  const before = await submitting.accepted();
+  await work();
+  return (await submitting.accepted()) - before;
+};
+
+const inData = async () => {
+  const talk = await submitting.talk();
+  for (const line of [MAIL, RCPT, 'DATA\r\n']) await talk.ask(line);
+  return talk;
+};
+
+describe('smuggling', () => {
+  const SMUGGLED = `${MAIL}${RCPT}DATA\r\n${HEADER}\r\nsmuggled`;
+
+  // RFC 5321 §4.1.1.4: only <CRLF>.<CRLF> ends a message (CVE-2023-51764 and its kin).
+  test.each([
+    ['LF . LF', '\n.\n'],
+    ['CR . CR', '\r.\r'],
+    ['LF . CRLF', '\n.\r\n'],
+    ['CR . CRLF', '\r.\r\n'],
+    ['CRLF . LF', '\r\n.\n'],
+    ['CRLF . CR', '\r\n.\r'],
+    ['CRLF NUL . CRLF', '\r\n\0.\r\n'],
+  ])('by %s is one message, or none', async (_what, end) => {
+    const accepted = await acceptedBy(async () => {
+      const talk = await inData();
+      expect(await talk.ask(`${HEADER}\r\nHi${end}${SMUGGLED}\r\n.\r\n`)).toMatch(/^(?:250 2\.0\.0 Ok|554 )/);
+      expect(await talk.ask('QUIT\r\n')).toMatch(/^221/);
+      talk.close();
+    });
+    expect(accepted).toBeLessThanOrEqual(1);
+  });
+
+  test('a dot that travels alone is content', async () => {
+    const talk = await inData();
+    talk.socket.write(`${HEADER}\r\n`);
+    for (const piece of ['.', '.', '\r', '\n', '..x\r\n', '\r\n']) {
+      talk.socket.write(piece);
+      await sleep(10);
+    }
+    const reply = await talk.ask('.\r\n');
+    expect((await submitting.shown(reply)).text).toBe('.\n.x\n\n');
+    talk.close();
+  });
+});
+
+describe('a client', () => {
+  test('that goes away in the middle of a message has sent nothing, and holds nothing', async () => {
+    const accepted = await acceptedBy(async () => {
+      const talk = await inData();
+      talk.socket.write(`${HEADER}\r\n${'Hi\r\n'.repeat(100_000)}`);
+      await sleep(100);
+      talk.socket.resetAndDestroy();
+      const end = await inData();
+      end.socket.end(`${HEADER}\r\nHi\r\n.`);
+      await sleep(200);
+      end.close();
+    });
+    expect(accepted).toBe(0);
+    expect(submitting.bodies.take(128_000_000)).toBe(true);
+    submitting.bodies.give(128_000_000);
+  });
+
+  test('is told to come back when too much is in hand', async () => {
+    submitting.bodies.take(128_000_000);
+    const reply = await submitting.sendRaw(`${HEADER}\r\nHi`);
+    submitting.bodies.give(128_000_000);
+    expect(reply).toMatch(/^451 4\.3\.0 too many large messages are in hand/);
+    expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toMatch(/^250/);
+  });
+
+  test('is told to come back while the log is away, and the message is whole or not there', async () => {
+    const { store } = submitting.service.deps.context;
+    const { append } = store;
+    const { StoreUnavailable } = await import('../../src/domain/event-store.ts');
+    (store as { append: typeof append }).append = () => Promise.reject(new StoreUnavailable('away'));
+    const accepted = await acceptedBy(async () => {
+      expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toBe('451 4.3.0 the service is unavailable just now');
+    });
+    (store as { append: typeof append }).append = append;
+    expect(accepted).toBe(0);
+  });
+
+  test('that is too slow is sent away: with its key, and with its message', async () => {
+    const hasty = await startSubmitting({ times: { authMs: 300, dataMs: 300 } });
+    const stranger = await talkSmtp(hasty.port);
+    const talk = await hasty.talk();
+    for (const line of [MAIL, RCPT, 'DATA\r\n']) await talk.ask(line);
+    const trickling = setInterval(() => [stranger, talk].map(({ socket }) => socket.write('N')), 50);
+    expect(await stranger.next()).toBe('');
+    expect(await talk.next()).toBe('');
+    clearInterval(trickling);
+    expect(await hasty.accepted()).toBe(0);
+    expect(hasty.bodies.take(128_000_000)).toBe(true);
+    await hasty.close();
+  });
+
+  test('that talks nonsense is sent away', async () => {
+    const talk = await talkSmtp(submitting.port);
+    let last = '';
+    for (let at = 0; at < 12 && (at === 0 || last !== ''); at += 1)
+      last = (await talk.ask(`NONSENSE ${at}\r\n`)) || last;
+    expect(last).toMatch(/^421/);
+    talk.close();
+    const long = await talkSmtp(submitting.port);
+    expect(await long.ask(`EHLO ${'x'.repeat(100_000)}\r\n`)).toMatch(/^421/);
+    long.close();
+  });
+
+  test('may have a hundred connections, and not one more', async () => {
+    const talks = [];
+    for (let round = 0; round < 10; round += 1) {
+      talks.push(...(await Promise.all(Array.from({ length: 10 }, () => talkSmtp(submitting.port)))));
+    }
+    expect(talks.map(({ greeting }) => greeting.slice(0, 3))).toEqual(Array(100).fill('220'));
+    const replies = await Promise.all(
+      talks.slice(0, 20).map(async (talk) => {
+        for (const line of [EHLO, plain(submitting.key), MAIL, RCPT, 'DATA\r\n']) await talk.ask(line);
+        return talk.ask(`${HEADER}\r\nHi\r\n.\r\n`);
+      }),
+    );
+    expect(new Set(replies.map((reply) => reply.slice(0, 3)))).toEqual(new Set(['250']));
+    const oneMore = await talkSmtp(submitting.port);
+    expect(oneMore.greeting).toMatch(/^421 4\.7\.0 too many connections/);
+    for (const talk of [...talks, oneMore]) talk.close();
+    await sleep(200);
+    const again = await talkSmtp(submitting.port);
+    expect(again.greeting).toMatch(/^220/);
+    again.close();
+  });
+});

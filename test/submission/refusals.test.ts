@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MESSAGE_BYTES_MAX } from '../../src/submission/receive-message.ts';
+import { type Submitting, startSubmitting } from './support/submitting.ts';
+
+let submitting: Submitting;
+beforeAll(async () => {
+  submitting = await startSubmitting();
+});
+afterAll(() => submitting.close());
+
+const MAIL = 'MAIL FROM:<ann@example.test>\r\n';
+const RCPT = 'RCPT TO:<bob@example.org>\r\n';
+const HEADER = 'From: ann@example.test\r\nTo: bob@example.org\r\nSubject: x\r\n';
+
+/** How many messages were accepted while something was done. */
+const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
+  const before = await submitting.accepted();
+  await work();
+  return (await submitting.accepted()) - before;
+};
+
+describe('what cannot be said is refused in one line, and nothing is sent', () => {
+  const multipart = (type: string, ...parts: readonly string[]): string =>
+    [
+      `${HEADER}MIME-Version: 1.0`,
+      `Content-Type: ${type}; boundary=b`,
+      '',
+      ...parts.flatMap((part) => ['--b', part]),
+      '--b--',
+    ].join('\r\n');
+
+  test.each<[string, string, RegExp]>([
+    ['no From', 'Subject: x\r\n\r\nHi', /^554 5\.6\.0 from is required/],
+    ['two From', `${HEADER}From: eve@example.test\r\n\r\nHi`, /^554 5\.6\.0 .*From must be given once/],
+    [
+      'From of two',
+      'From: ann@example.test, eve@example.test\r\nSubject: x\r\n\r\nHi',
+      /^554 5\.6\.0 from must be one/,
+    ],
+    ['no subject', 'From: ann@example.test\r\n\r\nHi', /^554 5\.6\.0 subject is required/],
+    ['two subjects', `${HEADER}Subject: y\r\n\r\nHi`, /^554 5\.6\.0 Subject must be given once/],
+    ['a header twice', `${HEADER}X-A: 1\r\nx-a: 2\r\n\r\nHi`, /^554 5\.6\.0 .*x-a must be given once/],
+    ['no header name', `${HEADER}this is no header\r\n\r\nHi`, /^554 5\.6\.0 a line of the header is not a header/],
+    ['__proto__', `${HEADER}__proto__: 1\r\n\r\nHi`, /^554 5\.6\.0 headers\.__proto__ is not allowed/],
+    ['a misspelt instruction', `${HEADER}X-Outbox-Tags: a=b\r\n\r\nHi`, /^554 5\.6\.0 X-Outbox-Tags is not known/],
+    ['a tag without value', `${HEADER}X-Outbox-Tag: a\r\n\r\nHi`, /^554 5\.6\.0 x-outbox-tag must be name=value/],
+    ['another stream', `${HEADER}X-Outbox-Stream: fast\r\n\r\nHi`, /^554 5\.6\.0 stream must be one of/],
+    ['a late date', `${HEADER}X-Outbox-Scheduled-At: tomorrow\r\n\r\nHi`, /^554 5\.6\.0 scheduled_at must be a time/],
+    [
+      'unsubscribe twice',
+      `${HEADER}X-Outbox-Unsubscribe: managed\r\nList-Unsubscribe: <https://a.test/>\r\n\r\nHi`,
+      /^554 5\.6\.0 headers\.List-Unsubscribe is not allowed beside/,
+    ],
+    [
+      'no Message-ID to know it by',
+      `${HEADER}X-Outbox-Idempotency: message-id\r\n\r\nHi`,
+      /^554 5\.6\.0 Message-ID is required/,
+    ],
+    ['a visible address that is none', `${HEADER}Cc: nobody\r\n\r\nHi`, /^554 5\.6\.0 Cc\[0\] is not an email address/],
+    [
+      'a hundred people to see',
+      `${HEADER}Cc: ${Array.from({ length: 100 }, (_, at) => `c${at}@x.test`).join(',\r\n ')}\r\n\r\nHi`,
+      /^554 5\.6\.0 To and Cc must have at most 100/,
+    ],
+    [
+      'a line break in a name',
+      `${HEADER}Cc: =?utf-8?Q?A=0D=0ABcc=3A_eve=40x=2Etest?= <c@x.test>\r\n\r\nHi`,
+      /^554 5\.6\.0 Cc\[0\] is not an email address: it contains a control/,
+    ],
+    [
+      'a line break in a header',
+      `${HEADER}X-A: =?utf-8?Q?A=0D=0ABcc=3A_eve=40x=2Etest?=\r\n\r\nHi`,
+      /^554 5\.6\.0 headers\.X-A must not contain line breaks/,
+    ],
+    ['NUL in the text', `${HEADER}\r\nH\0i`, /^554 5\.6\.0 text must not contain NUL/],
+    [
+      'broken HTML',
+      `${HEADER}Content-Type: text/html\r\n\r\n<div><p>x</div></b>`,
+      /^554 5\.6\.0 html must be valid HTML: line 1/,
+    ],
+    [
+      'a message in a message',
+      multipart('multipart/mixed', '\r\nHi', 'Content-Type: message/rfc822\r\n\r\nSubject: y\r\n\r\nHo'),
+      /^554 5\.6\.0 attachments\[0\]\.content_type must be a media type/,
+    ],
+    [
+      'a signature',
+      multipart('multipart/signed', '\r\nHi', 'Content-Type: application/pgp-signature\r\n\r\nx'),
+      /^554 5\.6\.0 a signed or encrypted message/,
+    ],
+    [
+      'a header of ten megabytes',
+      `${HEADER}X-A: ${'a'.repeat(10_000_000)}\r\n\r\nHi`,
+      /^554 5\.6\.0 the message cannot be read: its headers are larger/,
+    ],
+    [
+      'a hundred levels',
+      `${HEADER}${Array.from({ length: 100 }, (_, at) => `Content-Type: multipart/mixed; boundary=b${at}\r\n\r\n--b${at}\r\n`).join('')}\r\nHi`,
+      /^554 5\.6\.0 the message cannot be read/,
+    ],
+  ])('%s', async (_what, message, reply) => {
+    let answered = '';
+    const accepted = await acceptedBy(async () => {
+      answered = await submitting.sendRaw(message);
+    });
+    expect(answered).toMatch(reply);
+    expect(answered).toMatch(/^[ -~]{1,510}$/);
+    expect(accepted).toBe(0);
+  });
+
+  test('headers that are neither ASCII nor UTF-8', async () => {
+    const reply = await submitting.sendRaw(Buffer.from(`${HEADER}X-A: gr\xfc\xdfe\r\n\r\nHi`, 'latin1'));
+    expect(reply).toMatch(/^554 5\.6\.0 the message cannot be read: its headers are neither ASCII nor UTF-8/);
+  });
+
+  test('more than fifty recipients', async () => {
+    const talk = await submitting.talk();
+    await talk.ask(MAIL);
+    for (let at = 0; at < 50; at += 1) expect(await talk.ask(`RCPT TO:<b${at}@x.test>\r\n`)).toMatch(/^250/);
+    expect(await talk.ask('RCPT TO:<b50@x.test>\r\n')).toMatch(/^452/);
+    talk.close();
+  });
+
+  test('more bytes than are taken, declared or not', async () => {
+    const talk = await submitting.talk();
+    expect(await talk.ask(`MAIL FROM:<a@example.test> SIZE=${MESSAGE_BYTES_MAX + 1}\r\n`)).toMatch(/^552/);
+    for (const line of [MAIL, RCPT, 'DATA\r\n']) await talk.ask(line);
+    talk.socket.write(`${HEADER}\r\n`);
+    const line = Buffer.from(`${'x'.repeat(998)}\r\n`.repeat(1_000));
+    for (let sent = 0; sent <= MESSAGE_BYTES_MAX; sent += line.length) {
+      if (!talk.socket.write(line)) await new Promise((resolve) => talk.socket.once('drain', resolve));
+    }
+    expect(await talk.ask('\r\n.\r\n')).toMatch(/^552 5\.3\.4 the message is larger than/);
+    expect(await talk.ask('NOOP\r\n')).toMatch(/^250/);
+    talk.close();
+    expect(submitting.bodies.take(127_000_000)).toBe(true);
+    submitting.bodies.give(127_000_000);
+  });
+});

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
+import { LOG_START } from '../../../src/domain/event-store.ts';
+import { createSubmissionServer, type SubmissionOptions } from '../../../src/submission/create-submission-server.ts';
+import { type Overrides, type Service, startService } from '../../http/support/service.ts';
+import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';
+
+/** What was accepted, as the API shows it. */
+export interface Shown {
+  readonly id: string;
+  readonly recipients: readonly { readonly address: string; readonly kind: string }[];
+  readonly [field: string]: unknown;
+}
+
+/** The API with an organization that sends from `example.test`, and mail taken by SMTP beside it. */
+export const startSubmitting = async (options: SubmissionOptions = {}, overrides: Overrides = {}) => {
+  const service: Service = await startService(overrides);
+  const organizationId = await service.makeOrganization();
+  const domainId = await service.makeDomain(organizationId, 'example.test');
+  const makeKey = (more: Parameters<Service['makeKey']>[2] = {}) => service.makeKey(organizationId, domainId, more);
+  const { value: key } = await makeKey();
+  const mailParser = createMailParser();
+  const server = createSubmissionServer({ deps: service.deps, ...service.server.shared, mailParser }, options);
+  const listening = server.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const { port } = listening.address() as AddressInfo;
+
+  const get = async (url: string) => (await service.request({ url, key })).json();
+
+  return {
+    ...{ service, port, key, organizationId, domainId, makeKey },
+    bodies: service.server.shared.bodies,
+    /** By a real client. @returns its last reply. @throws what the client throws. */
+    send: async (mail: SendMailOptions, by = key): Promise<string> => {
+      const transport = createTransport({
+        ...{ host: '127.0.0.1', port, ignoreTLS: true },
+        auth: { user: 'outbox', pass: by },
+      });
+      return (await transport.sendMail({ from: 'Ann <ann@example.test>', subject: 'Hello', text: 'Hi', ...mail }))
+        .response;
+    },
+    /** Authenticated, before `MAIL`. */
+    talk: async (by = key): Promise<SmtpTalk> => {
+      const talk = await talkSmtp(port);
+      await talk.ask('EHLO client.test\r\n');
+      await talk.ask(plain(by));
+      return talk;
+    },
+    /** One message as it stands, after its envelope. @returns the last reply. */
+    sendRaw: async (
+      message: string | Buffer,
+      to: readonly string[] = ['bob@example.org'],
+      by = key,
+    ): Promise<string> => {
+      const talk = await talkSmtp(port);
+      await talk.ask('EHLO client.test\r\n');
+      await talk.ask(plain(by));
+      await talk.ask('MAIL FROM:<bounces@elsewhere.test>\r\n');
+      for (const address of to) await talk.ask(`RCPT TO:<${address}>\r\n`);
+      await talk.ask('DATA\r\n');
+      const reply = await talk.ask(Buffer.concat([Buffer.from(message), Buffer.from('\r\n.\r\n')]));
+      talk.close();
+      return reply;
+    },
+    /** By the reply that says where it is queued. */
+    shown: async (reply: string): Promise<Shown> => {
+      const [id] = /msg_\w+/.exec(reply) ?? [];
+      return { ...(await get(`/v1/messages/${id}`)), ...(await get(`/v1/messages/${id}/content`)), id };
+    },
+    /** All that the log holds. */
+    accepted: async (): Promise<number> => {
+      const { events } = await service.deps.context.store.readAll({
+        ...{ from: LOG_START, limit: 1_000 },
+        filter: { categories: ['message'] },
+      });
+      return events.filter(({ type }) => type === 'MessageAccepted').length;
+    },
+    close: async () => {
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await mailParser.close();
+      await service.close();
+    },
+  };
+};
+
+export type Submitting = Awaited<ReturnType<typeof startSubmitting>>;
