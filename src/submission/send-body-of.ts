@@ -56,10 +56,13 @@ const fromOf = (from: readonly WrittenAddress[], problems: Problem[]): { readonl
   return from[0] === undefined ? {} : { from: addressText(from[0]) };
 };
 
+/** The last line's end is that of the message: another is written behind it. */
+const withoutLastEnd = (text: string): string => text.replace(/\r?\n$/, '');
+
 const contentOf = ({ html, text, attachments }: ParsedMail): Readonly<Record<string, unknown>> => ({
-  ...(html === undefined ? {} : { html }),
+  ...(html === undefined ? {} : { html: withoutLastEnd(html) }),
   // A message without a body is one with an empty text.
-  ...(html !== undefined && text === undefined ? {} : { text: text ?? '' }),
+  ...(html !== undefined && text === undefined ? {} : { text: withoutLastEnd(text ?? '') }),
   ...(attachments.length === 0
     ? {}
     : { attachments: attachments.map((each, index) => attachmentOf(each, index, html ?? '')) }),

@@ -57,7 +57,7 @@ describe('smuggling', () => {
       await sleep(10);
     }
     const reply = await talk.ask('.\r\n');
-    expect((await submitting.shown(reply)).text).toBe('.\n.x\n\n');
+    expect((await submitting.shown(reply)).text).toBe('.\n.x\n');
     talk.close();
   });
 });

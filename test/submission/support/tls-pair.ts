@@ -9,15 +9,21 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** A certificate for `localhost` that nobody else has signed, and its key. */
+/** Files of a certificate for `localhost` that nobody else has signed, and of its key. */
+export const writeTlsPair = async (folder: string): Promise<TlsPair> => {
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+  await promisify(execFile)('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-keyout', key, '-out', cert],
+  ]);
+  return { cert, key };
+};
+
+/** What such files hold. */
 export const makeTlsPair = async (): Promise<TlsPair> => {
   const folder = await mkdtemp(join(tmpdir(), 'outbox-tls-'));
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
   try {
-    await promisify(execFile)('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-      ...['-subj', '/CN=localhost', '-keyout', key, '-out', cert],
-    ]);
+    const { cert, key } = await writeTlsPair(folder);
     return { cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') };
   } finally {
     await rm(folder, { recursive: true });

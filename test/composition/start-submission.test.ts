@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClosers } from '../../src/composition/closers.ts';
+import { followRenewals, startSubmission } from '../../src/composition/start-submission.ts';
+import { readConfig } from '../../src/config.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
+import { type Service, startService } from '../http/support/service.ts';
+import { talkSmtp } from '../submission/support/smtp-talk.ts';
+import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
+import { silentLogger } from '../support/logger.ts';
+
+let service: Service;
+let folder: string;
+let files: TlsPair;
+const closers = createClosers(silentLogger);
+beforeAll(async () => {
+  service = await startService();
+  folder = await mkdtemp(join(tmpdir(), 'outbox-tls-'));
+  files = await writeTlsPair(folder);
+});
+afterAll(async () => {
+  await closers.closeAll();
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+const start = (environment: Readonly<Record<string, string>>) =>
+  startSubmission(readConfig(environment), closers, { deps: service.deps, ...service.server.shared });
+
+test('without a port mail is not taken by SMTP', async () => {
+  expect(await start({})).toBeUndefined();
+});
+
+test('with one it is, under the configured name, with the certificate of the files, until it is stopped', async () => {
+  const running = await start({
+    ...{ SUBMISSION_PORT: '0', EHLO_NAME: 'mail.example.com' },
+    ...{ TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key },
+  });
+  const port = running?.port ?? 0;
+  const talk = await talkSmtp(port);
+  expect(talk.greeting).toBe('220 mail.example.com ESMTP Outbox');
+  await talk.ask('EHLO client.test\r\n');
+  expect(await talk.ask('STARTTLS\r\n')).toMatch(/^220/);
+  const secure = connectTls({ socket: talk.socket, ca: await readFile(files.cert), servername: 'localhost' });
+  await once(secure, 'secureConnect');
+  expect(secure.authorized).toBe(true);
+  secure.destroy();
+  await running?.stop();
+  await expect(talkSmtp(port)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('a start with files that are no certificate and key is refused with a sentence', async () => {
+  const wrong = join(folder, 'wrong.pem');
+  await writeFile(wrong, 'no certificate');
+  for (const cert of [wrong, join(folder, 'absent.pem'), files.key]) {
+    const environment = { SUBMISSION_PORT: '0', TLS_CERT_FILE: cert, TLS_KEY_FILE: files.key };
+    await expect(start(environment)).rejects.toThrow(
+      /^TLS_CERT_FILE and TLS_KEY_FILE cannot be used: .*: set a certificate/s,
+    );
+  }
+});
+
+test('a start on a port in use is refused with a sentence', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  const refused = start({ SUBMISSION_PORT: String(port) });
+  await expect(refused).rejects.toThrow(
+    `port ${port} of 127.0.0.1 is in use: stop what uses it, or set SUBMISSION_PORT`,
+  );
+  await expect(refused).rejects.toBeInstanceOf(StartRefused);
+  taken.close();
+});
+
+test('a certificate that is renewed in its place is used; one that is broken leaves the one before', async () => {
+  const renewed: unknown[] = [];
+  const server = { updateSecureContext: (tls: unknown) => void renewed.push(tls) };
+  const end = followRenewals({ tlsFiles: files, logger: silentLogger }, server, 20);
+  await writeTlsPair(folder);
+  const cert = await readFile(files.cert, 'utf8');
+  while (!renewed.some((tls) => (tls as TlsPair).cert === cert)) await sleep(10);
+  await writeFile(files.cert, 'broken');
+  await sleep(100);
+  const count = renewed.length;
+  await sleep(100);
+  expect(renewed.length).toBe(count);
+  end();
+});
