@@ -7,6 +7,16 @@ const HEADERS_BYTES_MAX = 256_000;
 /** Mail programs nest three or four; each level costs memory. */
 const NESTING_MAX = 20;
 
+/** Each costs half a microsecond, however short; 25 MB of base64 have a third of it. */
+const LINES_MAX = 1_000_000;
+
+const hasTooManyLines = (raw: Buffer): boolean => {
+  if (raw.length <= LINES_MAX) return false;
+  let lines = 0;
+  for (let at = raw.indexOf(10); at >= 0 && lines <= LINES_MAX; at = raw.indexOf(10, at + 1)) lines += 1;
+  return lines > LINES_MAX;
+};
+
 const attachmentOf = ({ filename, mimeType, method, contentId, content }: Attachment): ParsedAttachment => {
   const id = contentId?.trim().replace(/^<(.*)>$/, '$1');
   return {
@@ -33,6 +43,7 @@ const headerSection = (raw: Buffer): Buffer => {
 export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
   // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
   if (!isUtf8(headerSection(raw))) return 'its headers are neither ASCII nor UTF-8';
+  if (hasTooManyLines(raw)) return `it has more than ${LINES_MAX} lines`;
   let mail: Email;
   try {
     mail = await PostalMime.parse(raw, {
