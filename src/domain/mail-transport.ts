@@ -1,4 +1,5 @@
 import type { MessageBody, UnsubscribeWays } from './contents.ts';
+import type { SigningKey } from './signing-key.ts';
 
 /**
  * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to
@@ -18,6 +19,10 @@ export interface OutgoingMail {
   readonly body: MessageBody;
   /** What this copy's `List-Unsubscribe` says; absent: there is none. */
   readonly unsubscribe?: UnsubscribeWays;
+  /** What `Feedback-ID` says, unless the sender has written one; absent: there is none. */
+  readonly feedbackId?: string;
+  /** A signature each, in this order; absent or empty: not signed. */
+  readonly signing?: readonly SigningKey[];
   /** The `Date` header: when the message was accepted. */
   readonly date: Date;
   /** 1 for the first. */

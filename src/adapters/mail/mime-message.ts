@@ -13,8 +13,22 @@ export interface MimeMessage {
   readonly chunks: () => Iterable<Buffer>;
 }
 
+/** What is signed before it becomes a message to send. */
+export interface UnsignedMessage {
+  /** Its header fields as they are written, each with its CRLF, without the empty line after them. */
+  readonly head: string;
+  /** What follows that line, in whole lines, some 64 kB at a time; may be asked for again. */
+  readonly body: () => Iterable<Buffer>;
+  /** The message with further header fields before its own. */
+  readonly headed: (fields: string) => MimeMessage;
+}
+
 const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
 const NON_ASCII = /[^\0-\x7f]/;
+
+/** The envelope holds an address that only SMTPUTF8 can carry: the headers may then hold such ones too (RFC 6532). */
+export const needsUtf8 = ({ envelope }: Pick<OutgoingMail, 'envelope'>): boolean =>
+  NON_ASCII.test(envelope.from) || envelope.to.some(({ address }) => NON_ASCII.test(address));
 
 type Recipients = MessageBody['recipients'];
 
@@ -45,10 +59,16 @@ const givenHeaders = ({ body: { headers, replyTo }, unsubscribe }: OutgoingMail)
   return lines;
 };
 
+/** One a message: the sender's own, where he wrote one, is what his statistics are kept by. */
+const feedbackIdHeader = ({ feedbackId, body: { headers } }: OutgoingMail): string => {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'feedback-id');
+  return feedbackId === undefined || isGiven ? '' : givenHeader('Feedback-ID', feedbackId);
+};
+
 const messageHeaders = (mail: OutgoingMail): string => {
-  const { envelope, messageId, body, date, unsubscribe } = mail;
+  const { messageId, body, date, unsubscribe } = mail;
   if (!MESSAGE_ID.test(messageId)) throw new Error('the Message-ID is malformed');
-  const utf8 = NON_ASCII.test(envelope.from) || envelope.to.some(({ address }) => NON_ASCII.test(address));
+  const utf8 = needsUtf8(mail);
   return (
     `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` +
     addressHeader('From', [body.from], utf8) +
@@ -57,6 +77,7 @@ const messageHeaders = (mail: OutgoingMail): string => {
     textHeader('Subject', body.subject) +
     `Message-ID: ${messageId}\r\n` +
     (unsubscribe === undefined ? '' : listUnsubscribeHeaders(unsubscribe)) +
+    feedbackIdHeader(mail) +
     givenHeaders(mail) +
     'MIME-Version: 1.0\r\n'
   );
@@ -107,12 +128,18 @@ function* chunksOf(pieces: readonly MimePiece[]): Generator<Buffer> {
  * @param text the plain text; empty with html: none is sent.
  * @throws {Error} the message holds what requests are refused for.
  */
-export const buildMimeMessage = (mail: OutgoingMail, text: string): MimeMessage => {
+export const buildMimeMessage = (mail: OutgoingMail, text: string): UnsignedMessage => {
   // No content holds `=_` once it is encoded, and content that does is encoded; the digest keeps messages apart.
   const boundary = `=_${hash('sha256', mail.messageId, 'hex').slice(0, 24)}`;
-  const pieces = [messageHeaders(mail), ...messageContent(mail.body, text, boundary)];
+  const part = messageContent(mail.body, text, boundary);
+  const head = messageHeaders(mail) + part.head;
+  const sizeBytes = part.content.reduce((sum, piece) => sum + sizeOf(piece), sizeOf(`${head}\r\n`));
   return {
-    sizeBytes: pieces.reduce((sum, piece) => sum + sizeOf(piece), 0),
-    chunks: () => chunksOf(pieces),
+    head,
+    body: () => chunksOf(part.content),
+    headed: (fields) => ({
+      sizeBytes: sizeBytes + sizeOf(fields),
+      chunks: () => chunksOf([`${fields}${head}\r\n`, ...part.content]),
+    }),
   };
 };

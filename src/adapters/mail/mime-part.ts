@@ -7,8 +7,12 @@ import { quotedPrintable } from './quoted-printable.ts';
 /** What a message consists of, in order: text to be sent as it stands, and base64 to be broken into lines. */
 export type MimePiece = string | Base64Text;
 
-/** `Content-*` lines with their CRLF, the empty line after them, and the content with a CRLF at its end. */
-export type MimePart = readonly MimePiece[];
+export interface MimePart {
+  /** `Content-*` lines with their CRLF. */
+  readonly head: string;
+  /** What follows the empty line after them, with a CRLF at its end. */
+  readonly content: readonly MimePiece[];
+}
 
 /** RFC 5322 §2.1.1, without the CRLF. */
 const LINE_CHARACTERS_MAX = 998;
@@ -43,14 +47,15 @@ const isMostlyNonAscii = (text: string): boolean => {
  */
 export const textPart = (subtype: 'plain' | 'html', text: string, boundary: string): MimePart => {
   const content = withCrlf(text);
-  const type = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: `;
+  const head = (encoding: string): string =>
+    `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n`;
   if (!UNSAFE_IN_7BIT.test(content) && !hasLongLine(content) && !content.includes(boundary)) {
-    return [`${type}7bit\r\n\r\n${content}\r\n`];
+    return { head: head('7bit'), content: [`${content}\r\n`] };
   }
   if (isMostlyNonAscii(content)) {
-    return [`${type}base64\r\n\r\n`, { base64: Buffer.from(content).toString('base64') }];
+    return { head: head('base64'), content: [{ base64: Buffer.from(content).toString('base64') }] };
   }
-  return [`${type}quoted-printable\r\n\r\n${quotedPrintable(content)}\r\n`];
+  return { head: head('quoted-printable'), content: [`${quotedPrintable(content)}\r\n`] };
 };
 
 /** Requests with another type are refused before they get here; whatever comes otherwise is bytes. */
@@ -66,12 +71,12 @@ const contentIdLine = (contentId: string): string => {
 /** @param inline shown within the html, which names it by its content id. */
 export const attachmentPart = (attachment: StoredAttachment, inline: boolean): MimePart => {
   const { filename, contentType, contentId, content } = attachment;
-  const headers =
+  const head =
     `Content-Type: ${contentTypeOf(contentType)}${mimeParameter('name', filename)}\r\n` +
     'Content-Transfer-Encoding: base64\r\n' +
     `Content-Disposition: ${inline ? 'inline' : 'attachment'}${mimeParameter('filename', filename)}\r\n` +
-    `${contentId === undefined ? '' : contentIdLine(contentId)}\r\n`;
-  return [headers, { base64: canonicalBase64(content) }];
+    (contentId === undefined ? '' : contentIdLine(contentId));
+  return { head, content: [{ base64: canonicalBase64(content) }] };
 };
 
 export interface Multipart {
@@ -84,9 +89,11 @@ export const multipart = ({ subtype, boundary }: Multipart, parts: readonly Mime
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;
   const type = subtype === 'related' ? '; type="text/html"' : '';
-  return [
-    `Content-Type: multipart/${subtype}${type};\r\n boundary="${boundary}"\r\n\r\n`,
-    ...parts.flatMap((part) => [`--${boundary}\r\n`, ...part]),
-    `--${boundary}--\r\n`,
-  ];
+  return {
+    head: `Content-Type: multipart/${subtype}${type};\r\n boundary="${boundary}"\r\n`,
+    content: [
+      ...parts.flatMap(({ head, content }) => [`--${boundary}\r\n${head}\r\n`, ...content]),
+      `--${boundary}--\r\n`,
+    ],
+  };
 };

@@ -2,14 +2,14 @@ import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
 import { createDeadline, type Deadline } from './deadline.ts';
-import { buildMimeMessage } from './mime-message.ts';
+import { type MimeMessage, needsUtf8 } from './mime-message.ts';
+import { createOutgoingMessages, type OutgoingMessages } from './outgoing-messages.ts';
 import { createSessionPool, type PooledSession } from './session-pool.ts';
 import { deferredAll, inOrder, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './smtp-outcomes.ts';
 import { noReply } from './smtp-reply.ts';
 import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
 import type { Transmission } from './smtp-transmission.ts';
 import { parseSmarthost, targetOf } from './smtp-url.ts';
-import { createTextAlternatives } from './text/text-alternative.ts';
 
 export interface SmtpTransportOptions {
   /** `smtp://user:pass@host:port` or `smtps://…`. */
@@ -27,10 +27,11 @@ const SESSIONS_MAX = 20;
 const TRIES_MAX = 3;
 const TOO_LATE = noReply('the deadline passed before a session was asked for');
 
-/** The message with its plain text, ready to be built for whoever of its recipients can be written to. */
+/** The message, built and signed before a session is asked for. */
 interface Ready {
   readonly mail: OutgoingMail;
-  readonly text: string;
+  readonly message: MimeMessage;
+  readonly messages: OutgoingMessages;
   readonly deadline: Deadline;
 }
 
@@ -59,13 +60,18 @@ const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }
   return end.kind === 'broken' && !end.begun;
 };
 
-const transmit = async (pooled: PooledSession, { mail, text, deadline }: Ready): Promise<Transmission> => {
-  const to = [...new Set(mail.envelope.to.map(({ address }) => address))];
+/** Where those alone are left out whom no header could have named otherwise, it has to be made anew. */
+const messageFor = (part: OutgoingMail, { mail, message, messages }: Ready): Promise<MimeMessage> | MimeMessage =>
+  needsUtf8(part) === needsUtf8(mail) ? message : messages.of(part);
+
+const transmit = async (pooled: PooledSession, part: OutgoingMail, ready: Ready): Promise<Transmission> => {
+  const { deadline } = ready;
+  const to = [...new Set(part.envelope.to.map(({ address }) => address))];
   let transmission: Transmission;
   try {
-    const message = buildMimeMessage(mail, text);
+    const message = await messageFor(part, ready);
     transmission = await pooled.session.transmit(
-      { from: mail.envelope.from, to, messageId: mail.messageId },
+      { from: part.envelope.from, to, messageId: part.messageId },
       { message, mayFinish: deadline.mayFinish },
       deadline.signal,
     );
@@ -88,7 +94,7 @@ const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly Rec
     return refused;
   }
   const part = { ...mail, envelope: { from: mail.envelope.from, to: writable } };
-  const transmission = await transmit(pooled, { ...ready, mail: part });
+  const transmission = await transmit(pooled, part, ready);
   if (transmission.needsUtf8 === true || wasStale(pooled, transmission, ready)) return null;
   return inOrder(mail, [...refused, ...transactionOutcomes(writable, side, transmission)]);
 };
@@ -98,7 +104,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
   const smarthost = parseSmarthost(options.url);
   const target = targetOf(smarthost);
   const { ehloName, system, tls } = options;
-  const texts = createTextAlternatives();
+  const messages = createOutgoingMessages(system);
   const pool = createSessionPool({
     sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
     open: (signal, onEnd) => openSmtpSession({ target, ehloName, onEnd, ...(tls && { tls }) }, signal),
@@ -116,10 +122,10 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
 
   return {
     send: async (mail, sendOptions) => {
-      const text = await texts.of(mail.body);
+      const message = await messages.of(mail);
       const deadline = createDeadline(system, sendOptions);
       try {
-        return await sendReady({ mail, text, deadline });
+        return await sendReady({ mail, message, messages, deadline });
       } catch (error) {
         if (error instanceof SmtpConnectFailed) return deferredAll(mail, smarthost.host, error.reply, error.side);
         throw error;
@@ -128,7 +134,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
       }
     },
     close: async () => {
-      await Promise.all([pool.close(), texts.close()]);
+      await Promise.all([pool.close(), messages.close()]);
     },
   };
 };

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as othersTurn } from 'node:timers/promises';
+import { relaxedLines } from './relaxed-lines.ts';
+
+const LF = 0x0a;
+const LINE_END_BYTES = 2;
+/** Hashed at a time: no canonicalised body stands in memory whole. */
+const PIECE_BYTES = 64 * 1024;
+/** Half a megabyte, some ms: more keeps everything else waiting, less costs turns. */
+const PIECES_PER_TURN = 8;
+/** Line ends at the end of a piece are written once something follows: so many of them at a time. */
+const LINE_ENDS = Buffer.from('\r\n'.repeat(4096));
+
+/** @throws {Error} a line goes on in the next chunk. */
+function* piecesOf(chunk: Buffer): Generator<Buffer> {
+  for (let at = 0; at < chunk.length; ) {
+    const end = at + PIECE_BYTES >= chunk.length ? chunk.length : chunk.lastIndexOf(LF, at + PIECE_BYTES) + 1;
+    if (end <= at || chunk[end - 1] !== LF) throw new Error('a body is hashed in whole lines');
+    yield chunk.subarray(at, end);
+    at = end;
+  }
+}
+
+/** Takes lines in turn; those that are empty at the end of all do not count (RFC 6376 §3.4.4 b). */
+const createRelaxedHash = () => {
+  const digest = createHash('sha256');
+  let isEmpty = true;
+  let waitingBytes = 0;
+
+  const writeWaiting = (): void => {
+    for (; waitingBytes > 0; waitingBytes -= Math.min(waitingBytes, LINE_ENDS.length)) {
+      digest.update(LINE_ENDS.subarray(0, Math.min(waitingBytes, LINE_ENDS.length)));
+    }
+  };
+  return {
+    add: (lines: Buffer): void => {
+      const relaxed = relaxedLines(lines);
+      let end = relaxed.length;
+      while (end > 0 && relaxed[end - 1] === LF) end -= LINE_END_BYTES;
+      if (end > 0) {
+        writeWaiting();
+        digest.update(relaxed.subarray(0, end));
+        isEmpty = false;
+      }
+      waitingBytes += relaxed.length - end;
+    },
+    end: (): string => (isEmpty ? digest : digest.update('\r\n')).digest('base64'),
+  };
+};
+
+/**
+ * SHA-256 of a body as `relaxed` has it, base64 (the tag `bh`). Small ones at once, large ones with turns for others.
+ * @param chunks whole lines with CRLF, without bare CR or LF, as all messages here.
+ */
+export const bodyHash = async (chunks: Iterable<Buffer>): Promise<string> => {
+  const relaxed = createRelaxedHash();
+  let pieces = 0;
+  for (const chunk of chunks) {
+    for (const piece of piecesOf(chunk)) {
+      relaxed.add(piece);
+      pieces += 1;
+      if (pieces % PIECES_PER_TURN === 0) await othersTurn();
+    }
+  }
+  return relaxed.end();
+};
