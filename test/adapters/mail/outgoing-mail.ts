@@ -1,10 +1,17 @@
 import type { MessageBody } from '../../../src/domain/contents.ts';
 import type { OutgoingMail } from '../../../src/domain/mail-transport.ts';
 
-export type MailParts = Partial<MessageBody> & { readonly envelopeTo?: readonly string[]; readonly attempt?: number };
+export type MailParts = Partial<MessageBody> &
+  Partial<Pick<OutgoingMail, 'attempt' | 'feedbackId' | 'signing'>> & { readonly envelopeTo?: readonly string[] };
 
 /** A message to `to@b.test` with whatever a test wants to be different; the envelope holds all its recipients. */
-export const outgoingMail = ({ envelopeTo, attempt = 1, ...parts }: MailParts = {}): OutgoingMail => {
+export const outgoingMail = ({
+  envelopeTo,
+  attempt = 1,
+  feedbackId,
+  signing,
+  ...parts
+}: MailParts = {}): OutgoingMail => {
   const body: MessageBody = {
     kind: 'message',
     messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa',
@@ -27,6 +34,8 @@ export const outgoingMail = ({ envelopeTo, attempt = 1, ...parts }: MailParts = 
     messageId: '<0123456789@a.test>',
     body,
     ...(typeof body.unsubscribe === 'object' && { unsubscribe: body.unsubscribe }),
+    ...(feedbackId !== undefined && { feedbackId }),
+    ...(signing !== undefined && { signing }),
     date: new Date('2026-01-02T03:04:05Z'),
     attempt,
   };

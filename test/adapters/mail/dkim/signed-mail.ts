@@ -1,0 +1,24 @@
+import { createOutgoingMessages } from '../../../../src/adapters/mail/outgoing-messages.ts';
+import type { SigningKey } from '../../../../src/domain/signing-key.ts';
+import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
+import { ed25519Key, rsaKey } from './test-keys.ts';
+import { createVerifier } from './verify.ts';
+
+export const rsa = rsaKey();
+export const ed25519 = ed25519Key();
+export const signing: readonly SigningKey[] = [rsa.key, ed25519.key];
+export const verify = createVerifier([rsa, ed25519]);
+export const BOTH = ['pass rsa-sha256 r1 a.test', 'pass ed25519-sha256 e1 a.test'];
+export const NEITHER = BOTH.map((pass) => pass.replace('pass', 'fail'));
+
+export const messages = createOutgoingMessages({ now: () => new Date() });
+
+/** What leaves, a character for each byte. */
+export const made = async (parts: MailParts): Promise<string> =>
+  Buffer.concat([...(await messages.of(outgoingMail({ signing, ...parts }))).chunks()]).toString('latin1');
+
+/** Header fields as they are written, folded, without their last CRLF. */
+export const fieldsOf = (raw: string): readonly string[] =>
+  raw.slice(0, raw.indexOf('\r\n\r\n')).split(/\r\n(?![ \t])/);
+
+export const nameOf = (field: string): string => field.slice(0, field.indexOf(':'));

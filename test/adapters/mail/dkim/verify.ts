@@ -1,0 +1,19 @@
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
+import type { Published } from './test-keys.ts';
+
+/** What an independent verifier, as strict as the RFCs, says of each signature: `pass`, or why not. */
+export const createVerifier = (published: readonly Published[]) => {
+  const records = new Map(published.map(({ record }) => record));
+  const resolver = async (name: string): Promise<string[][]> => {
+    const text = records.get(name);
+    if (text === undefined) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+    return [[text]];
+  };
+  return async (raw: Buffer | string, now = new Date()): Promise<readonly string[]> => {
+    const bytes = typeof raw === 'string' ? Buffer.from(raw, 'latin1') : raw;
+    const { results } = await dkimVerify(bytes, { resolver, strict: true, curTime: now });
+    return results.map(
+      ({ status, signingDomain, selector, algo }) => `${status.result} ${algo} ${selector} ${signingDomain}`,
+    );
+  };
+};
