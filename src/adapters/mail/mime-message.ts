@@ -27,8 +27,8 @@ const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
 const NON_ASCII = /[^\0-\x7f]/;
 
 /** The envelope holds an address that only SMTPUTF8 can carry: the headers may then hold such ones too (RFC 6532). */
-export const needsUtf8 = ({ envelope }: Pick<OutgoingMail, 'envelope'>): boolean =>
-  NON_ASCII.test(envelope.from) || envelope.to.some(({ address }) => NON_ASCII.test(address));
+export const needsUtf8 = ({ from, to }: OutgoingMail['envelope']): boolean =>
+  NON_ASCII.test(from) || to.some(({ address }) => NON_ASCII.test(address));
 
 type Recipients = MessageBody['recipients'];
 
@@ -68,7 +68,7 @@ const feedbackIdHeader = ({ feedbackId, body: { headers } }: OutgoingMail): stri
 const messageHeaders = (mail: OutgoingMail): string => {
   const { messageId, body, date, unsubscribe } = mail;
   if (!MESSAGE_ID.test(messageId)) throw new Error('the Message-ID is malformed');
-  const utf8 = needsUtf8(mail);
+  const utf8 = needsUtf8(mail.envelope);
   return (
     `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` +
     addressHeader('From', [body.from], utf8) +

@@ -4,16 +4,22 @@ import type { System } from '../../domain/system.ts';
 import { bodyHash } from './dkim/body-hash.ts';
 import { dkimSignatures } from './dkim/dkim-signatures.ts';
 import { createPrivateKeys } from './dkim/private-keys.ts';
-import { buildMimeMessage, type MimeMessage, type UnsignedMessage } from './mime-message.ts';
+import { buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
 import { createTextAlternatives } from './text/text-alternative.ts';
+
+/**
+ * A message as it is to be sent to all or some of its recipients: it shows addresses outside ASCII as they are only where
+ * the envelope has such ones too.
+ */
+export type MessageFor = (envelope: OutgoingMail['envelope']) => Promise<MimeMessage>;
 
 export interface OutgoingMessages {
   /**
-   * A mail as it is to be sent: with its plain text, built and signed. To be asked for before a session is, which shall
-   * not wait for a processor.
+   * The message for all of its recipients, with its plain text, built and signed when this resolves: to be asked for
+   * before a session is, which shall not wait for a processor.
    * @throws {Error} it cannot be built, or a key cannot be signed with.
    */
-  of(mail: OutgoingMail): Promise<MimeMessage>;
+  prepare(mail: OutgoingMail): Promise<MessageFor>;
   close(): Promise<void>;
 }
 
@@ -33,13 +39,26 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
   const texts = createTextAlternatives();
   const privateKeys = createPrivateKeys();
   const hashOf = createBodyHashes();
+
+  const make = async (mail: OutgoingMail): Promise<MimeMessage> => {
+    const message = buildMimeMessage(mail, await texts.of(mail.body));
+    const { signing: keys = [] } = mail;
+    if (keys.length === 0) return message.headed('');
+    const digest = await hashOf(mail, message);
+    return message.headed(await dkimSignatures(message, { keys, privateKeys, bodyHash: digest, now: system.now() }));
+  };
+
   return {
-    of: async (mail) => {
-      const message = buildMimeMessage(mail, await texts.of(mail.body));
-      const { signing: keys = [] } = mail;
-      if (keys.length === 0) return message.headed('');
-      const digest = await hashOf(mail, message);
-      return message.headed(await dkimSignatures(message, { keys, privateKeys, bodyHash: digest, now: system.now() }));
+    prepare: async (mail) => {
+      const made = new Map<boolean, Promise<MimeMessage>>();
+      const messageFor: MessageFor = (envelope) => {
+        const utf8 = needsUtf8(envelope);
+        const message = made.get(utf8) ?? make({ ...mail, envelope });
+        made.set(utf8, message);
+        return message;
+      };
+      await messageFor(mail.envelope);
+      return messageFor;
     },
     close: texts.close,
   };

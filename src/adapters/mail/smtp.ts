@@ -2,8 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
 import { createDeadline, type Deadline } from './deadline.ts';
-import { type MimeMessage, needsUtf8 } from './mime-message.ts';
-import { createOutgoingMessages, type OutgoingMessages } from './outgoing-messages.ts';
+import { createOutgoingMessages, type MessageFor } from './outgoing-messages.ts';
 import { createSessionPool, type PooledSession } from './session-pool.ts';
 import { deferredAll, inOrder, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './smtp-outcomes.ts';
 import { noReply } from './smtp-reply.ts';
@@ -30,8 +29,7 @@ const TOO_LATE = noReply('the deadline passed before a session was asked for');
 /** The message, built and signed before a session is asked for. */
 interface Ready {
   readonly mail: OutgoingMail;
-  readonly message: MimeMessage;
-  readonly messages: OutgoingMessages;
+  readonly messageFor: MessageFor;
   readonly deadline: Deadline;
 }
 
@@ -60,18 +58,16 @@ const wasStale = ({ reused }: PooledSession, { end }: Transmission, { deadline }
   return end.kind === 'broken' && !end.begun;
 };
 
-/** Where those alone are left out whom no header could have named otherwise, it has to be made anew. */
-const messageFor = (part: OutgoingMail, { mail, message, messages }: Ready): Promise<MimeMessage> | MimeMessage =>
-  needsUtf8(part) === needsUtf8(mail) ? message : messages.of(part);
-
-const transmit = async (pooled: PooledSession, part: OutgoingMail, ready: Ready): Promise<Transmission> => {
-  const { deadline } = ready;
-  const to = [...new Set(part.envelope.to.map(({ address }) => address))];
+const transmit = async (
+  pooled: PooledSession,
+  { mail: { envelope, messageId }, messageFor, deadline }: Ready,
+): Promise<Transmission> => {
+  const to = [...new Set(envelope.to.map(({ address }) => address))];
   let transmission: Transmission;
   try {
-    const message = await messageFor(part, ready);
+    const message = await messageFor(envelope);
     transmission = await pooled.session.transmit(
-      { from: part.envelope.from, to, messageId: part.messageId },
+      { from: envelope.from, to, messageId },
       { message, mayFinish: deadline.mayFinish },
       deadline.signal,
     );
@@ -94,7 +90,7 @@ const sendOn = async (pooled: PooledSession, ready: Ready): Promise<readonly Rec
     return refused;
   }
   const part = { ...mail, envelope: { from: mail.envelope.from, to: writable } };
-  const transmission = await transmit(pooled, part, ready);
+  const transmission = await transmit(pooled, { ...ready, mail: part });
   if (transmission.needsUtf8 === true || wasStale(pooled, transmission, ready)) return null;
   return inOrder(mail, [...refused, ...transactionOutcomes(writable, side, transmission)]);
 };
@@ -122,10 +118,10 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
 
   return {
     send: async (mail, sendOptions) => {
-      const message = await messages.of(mail);
+      const messageFor = await messages.prepare(mail);
       const deadline = createDeadline(system, sendOptions);
       try {
-        return await sendReady({ mail, message, messages, deadline });
+        return await sendReady({ mail, messageFor, deadline });
       } catch (error) {
         if (error instanceof SmtpConnectFailed) return deferredAll(mail, smarthost.host, error.reply, error.side);
         throw error;

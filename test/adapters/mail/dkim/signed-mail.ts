@@ -1,4 +1,6 @@
+import type { MimeMessage } from '../../../../src/adapters/mail/mime-message.ts';
 import { createOutgoingMessages } from '../../../../src/adapters/mail/outgoing-messages.ts';
+import type { OutgoingMail } from '../../../../src/domain/mail-transport.ts';
 import type { SigningKey } from '../../../../src/domain/signing-key.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { ed25519Key, rsaKey } from './test-keys.ts';
@@ -11,11 +13,17 @@ export const verify = createVerifier([rsa, ed25519]);
 export const BOTH = ['pass rsa-sha256 r1 a.test', 'pass ed25519-sha256 e1 a.test'];
 export const NEITHER = BOTH.map((pass) => pass.replace('pass', 'fail'));
 
-export const messages = createOutgoingMessages({ now: () => new Date() });
+const messages = createOutgoingMessages({ now: () => new Date() });
+
+export const messageOf = async (mail: OutgoingMail): Promise<MimeMessage> =>
+  (await messages.prepare(mail))(mail.envelope);
+
+export const bytesOf = async (mail: OutgoingMail): Promise<Buffer> =>
+  Buffer.concat([...(await messageOf(mail)).chunks()]);
 
 /** What leaves, a character for each byte. */
 export const made = async (parts: MailParts): Promise<string> =>
-  Buffer.concat([...(await messages.of(outgoingMail({ signing, ...parts }))).chunks()]).toString('latin1');
+  (await bytesOf(outgoingMail({ signing, ...parts }))).toString('latin1');
 
 /** Header fields as they are written, folded, without their last CRLF. */
 export const fieldsOf = (raw: string): readonly string[] =>
