@@ -3,6 +3,7 @@ import type { SigningKey } from '../../../domain/signing-key.ts';
 /** RFC 5322 §2.1.1, without the CRLF. */
 const LINE_CHARACTERS = 78;
 const FOLD = '\r\n ';
+const FIELD = 'DKIM-Signature:';
 
 /** As many words on a line as fit, with `glue` between them. Each line begins with the space that folds it. */
 const fill = (words: readonly string[], glue: string): string => {
@@ -37,12 +38,14 @@ export const signatureValue = (
   { algorithm, domain, selector }: SigningKey,
   { names, bodyHash, signedAt, expiresAt }: SignatureTags,
 ): string => {
-  const tags = ['v=1;', `a=${algorithm};`, 'c=relaxed/relaxed;', `d=${domain};`, `s=${selector};`];
+  // The first tag stays on the name's line: a first line without a value is lost on some readers.
+  const tags = [`${FIELD} v=1;`, `a=${algorithm};`, 'c=relaxed/relaxed;', `d=${domain};`, `s=${selector};`];
   const times = [`t=${signedAt};`, `x=${expiresAt};`];
   const listed = names.map((name, index) => `${index === 0 ? 'h=' : ''}${name}${index < names.length - 1 ? ':' : ';'}`);
-  return `${FOLD}${fill([...tags, ...times], ' ')}${FOLD}${fill(listed, '')}${FOLD}bh=${bodyHash};${FOLD}b=`;
+  const lines = [fill([...tags, ...times], ' '), fill(listed, ''), `bh=${bodyHash};`, 'b='];
+  return lines.join(FOLD).slice(FIELD.length);
 };
 
 /** @param value of `signatureValue`. */
 export const signatureHeader = (value: string, signature: string): string =>
-  `DKIM-Signature:${value.slice(0, -2)}${inLines(signature, 'b=')}\r\n`;
+  `${FIELD}${value.slice(0, -'b='.length)}${inLines(signature, 'b=')}\r\n`;

@@ -91,6 +91,7 @@ describe('a DKIM-Signature', () => {
     const [first, second, ...rest] = signaturesOf(raw);
     expect(rest).toEqual([]);
     expect(longestLine(`${first}\r\n${second}`)).toBeLessThanOrEqual(78);
+    expect(first).toMatch(/^DKIM-Signature: v=1; /);
     const { t, x, b, ...tags } = tagsOf(first);
     expect(tags).toEqual({
       ...{ v: '1', a: 'rsa-sha256', c: 'relaxed/relaxed', d: 'a.test', s: 'r1' },
