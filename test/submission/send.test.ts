@@ -22,7 +22,7 @@ const headerOf = async (reply: string): Promise<string> => {
   if (body?.kind !== 'message') throw new Error('no body');
   const mime = buildMimeMessage(outgoingMail(body), body.text ?? '');
   return (
-    Buffer.concat([...mime.chunks()])
+    Buffer.concat([...mime.headed('').chunks()])
       .toString('utf8')
       .split('\r\n\r\n')[0] ?? ''
   );
