@@ -34,5 +34,5 @@ test.each(['x', ' ', ';', ' ;', 'a=b;'])('10 MB of %j name none, at once', (each
   const long = `v=STSv1; id=1; ${each.repeat(10_000_000 / each.length)}`;
   const began = performance.now();
   expect(stsRecordId([long])).toBeNull();
-  expect(performance.now() - began).toBeLessThan(100);
+  expect(performance.now() - began).toBeLessThan(2_000);
 });
