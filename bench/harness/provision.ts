@@ -4,7 +4,7 @@ import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization/create-organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
-import { verificationRecord } from '../../src/domain/sending-domain/sending-domain.ts';
+import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 
 /** The domain that every message is sent from. */
 export const SENDING_DOMAIN = 'bench.example';
@@ -21,7 +21,9 @@ export const provision = async (given: CommandContext): Promise<string> => {
   };
   const { domain } = await registerDomain(context, origin, { name: SENDING_DOMAIN });
   const { domainId } = domain;
-  const resolver = createInMemoryResolver({ txt: () => [verificationRecord(domain).value] });
+  const records = recordsToPublish(domain, { wasVerified: false, bounceDomain: null });
+  const txt = (at: string): readonly string[] => records.flatMap(({ host, value }) => (host === at ? [value] : []));
+  const resolver = createInMemoryResolver({ txt });
   await verifyDomain({ ...context, resolver }, origin, { domainId });
   const { value } = await createKey(context, origin, {
     ...{ by: 'operator', domainId, name: 'bench', permissions: ['admin'], environment: 'live' },

@@ -1,4 +1,5 @@
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
@@ -25,7 +26,7 @@ export const keyCheck: Measure = {
     closers.add('webhook target', webhookTarget.close);
     const key = await provision({
       ...{ store, system, webhookTarget, capturing: false, resolver: createInMemoryResolver() },
-      ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
+      ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets(), dkimKeys: createInMemoryDkimKeys() },
     });
     const directory = createKeyDirectory({ store, system, logger, capturing: false });
     closers.add('key directory', directory.close);

@@ -5,7 +5,7 @@ import { createOrganization } from '../../src/commands/organization/create-organ
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import { registerWebhook } from '../../src/commands/webhook/register-webhook.ts';
-import { verificationRecord } from '../../src/domain/sending-domain/sending-domain.ts';
+import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 
 /** As high as a key's limits can be. */
 const PER_MINUTE = 10_000_000;
@@ -23,7 +23,9 @@ export const provision = async (given: CommandContext, webhookUrl: string): Prom
   };
   const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
   const { domainId } = domain;
-  const resolver = createInMemoryResolver({ txt: () => [verificationRecord(domain).value] });
+  const records = recordsToPublish(domain, { wasVerified: false, bounceDomain: null });
+  const txt = (at: string): readonly string[] => records.flatMap(({ host, value }) => (host === at ? [value] : []));
+  const resolver = createInMemoryResolver({ txt });
   await verifyDomain({ ...context, resolver }, origin, { domainId });
   // The receiver is on this machine, where no customer's would be.
   const webhookTarget = { ...context.webhookTarget, problemWith: async () => null };

@@ -1,3 +1,4 @@
+import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
@@ -69,6 +70,7 @@ export const createLife = (
   const context: CommandContext = {
     ...{ store, secrets, system, webhookTarget, contents: reached.contents, capturing: true },
     resolver: createInMemoryResolver(),
+    dkimKeys: createInMemoryDkimKeys(),
   };
   const workers = createWorkers({
     ...{ store, secrets, system, logger, webhookTarget, contents: reached.contents },

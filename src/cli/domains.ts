@@ -1,24 +1,46 @@
 import { domainToASCII } from 'node:url';
+import type { CommandContext } from '../commands/context.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../commands/sending-domain/verify-domain.ts';
 import { readDirectory } from '../composition/directory.ts';
-import { type ExistingSendingDomain, isVerified, verificationRecord } from '../domain/sending-domain/sending-domain.ts';
+import { type DomainRecords, RECORDS_UNKNOWN } from '../domain/sending-domain/domain-records.ts';
+import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
+import {
+  type ExistingSendingDomain,
+  isVerified,
+  lifeOf,
+  verificationRecord,
+} from '../domain/sending-domain/sending-domain.ts';
 import { type OperatorCommand, optional, required, UsageError } from './command.ts';
 import { operatorOrigin } from './operator-origin.ts';
 
-const shown = (domain: ExistingSendingDomain, capturing: boolean) => ({
+const shownRecords = (domain: ExistingSendingDomain, bounceDomain: string | null, { records }: DomainRecords) =>
+  recordsToPublish(domain, { wasVerified: lifeOf(domain, false) !== 'pending', bounceDomain }).map((record) => {
+    const { kind, type, host, value, required } = record;
+    const seen = records.find((each) => each.kind === kind && each.host === host);
+    return { kind, type, host, value, required, state: seen?.state ?? 'unknown', problem: seen?.problem ?? null };
+  });
+
+const shown = (
+  domain: ExistingSendingDomain,
+  { capturing, bounceDomain = null }: CommandContext,
+  records: DomainRecords,
+) => ({
   domain_id: domain.domainId,
   organization_id: domain.organizationId,
   name: domain.name,
+  status: lifeOf(domain, capturing),
   verified: isVerified(domain, capturing),
+  fails_at: !capturing && domain.trouble?.status === 'degraded' ? domain.trouble.failsAt : null,
   txt_host: verificationRecord(domain).host,
   txt_value: verificationRecord(domain).value,
+  records: shownRecords(domain, bounceDomain, records),
 });
 
 export const createDomainCommand: OperatorCommand = {
   name: 'domains create',
   usage: '--organization ORG_ID --name NAME',
-  summary: 'registers a sending domain and shows the record to publish',
+  summary: 'registers a sending domain and shows the records to publish',
   options: { organization: { type: 'string' }, name: { type: 'string' } },
   needs: 'engines',
   run: async ({ context }, invocation) => {
@@ -26,20 +48,20 @@ export const createDomainCommand: OperatorCommand = {
     if (name === '') throw new UsageError('--name must be a domain name');
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { domain } = await registerDomain(context, origin, { name });
-    return shown(domain, context.capturing);
+    return shown(domain, context, RECORDS_UNKNOWN);
   },
 };
 
 export const verifyDomainCommand: OperatorCommand = {
   name: 'domains verify',
   usage: '--organization ORG_ID --domain DOM_ID',
-  summary: 'looks for the record of a domain now',
+  summary: 'looks for the records of a domain now',
   options: { organization: { type: 'string' }, domain: { type: 'string' } },
   needs: 'engines',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
-    const { domain } = await verifyDomain(context, origin, { domainId: required(invocation, 'domain') });
-    return shown(domain, context.capturing);
+    const { domain, records } = await verifyDomain(context, origin, { domainId: required(invocation, 'domain') });
+    return shown(domain, context, records);
   },
 };
 
@@ -52,10 +74,10 @@ export const listDomainsCommand: OperatorCommand = {
   run: async ({ context }, invocation) => {
     const of = optional(invocation, 'organization');
     if (of !== undefined) await operatorOrigin(context, of);
-    const { domains } = await readDirectory(context.store);
+    const { domains, records } = await readDirectory(context.store);
     return [...domains.values()]
       .flatMap(({ domain }) => (domain.status === 'registered' ? [domain] : []))
       .filter(({ organizationId }) => of === undefined || organizationId === of)
-      .map((each) => shown(each, context.capturing));
+      .map((each) => shown(each, context, records.get(each.domainId) ?? RECORDS_UNKNOWN));
   },
 };

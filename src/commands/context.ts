@@ -1,4 +1,5 @@
 import type { Contents } from '../domain/contents.ts';
+import type { DkimKeys } from '../domain/dkim-keys.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { EventContext, EventStore } from '../domain/event-store.ts';
 import type { Resolver } from '../domain/resolver.ts';
@@ -12,10 +13,13 @@ export interface CommandContext {
   readonly contents: Contents;
   readonly secrets: Secrets;
   readonly resolver: Resolver;
+  readonly dkimKeys: DkimKeys;
   readonly webhookTarget: WebhookTarget;
   readonly system: System;
   /** Mail is captured on this machine: domains need no proof. */
   readonly capturing: boolean;
+  /** Where bounces come back to; absent: nowhere, and no domain needs a return path of its own. */
+  readonly bounceDomain?: string | null;
 }
 
 /** Where a command comes from: becomes the events' metadata. */

@@ -8,7 +8,7 @@ import { type Executed, type Execution, execute, type Loaded } from './execute.t
  * @returns null when somebody else has written there meanwhile: what the decision went by has to be gathered again.
  */
 export const executeOnce = async <State, E extends OutboxEvent>(
-  context: CommandContext,
+  context: Pick<CommandContext, 'store' | 'system'>,
   execution: Omit<Execution<State, E>, 'atRevisions'> & { readonly known: Loaded<State> },
 ): Promise<Executed<State, E> | null> => {
   const { revision } = execution.known;

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
+import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub.ts';
 import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
 import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
@@ -74,6 +75,8 @@ export interface OpenEnginesOptions {
 export const openEngines = async ({ config, logger, closers, owner }: OpenEnginesOptions): Promise<Engines> => {
   const failing = failingPorts(readFailPoint(config.trial.failPoint));
   const system = createSystem();
+  // While the built-in database starts, so that a first start does not wait for the keys of its first domain.
+  const dkimKeys = createGeneratedDkimKeys({ ahead: owner && config.databaseUrl === undefined });
   const database = await openDatabase({ config, system, logger, closers, owner });
   await migrate({ url: database.url });
   const pool = createPool({ url: database.url, name: 'service', logger });
@@ -90,7 +93,9 @@ export const openEngines = async ({ config, logger, closers, owner }: OpenEngine
   closers.add('webhook target', webhookTarget.close);
   const resolver = createStubResolver({ system, servers: config.dnsServers });
   closers.add('resolver', resolver.close);
-  const context: CommandContext = { store, contents, secrets, resolver, webhookTarget, system, capturing };
+  const context: CommandContext = {
+    ...{ store, contents, secrets, resolver, dkimKeys, webhookTarget, system, capturing },
+  };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {
     system,

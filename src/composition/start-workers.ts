@@ -7,6 +7,7 @@ import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { checkDomainWhenDue } from '../commands/sending-domain/check-domain-when-due.ts';
 import type { Config } from '../config.ts';
 import type { MailTransport } from '../domain/mail-transport.ts';
 import { type Queues, QueueUnavailable } from '../domain/queue.ts';
@@ -79,6 +80,7 @@ export const startWorkers = async (
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
     timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
+    ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),

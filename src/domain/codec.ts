@@ -36,7 +36,10 @@ type Upcast = (data: unknown) => unknown;
  * Old shapes: `UPCASTS[type][n]` makes version n + 2 of version n + 1. The current version of a type is one more than
  * its number of upcasts.
  */
-const UPCASTS: Partial<Record<EventType, readonly Upcast[]>> = {};
+const UPCASTS: Partial<Record<EventType, readonly Upcast[]>> = {
+  /** Version 1 noted the states alone. */
+  DomainRecordsChecked: [(data) => ({ ...(data as object), records: [] })],
+};
 
 export const currentVersion = (type: EventType): number => (UPCASTS[type]?.length ?? 0) + 1;
 

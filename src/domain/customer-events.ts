@@ -22,6 +22,10 @@ export const CUSTOMER_EVENT_TYPES = [
   'message.unsubscribed',
   'domain.registered',
   'domain.verified',
+  'domain.degraded',
+  'domain.failed',
+  'domain.dkim_keys_added',
+  'domain.dkim_keys_activated',
   'domain.deleted',
   'api_key.created',
   'api_key.updated',
@@ -114,7 +118,9 @@ const messageKinds = (event: MessageEvent): readonly Kind[] => {
   }
 };
 
-const about = (type: CustomerEventType): readonly Kind[] => [{ type, recipientId: null, facts: {} }];
+const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonly Kind[] => [
+  { type, recipientId: null, facts },
+];
 
 /** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
 const kindsOf = (
@@ -130,6 +136,7 @@ const kindsOf = (
     case 'DomainNameTaken':
     case 'DestinationSuspended':
     case 'DestinationReleased':
+    case 'DomainNameReleased':
       return null;
     case 'KeyCreated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
@@ -147,6 +154,16 @@ const kindsOf = (
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.registered') };
     case 'DomainVerified':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.verified') };
+    case 'DomainDegraded': {
+      const reason = `missing or wrong in the DNS: ${event.data.records.join(', ')}`;
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.degraded', { reason }) };
+    }
+    case 'DomainFailed':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.failed') };
+    case 'DkimKeysAdded':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_added') };
+    case 'DkimKeysActivated':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_activated') };
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
     case 'WebhookRegistered':

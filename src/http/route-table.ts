@@ -124,6 +124,10 @@ export const ROUTES = {
   },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
+  'POST /v1/domains/:id/dkim/rotate': {
+    ...{ ...MANAGE_LIVE, status: 200 },
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
+  },
   'POST /v1/domains/:id/verify': {
     ...{ ...MANAGE_LIVE, status: 200 },
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'domain_already_exists'],

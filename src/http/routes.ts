@@ -13,6 +13,7 @@ import { deleteDomainRoute } from './routes/domains/delete-domain.ts';
 import { getDomainRoute } from './routes/domains/get-domain.ts';
 import { listDomainsRoute } from './routes/domains/list-domains.ts';
 import { registerDomainRoute } from './routes/domains/register-domain.ts';
+import { rotateDkimRoute } from './routes/domains/rotate-dkim.ts';
 import { verifyDomainRoute } from './routes/domains/verify-domain.ts';
 import { getStatsRoute } from './routes/events/get-stats.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
@@ -63,6 +64,7 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getDomainRoute,
   deleteDomainRoute,
   verifyDomainRoute,
+  rotateDkimRoute,
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,

@@ -13,6 +13,8 @@ import { webhook } from '../domain/webhook/webhook.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/webhook-target.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
+import { checkDomains } from './domains/check-domains.ts';
+import { createDomainTimetable } from './domains/domain-timetable.ts';
 import { createDuty } from './duty.ts';
 import { keepRunning, type Loop } from './keep-running.ts';
 import { createAcceptedAtHand } from './messages/accepted-at-hand.ts';
@@ -45,6 +47,8 @@ export interface WorkersDependencies {
   readonly timetable: Timetable;
   /** The same for keys whose time is over. */
   readonly expiredKeys: ExpiredKeys;
+  /** Looks at a domain's DNS records by its id. Absent: mail is captured, and there is nothing to look at. */
+  readonly checkDomain?: (domainId: string) => Promise<void>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
@@ -85,6 +89,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
   const pacer = createPacer(system);
+  const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
     ...{ ...deps, deletedDomains, acceptedAtHand, pacer },
@@ -101,6 +106,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: webhook.category, apply: endpoints.apply, onChange: wakeAll },
     { category: sendingDomain.category, apply: deletedDomains.apply },
     { category: destination.category, apply: applyPace },
+    { category: sendingDomain.category, apply: domainTimetable.apply },
   ]);
 
   const jobs = {
@@ -114,6 +120,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, recentlyAdded, duty }),
     'the list of webhook endpoints and deleted domains': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
+    'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
     'the recording of webhook deliveries': recordWebhookDeliveries({ ...deps, duty, onOwed: hungry.add }),
     'the posting of webhooks': createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry }),
   };

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
@@ -24,6 +25,7 @@ beforeEach(() => {
   context = {
     ...{ contents, system, secrets: createInMemorySecrets(), store: createMemoryStore(contents), capturing: true },
     resolver: createInMemoryResolver(),
+    dkimKeys: createInMemoryDkimKeys(),
     webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
   };
 });

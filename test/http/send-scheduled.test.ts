@@ -9,19 +9,21 @@ let service: Service;
 let key: string;
 /** How far the clock is ahead. */
 let aheadMs = 0;
-/** What the DNS says under every name. */
-let proof: string[] = [];
+/** What the DNS says. */
+let published: readonly { readonly name: string; readonly value: string }[] = [];
+
+const txt = (host: string): string[] => published.flatMap(({ name, value }) => (name === host ? [value] : []));
 
 beforeAll(async () => {
   const system = { ...createSystem(), now: () => new Date(Date.now() + aheadMs) };
   service = await startService({
-    context: { system, capturing: false, resolver: createInMemoryResolver({ txt: () => proof }) },
+    context: { system, capturing: false, resolver: createInMemoryResolver({ txt }) },
   });
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
   const pending = await service.request({ method: 'POST', url: `/v1/domains/${domainId}/verify`, key });
-  proof = [pending.json().records[0].value];
+  published = pending.json().records;
   await service.request({ method: 'POST', url: `/v1/domains/${domainId}/verify`, key });
 });
 afterAll(() => service.close());

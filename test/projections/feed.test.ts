@@ -26,6 +26,8 @@ const WEBHOOK: OutboxEvent = {
   },
 };
 
+const DKIM_KEY = { selector: 'ob-r-1', algorithm: 'rsa-sha256', publicKey: 'cnNh', secretId: 's' } as const;
+
 /** A log with every event there is, of two organizations and both environments. */
 const openFeed = async () => {
   const applied = await openApplied(eventsProjection);
@@ -35,6 +37,13 @@ const openFeed = async () => {
     'domain-dom_1',
     [
       { type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } },
+      { type: 'DkimKeysAdded', data: { domainId: 'dom_1', keys: [DKIM_KEY] } },
+      { type: 'DkimKeysActivated', data: { domainId: 'dom_1', selectors: ['ob-r-1'], safeToRemoveAt: null } },
+      {
+        type: 'DomainDegraded',
+        data: { domainId: 'dom_1', name: 'a.test', failsAt: NOW, records: ['_outbox.a.test'] },
+      },
+      { type: 'DomainFailed', data: { domainId: 'dom_1', name: 'a.test' } },
       { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'a.test' } },
     ],
     {

@@ -1,4 +1,5 @@
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
@@ -110,6 +111,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
   const context: CommandContext = {
     ...{ store, contents, secrets, system, webhookTarget, capturing: true },
     resolver: createInMemoryResolver(),
+    dkimKeys: createInMemoryDkimKeys(),
   };
   const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
   const origin = (environment: Environment): Origin => ({

@@ -1,3 +1,4 @@
+import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
@@ -27,6 +28,7 @@ const calmContext = ({ ground, log, vault }: World): CommandContext => ({
   store: { ...log.store, append: (append) => log.append(append, 'operator') },
   ...{ contents: vault.contents, secrets: vault.secrets, capturing: true },
   resolver: createInMemoryResolver(),
+  dkimKeys: createInMemoryDkimKeys(),
   webhookTarget: {
     problemWith: async () => null,
     post: () => Promise.reject(new Error('no posts here')),

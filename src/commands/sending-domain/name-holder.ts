@@ -9,7 +9,7 @@ export interface NameHolder {
   readonly formerHolder: string | null;
 }
 
-/** Who holds a name: the last domain that proved it, unless that was deleted. */
+/** Who holds a name: the last domain that proved it, unless that was deleted; one that failed has released it. */
 export const nameHolder = async (store: EventStore, name: string): Promise<NameHolder> => {
   const holder = await load(store, domainName, domainNameStream(name));
   if (holder.state.status === 'free') return { holder, formerHolder: null };

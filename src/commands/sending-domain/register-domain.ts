@@ -3,16 +3,19 @@ import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
 import { registerDomain as decide } from '../../domain/sending-domain/register-domain.ts';
 import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { execute } from '../execute.ts';
+import { execute, load } from '../execute.ts';
+import type { DomainAtRevision } from './check-domain.ts';
+import { makeKeys } from './make-keys.ts';
 import { nameHolder } from './name-holder.ts';
-import { type DomainAtRevision, verifyDomain } from './verify-domain.ts';
+import { verifyDomain } from './verify-domain.ts';
 
 const TOKEN_BYTES = 20;
 
 /**
- * Registers a name; while mail is captured it is verified at once.
+ * Registers a name and makes its keys; while mail is captured it is verified at once.
  * @param name A-labels, lower case.
  * @throws {Refusal} `domain_already_exists`.
+ * @throws {DkimKeysBusy}
  */
 export const registerDomain = async (
   context: CommandContext,
@@ -24,11 +27,15 @@ export const registerDomain = async (
   const { holder, formerHolder } = await nameHolder(store, name);
   const takenByAnother = isTakenByAnother(holder.state, { domainId, capturing, formerHolder });
   const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
+  const command = { domainId, name, token, takenByAnother };
+  const stream = sendingDomainStream(domainId);
+  const known = await load(store, sendingDomain, stream);
+  decide(known.state, { ...command, dkim: [] }); // what is refused costs no keys
+  const dkim = await makeKeys(context, origin.organizationId);
   const { state, revision } = await execute(context, {
-    aggregate: sendingDomain,
-    stream: sendingDomainStream(domainId),
+    ...{ aggregate: sendingDomain, stream, known },
     context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
-    decide: (state) => decide(state, { domainId, name, token, takenByAnother }),
+    decide: (before) => decide(before, { ...command, dkim }),
   });
   if (capturing) return verifyDomain(context, origin, { domainId });
   return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };

@@ -1,68 +1,49 @@
-import { domainName, domainNameStream } from '../../domain/sending-domain/domain-name.ts';
-import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
+import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
-import {
-  type ExistingSendingDomain,
-  sendingDomain,
-  sendingDomainStream,
-  verificationRecord,
-} from '../../domain/sending-domain/sending-domain.ts';
-import { verifyDomain as decide, takeName } from '../../domain/sending-domain/verify-domain.ts';
+import { lacksKeys } from '../../domain/sending-domain/rotate-dkim.ts';
+import { type SendingDomain, sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { verifyByCapture } from '../../domain/sending-domain/verify-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute, load, requireRevision } from '../execute.ts';
-import { checkRecords } from './check-records.ts';
-import { nameHolder } from './name-holder.ts';
+import { type Condition, execute, type Loaded, load, requireRevision } from '../execute.ts';
+import { type CheckedDomain, checkDomain, ensureKeys } from './check-domain.ts';
+import { takeName } from './take-name.ts';
 
-export interface DomainAtRevision {
-  readonly domain: ExistingSendingDomain;
-  readonly revision: number;
-}
-
-const proofOf = async (
-  { capturing, resolver }: CommandContext,
-  domain: ExistingSendingDomain,
-): Promise<VerificationMethod | null> => {
-  if (capturing) return 'capture';
-  const { host, value } = verificationRecord(domain);
-  return (await resolver.txt(host)).records.includes(value) ? 'dns' : null;
+const capture = async (
+  context: CommandContext,
+  origin: Origin,
+  known: Loaded<SendingDomain>,
+  condition: Condition,
+): Promise<CheckedDomain> => {
+  const { organizationId } = origin;
+  const { name, domainId } = requireOwnDomain(known.state, organizationId);
+  await takeName(context, origin, { name, domainId, method: 'capture' });
+  const { state, revision } = await execute(context, {
+    ...{ aggregate: sendingDomain, stream: sendingDomainStream(domainId), known },
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (before) => verifyByCapture(requireOwnDomain(before, organizationId)),
+    ...condition,
+  });
+  return { domain: requireOwnDomain(state, organizationId), revision: Number(revision), records: RECORDS_UNKNOWN };
 };
 
 /**
- * Looks for the domain's proof and its mail records now; without one the domain stays as it is. The name is taken before the domain counts
- * as verified, so that two who prove it at once cannot both have it.
- * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`.
- * @throws {ResolverUnavailable}
+ * Looks for the domain's records now; without those it needs the domain stays as it is.
+ * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
+ * @throws {DkimKeysBusy}
  */
 export const verifyDomain = async (
   context: CommandContext,
   origin: Origin,
   { domainId, ...condition }: Condition & { readonly domainId: string },
-): Promise<DomainAtRevision> => {
-  const { store, system } = context;
-  const stream = sendingDomainStream(domainId);
-  const known = await load(store, sendingDomain, stream);
+): Promise<CheckedDomain> => {
+  const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
   const domain = requireOwnDomain(known.state, origin.organizationId);
   // Before the name is taken: a refused change leaves nothing behind.
   requireRevision(condition, known);
-  if (!context.capturing) await checkRecords(context, origin, domain);
-  const method = await proofOf(context, domain);
-  if (method === null) return { domain, revision: Number(known.revision) };
-  const metadata = eventContext({ ...origin, environment: null }, system.now().toISOString());
-  const { holder, formerHolder } = await nameHolder(store, domain.name);
-  await execute(context, {
-    aggregate: domainName,
-    stream: domainNameStream(domain.name),
-    context: metadata,
-    decide: (state) => takeName(state, { name: domain.name, domainId, method, formerHolder }),
-    known: holder,
-  });
-  const { state, revision } = await execute(context, {
-    aggregate: sendingDomain,
-    stream,
-    context: metadata,
-    decide: (before) => decide(requireOwnDomain(before, origin.organizationId), method),
-    known,
-    ...condition,
-  });
-  return { domain: requireOwnDomain(state, origin.organizationId), revision: Number(revision) };
+  const lacking = lacksKeys(domain);
+  const equipped = lacking ? await ensureKeys(context, origin, known, condition) : known;
+  const later = lacking ? {} : condition; // its revision has just been met, and passed
+  return context.capturing
+    ? capture(context, origin, equipped, later)
+    : checkDomain(context, origin, { known: equipped, isAsked: true, ...later });
 };

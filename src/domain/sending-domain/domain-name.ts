@@ -27,12 +27,23 @@ export const isTakenByAnother = (name: DomainName, { domainId, capturing, former
 export const domainName: Aggregate<DomainName, DomainNameEvent> = {
   category: 'domainName',
   initial: { status: 'free' },
-  evolve: (_state, event) => {
+  evolve: (state, event) => {
     switch (event.type) {
       case 'DomainNameTaken':
         return { status: 'taken', domainId: event.data.domainId, method: event.data.method };
+      case 'DomainNameReleased':
+        return state.status === 'taken' && state.domainId === event.data.domainId ? { status: 'free' } : state;
       default:
-        return event.type satisfies never;
+        return event satisfies never;
     }
   },
 };
+
+/** Gives the name up, if the domain holds it: somebody else may prove it now. */
+export const releaseName = (
+  state: DomainName,
+  { name, domainId }: { readonly name: string; readonly domainId: string },
+): readonly DomainNameEvent[] =>
+  state.status === 'taken' && state.domainId === domainId
+    ? [{ type: 'DomainNameReleased', data: { name, domainId } }]
+    : [];

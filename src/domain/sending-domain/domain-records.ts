@@ -1,28 +1,36 @@
 import type { Aggregate } from '../decider.ts';
 import type { StreamName } from '../event-store.ts';
 import type { DomainRecordsEvent } from '../events.ts';
-import type { RecordState } from './events.ts';
+import type { RecordKind, RecordSeen, RecordState } from './events.ts';
 
-/** What the DNS says of a domain's mail, beside the proof that the name is its owner's. */
+/** What the DNS says of a domain's mail. */
 export interface DomainRecords {
   readonly spf: RecordState;
+  /** Of the RSA key that signs, or is to. */
   readonly dkim: RecordState;
   readonly dmarc: RecordState;
+  /** Each record by itself. */
+  readonly records: readonly RecordSeen[];
+  /** When this was first seen, or seen again by somebody who asked; null: nobody has looked yet. */
+  readonly checkedAt: string | null;
 }
 
 /** Nobody has looked yet. */
-export const RECORDS_UNKNOWN: DomainRecords = { spf: 'unknown', dkim: 'unknown', dmarc: 'unknown' };
+export const RECORDS_UNKNOWN: DomainRecords = {
+  ...{ spf: 'unknown', dkim: 'unknown', dmarc: 'unknown' },
+  ...{ records: [], checkedAt: null },
+};
 
 export const domainRecordsStream = (domainId: string): StreamName => `domainRecords-${domainId}`;
 
 export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
   category: 'domainRecords',
   initial: RECORDS_UNKNOWN,
-  evolve: (_state, event) => {
+  evolve: (_state, event, { occurredAt }) => {
     switch (event.type) {
       case 'DomainRecordsChecked': {
-        const { domainId: _, ...records } = event.data;
-        return records;
+        const { domainId: _, ...seen } = event.data;
+        return { ...seen, checkedAt: occurredAt };
       }
       default:
         return event.type satisfies never;
@@ -30,38 +38,42 @@ export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
   },
 };
 
-/** RFC 7208 §4.5: the version, and nothing or a space behind it. */
-const SPF = /^v=spf1(?: |$)/i;
-/** RFC 7489 §6.3: the version comes first, and a policy is required. */
-const DMARC = /^v=DMARC1\s*(?:;|$)/;
-const DMARC_POLICY = /;\s*p\s*=\s*(?:none|quarantine|reject)\s*(?:;|$)/i;
+export interface CheckRecords {
+  readonly domainId: string;
+  readonly records: readonly RecordSeen[];
+  /** Host of the key record that counts; null: there is none. */
+  readonly dkimHost: string | null;
+  /** Somebody asked: that it was looked at is worth a note although nothing is new. */
+  readonly isAsked: boolean;
+  readonly now: string;
+}
 
-/** Several records of one kind are as bad as none: whoever checks takes neither (RFC 7208 §4.5, RFC 7489 §6.6.3). */
-const only = (records: readonly string[], isGood: (record: string) => boolean): RecordState => {
-  const [first, ...others] = records;
-  if (first === undefined) return 'missing';
-  return others.length === 0 && isGood(first) ? 'valid' : 'invalid';
-};
+/** Whoever asks more often gets the same answer without another note. Shorter lets one who polls fill the log. */
+const NOTED_AGAIN_MS = 60_000;
 
-/** @param texts TXT records of the domain. */
-export const spfState = (texts: readonly string[]): RecordState =>
-  only(
-    texts.filter((text) => SPF.test(text)),
-    () => true,
-  );
+const same = (a: readonly RecordSeen[], b: readonly RecordSeen[]): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** @param texts TXT records of `_dmarc.<domain>`. */
-export const dmarcState = (texts: readonly string[]): RecordState =>
-  only(
-    texts.filter((text) => DMARC.test(text)),
-    (text) => DMARC_POLICY.test(text),
-  );
+const isOld = (checkedAt: string | null, now: string): boolean =>
+  checkedAt === null || Date.parse(now) - Date.parse(checkedAt) >= NOTED_AGAIN_MS;
+
+/** Answers come in any order; a name server that turns them round says nothing new. */
+const inOrder = (records: readonly RecordSeen[]): RecordSeen[] =>
+  records.map((record) => ({ ...record, seen: record.seen.toSorted() }));
 
 /** Notes what was seen where it is not what was seen before. */
 export const checkRecords = (
   state: DomainRecords,
-  { domainId, ...seen }: DomainRecords & { readonly domainId: string },
-): readonly DomainRecordsEvent[] =>
-  state.spf === seen.spf && state.dkim === seen.dkim && state.dmarc === seen.dmarc
-    ? []
-    : [{ type: 'DomainRecordsChecked', data: { domainId, ...seen } }];
+  { domainId, records, dkimHost, isAsked, now }: CheckRecords,
+): readonly DomainRecordsEvent[] => {
+  const seen = inOrder(records);
+  if (same(state.records, seen) && !(isAsked && isOld(state.checkedAt, now))) return [];
+  const stateOf = (isIt: (record: RecordSeen) => boolean): RecordState => seen.find(isIt)?.state ?? 'unknown';
+  const ofKind = (kind: RecordKind): RecordState => stateOf((record) => record.kind === kind);
+  const dkim = stateOf(({ host }) => host === dkimHost);
+  return [
+    {
+      type: 'DomainRecordsChecked',
+      data: { domainId, spf: ofKind('spf'), dkim, dmarc: ofKind('dmarc'), records: seen },
+    },
+  ];
+};

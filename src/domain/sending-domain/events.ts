@@ -4,6 +4,18 @@ import { z } from 'zod';
 const verificationMethod = z.enum(['capture', 'dns']);
 export type VerificationMethod = z.infer<typeof verificationMethod>;
 
+/** The public half of a key that signs mail, and where the other half is. */
+const dkimKey = z.object({
+  /** A label that no other key of the name ever has. */
+  selector: z.string(),
+  algorithm: z.enum(['rsa-sha256', 'ed25519-sha256']),
+  /** Value of `p=` in its record. */
+  publicKey: z.string(),
+  /** Vault id of the private key. */
+  secretId: z.string(),
+});
+export type DkimKey = Readonly<z.infer<typeof dkimKey>>;
+
 export const sendingDomainEvents = {
   DomainRegistered: z.object({
     domainId: z.string(),
@@ -11,8 +23,30 @@ export const sendingDomainEvents = {
     name: z.string(),
     /** To be published as TXT by whoever owns the name. */
     token: z.string(),
+    /** Its first keys; those registered before there were any get theirs when they are next looked at. */
+    dkim: z.array(dkimKey).optional(),
   }),
+  /** For the first time, or again after what was lost is back. */
   DomainVerified: z.object({ domainId: z.string(), name: z.string(), method: verificationMethod }),
+  /** A record it needs is gone or wrong. It goes on sending until `failsAt`. */
+  DomainDegraded: z.object({
+    domainId: z.string(),
+    name: z.string(),
+    failsAt: z.string(),
+    /** Hosts of the records that are gone or wrong. */
+    records: z.array(z.string()),
+  }),
+  /** Nothing came back in time: it sends no more until it is verified again, and others may prove the name. */
+  DomainFailed: z.object({ domainId: z.string(), name: z.string() }),
+  /** They sign once the first of them is seen in the DNS; in place of keys that waited for that. */
+  DkimKeysAdded: z.object({ domainId: z.string(), keys: z.array(dkimKey).min(1) }),
+  /** Exactly these sign from now on, all of one pair. */
+  DkimKeysActivated: z.object({
+    domainId: z.string(),
+    selectors: z.array(z.string()).min(1),
+    /** Until when the records of the pair before are needed, where another pair takes over. */
+    safeToRemoveAt: z.string().nullable(),
+  }),
   /** Ends the keys that are bound to it; the name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };
@@ -21,12 +55,35 @@ export const sendingDomainEvents = {
 const recordState = z.enum(['valid', 'missing', 'invalid', 'unknown']);
 export type RecordState = z.infer<typeof recordState>;
 
+export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'spf', 'dmarc'] as const;
+export type RecordKind = (typeof RECORD_KINDS)[number];
+
+const recordSeen = z.object({
+  kind: z.enum(RECORD_KINDS),
+  host: z.string(),
+  state: recordState,
+  /** One sentence: what is wrong. */
+  problem: z.string().nullable(),
+  /** What the DNS answered, without addresses and shortened (`diagnosis/shown-value.ts`). */
+  seen: z.array(z.string()),
+});
+export type RecordSeen = Readonly<z.infer<typeof recordSeen>>;
+
 /** Stream `domainRecords-<domainId>`: what was seen in the DNS, whenever it is not what was seen before. */
 export const domainRecordsEvents = {
-  DomainRecordsChecked: z.object({ domainId: z.string(), spf: recordState, dkim: recordState, dmarc: recordState }),
+  DomainRecordsChecked: z.object({
+    domainId: z.string(),
+    spf: recordState,
+    dkim: recordState,
+    dmarc: recordState,
+    /** Each record by itself; empty where only the states above were noted. */
+    records: z.array(recordSeen),
+  }),
 };
 
 /** Stream `domainName-<name>`: who has proved that the name is theirs. */
 export const domainNameEvents = {
   DomainNameTaken: z.object({ name: z.string(), domainId: z.string(), method: verificationMethod }),
+  /** Whoever had proved it could prove it no more. */
+  DomainNameReleased: z.object({ name: z.string(), domainId: z.string() }),
 };

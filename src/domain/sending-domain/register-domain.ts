@@ -1,11 +1,13 @@
 import type { SendingDomainEvent } from '../events.ts';
 import { Refusal } from '../refusal.ts';
+import type { DkimKey } from './events.ts';
 import type { SendingDomain } from './sending-domain.ts';
 
 export interface RegisterDomain {
   readonly domainId: string;
   readonly name: string;
   readonly token: string;
+  readonly dkim: readonly DkimKey[];
   /** Whether another organization has verified the name. */
   readonly takenByAnother: boolean;
 }
@@ -13,7 +15,7 @@ export interface RegisterDomain {
 /** A domain that was deleted may be registered again. @throws {Refusal} `domain_already_exists`. */
 export const registerDomain = (
   state: SendingDomain,
-  { takenByAnother, ...domain }: RegisterDomain,
+  { takenByAnother, dkim, ...domain }: RegisterDomain,
 ): readonly SendingDomainEvent[] => {
   if (state.status === 'registered') {
     throw new Refusal('domain_already_exists', `domain ${domain.name} already exists in your organization`);
@@ -24,5 +26,5 @@ export const registerDomain = (
       `domain ${domain.name} already exists: another organization verified it`,
     );
   }
-  return [{ type: 'DomainRegistered', data: domain }];
+  return [{ type: 'DomainRegistered', data: { ...domain, dkim: [...dkim] } }];
 };

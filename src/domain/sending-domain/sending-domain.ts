@@ -3,7 +3,13 @@ import { sha256 } from '../digest.ts';
 import type { StreamName } from '../event-store.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
+import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { VerificationMethod } from './events.ts';
+
+/** A verified domain of which a required record is gone or wrong, or was for too long. */
+export type DomainTrouble =
+  | { readonly status: 'degraded'; readonly since: string; readonly failsAt: string }
+  | { readonly status: 'failed'; readonly since: string };
 
 export interface ExistingSendingDomain {
   readonly status: 'registered' | 'deleted';
@@ -14,6 +20,8 @@ export interface ExistingSendingDomain {
   readonly createdAt: string;
   /** How it was last verified; null while pending. */
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
+  readonly trouble: DomainTrouble | null;
+  readonly dkim: DomainDkim;
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
@@ -30,23 +38,45 @@ export const verificationRecord = (domain: { name: string; token: string }): { h
   value: `outbox-verification=${domain.token}`,
 });
 
-/** A verification by capture counts only while mail is captured. */
-export const isVerified = (domain: ExistingSendingDomain, capturing: boolean): boolean =>
-  domain.verification !== null && (capturing || domain.verification.method === 'dns');
+export const DOMAIN_LIVES = ['pending', 'verified', 'degraded', 'failed'] as const;
+export type DomainLife = (typeof DOMAIN_LIVES)[number];
+
+/** A verification by capture counts only while mail is captured, and nothing is in trouble then. */
+export const lifeOf = ({ verification, trouble }: ExistingSendingDomain, capturing: boolean): DomainLife => {
+  if (verification === null || (!capturing && verification.method !== 'dns')) return 'pending';
+  return capturing || trouble === null ? 'verified' : trouble.status;
+};
+
+/** Whether live mail may be sent from it. */
+export const isVerified = (domain: ExistingSendingDomain, capturing: boolean): boolean => {
+  const life = lifeOf(domain, capturing);
+  return life === 'verified' || life === 'degraded';
+};
 
 export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
   category: 'domain',
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt }) => {
     if (event.type === 'DomainRegistered') {
-      return { status: 'registered', ...event.data, organizationId, createdAt: occurredAt, verification: null };
+      const { dkim: keys, ...data } = event.data;
+      const dkim = firstDkim(keys, occurredAt);
+      const standing = { organizationId, createdAt: occurredAt, verification: null, trouble: null, dkim };
+      return { status: 'registered', ...data, ...standing };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'DomainDeleted':
-        return { ...state, status: 'deleted', verification: null };
+        return { ...state, status: 'deleted', verification: null, trouble: null };
       case 'DomainVerified':
-        return { ...state, verification: { method: event.data.method, verifiedAt: occurredAt } };
+        return { ...state, verification: { method: event.data.method, verifiedAt: occurredAt }, trouble: null };
+      case 'DomainDegraded':
+        return { ...state, trouble: { status: 'degraded', since: occurredAt, failsAt: event.data.failsAt } };
+      case 'DomainFailed':
+        return { ...state, trouble: { status: 'failed', since: occurredAt } };
+      case 'DkimKeysAdded':
+        return { ...state, dkim: addDkim(state.dkim, event.data.keys, occurredAt) };
+      case 'DkimKeysActivated':
+        return { ...state, dkim: activateDkim(state.dkim, event.data, occurredAt) };
       default:
         return event satisfies never;
     }

@@ -2,7 +2,7 @@ import type { DomainNameEvent, SendingDomainEvent } from '../events.ts';
 import { Refusal } from '../refusal.ts';
 import { type DomainName, isTakenByAnother } from './domain-name.ts';
 import type { VerificationMethod } from './events.ts';
-import { type ExistingSendingDomain, isVerified } from './sending-domain.ts';
+import { type ExistingSendingDomain, lifeOf } from './sending-domain.ts';
 
 export interface TakeName {
   readonly name: string;
@@ -20,11 +20,8 @@ export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName
   return [{ type: 'DomainNameTaken', data: { ...claim } }];
 };
 
-/** Verified once; a verification that counts already is not repeated. */
-export const verifyDomain = (
-  domain: ExistingSendingDomain,
-  method: VerificationMethod,
-): readonly SendingDomainEvent[] =>
-  isVerified(domain, method === 'capture')
+/** While mail is captured nothing has to be proved. Verified once; a verification that counts is not repeated. */
+export const verifyByCapture = (domain: ExistingSendingDomain): readonly SendingDomainEvent[] =>
+  lifeOf(domain, true) === 'verified'
     ? []
-    : [{ type: 'DomainVerified', data: { domainId: domain.domainId, name: domain.name, method } }];
+    : [{ type: 'DomainVerified', data: { domainId: domain.domainId, name: domain.name, method: 'capture' } }];

@@ -3,7 +3,7 @@ import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import type { Register } from '../../domain/register.ts';
-import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
+import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
 
 /** What requests ask of the register, without a look at the log. */
@@ -12,6 +12,8 @@ export interface RegisterFacts {
   domainOf(domainId: string): Caller['domain'];
   /** What an analysis is to know of the sending domain. */
   domainFactsOf(domainId: string): DomainFacts;
+  /** What was last seen of it in the DNS. */
+  domainRecordsOf(domainId: string): DomainRecords;
   domainNamesOf(organizationId: string): readonly string[];
   /** Highest rate limits keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
@@ -26,6 +28,8 @@ export const createRegisterFacts = (register: Register, capturing: boolean): Reg
     return { id, name: domain.name, verified: isVerified(domain, capturing) };
   };
 
+  const domainRecordsOf = (domainId: string): DomainRecords => register.records.get(domainId) ?? RECORDS_UNKNOWN;
+
   return {
     callerOf: ({ keyId, organizationId, environment, permissions, domainId }) => ({
       ...{ keyId, organizationId, environment, permissions },
@@ -34,8 +38,10 @@ export const createRegisterFacts = (register: Register, capturing: boolean): Reg
     domainOf,
     domainFactsOf: (domainId) => {
       const { name, verified } = domainOf(domainId);
-      return { name, verified, capturing, ...(register.records.get(domainId) ?? RECORDS_UNKNOWN) };
+      const { spf, dkim, dmarc } = domainRecordsOf(domainId);
+      return { name, verified, capturing, spf, dkim, dmarc };
     },
+    domainRecordsOf,
     domainNamesOf: (organizationId) =>
       [...register.domains.values()].flatMap(({ domain }) =>
         domain.status === 'registered' && domain.organizationId === organizationId ? [domain.name] : [],

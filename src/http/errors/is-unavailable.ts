@@ -1,4 +1,5 @@
 import { AnalysisUnavailable } from '../../domain/analysis/analyzer.ts';
+import { DkimKeysBusy } from '../../domain/dkim-keys.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/mail-parser.ts';
@@ -11,7 +12,7 @@ export class DeadlineExceeded extends Error {
 
 const OURS = [
   ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
-  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DeadlineExceeded],
+  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DkimKeysBusy, DeadlineExceeded],
 ];
 
 /** Of the platform, when the other side of a connection is away. */

@@ -16,10 +16,18 @@ const fold = foldInto(sendingDomain);
 
 export const domainsProjection = defineProjection<SendingDomainEvent, Folded<SendingDomain>>({
   name: 'domains',
-  version: 1,
+  version: 2,
   categories: [sendingDomain.category],
   tables: ['domains'],
-  handlers: { DomainRegistered: fold, DomainVerified: fold, DomainDeleted: fold },
+  handlers: {
+    DomainRegistered: fold,
+    DomainVerified: fold,
+    DomainDegraded: fold,
+    DomainFailed: fold,
+    DkimKeysAdded: fold,
+    DkimKeysActivated: fold,
+    DomainDeleted: fold,
+  },
   begin: (db, events) => storedStates(db, SELECT, events),
   write: async (db, domains) => {
     await db.query(UPSERT, asRecords(existing(domains).map((state) => ({ ...state, state }))));

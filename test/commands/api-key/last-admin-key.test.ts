@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
@@ -44,6 +45,7 @@ const openProcess = async (url: string): Promise<Process> => {
     directory,
     context: {
       ...{ store, system, webhookTarget, capturing: true, resolver: createInMemoryResolver() },
+      dkimKeys: createInMemoryDkimKeys(),
       ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
     },
     close: async () => {

@@ -32,7 +32,7 @@ describe('deleting a domain', () => {
   test('frees the name for the organization itself, which has to prove it anew', () => {
     const again = { ...domain, token: 'other token' };
     const { when } = given([registered, verified, deleted]);
-    when((state) => registerDomain(state, { ...again, takenByAnother: false })).thenState({
+    when((state) => registerDomain(state, { ...again, dkim: [], takenByAnother: false })).thenState({
       status: 'registered',
       token: 'other token',
       verification: null,

@@ -1,54 +1,55 @@
 import { describe, expect, test } from 'vitest';
-import {
-  checkRecords,
-  dmarcState,
-  domainRecords,
-  RECORDS_UNKNOWN,
-  spfState,
-} from '../../../src/domain/sending-domain/domain-records.ts';
-import { specify } from '../../support/specification.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import { checkRecords, domainRecords } from '../../../src/domain/sending-domain/domain-records.ts';
+import type { RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import { NOW, specify } from '../../support/specification.ts';
 
-describe('an SPF record', () => {
-  test.each([
-    ['missing', []],
-    ['missing', ['google-site-verification=abc', 'v=spf10 -all', 'spf1 -all']],
-    ['valid', ['v=spf1 include:_spf.example.com -all', 'something else']],
-    ['valid', ['V=SPF1']],
-    ['invalid', ['v=spf1 a -all', 'v=spf1 mx -all']],
-  ] as const)('is %s with the texts %j', (state, texts) => {
-    expect(spfState(texts)).toBe(state);
-  });
+const KEY_HOST = 'ob-r-1._domainkey.example.test';
+const seen = (kind: RecordSeen['kind'], state: RecordSeen['state'], host = 'example.test'): RecordSeen => ({
+  ...{ kind, host, state, problem: null, seen: [] },
 });
-
-describe('a DMARC record', () => {
-  test.each([
-    ['missing', []],
-    ['missing', ['p=reject; v=DMARC1']],
-    ['valid', ['v=DMARC1; p=none']],
-    ['valid', ['v=DMARC1 ; rua=mailto:a@example.com ; p = quarantine;']],
-    ['invalid', ['v=DMARC1; rua=mailto:a@example.com']],
-    ['invalid', ['v=DMARC1; p=perhaps']],
-    ['invalid', ['v=DMARC1; p=none', 'v=DMARC1; p=reject']],
-  ] as const)('is %s with the texts %j', (state, texts) => {
-    expect(dmarcState(texts)).toBe(state);
-  });
-});
+const RECORDS = [seen('dkim', 'invalid', 'other'), seen('dkim', 'valid', KEY_HOST), seen('spf', 'missing')];
+const check = { domainId: 'dom_1', records: RECORDS, dkimHost: KEY_HOST, isAsked: false, now: NOW };
+const noted = {
+  type: 'DomainRecordsChecked' as const,
+  data: {
+    ...{ domainId: 'dom_1', spf: 'missing' as const, dkim: 'valid' as const, dmarc: 'unknown' as const },
+    records: RECORDS,
+  },
+};
+const later = (seconds: number): string => new Date(Date.parse(NOW) + seconds * 1000).toISOString();
 
 describe('what the DNS says of a domain', () => {
   const { given } = specify(domainRecords);
-  const seen = { domainId: 'dom_1', spf: 'valid', dkim: 'unknown', dmarc: 'missing' } as const;
 
-  test('is noted when it is not what was known', () => {
-    given([])
-      .when((state) => checkRecords(state, seen))
-      .thenEvents({ type: 'DomainRecordsChecked', data: seen });
-    given([])
-      .when((state) => checkRecords(state, { domainId: 'dom_1', ...RECORDS_UNKNOWN }))
-      .thenNothing();
+  test('is noted with the state of the key that counts', () => {
+    const { when } = given([]);
+    when((state) => checkRecords(state, check)).thenEvents(noted);
+    when((state) => checkRecords(state, { ...check, dkimHost: null })).thenState({ dkim: 'unknown', checkedAt: NOW });
   });
   test('is not noted twice', () => {
-    given([{ type: 'DomainRecordsChecked', data: seen }])
-      .when((state) => checkRecords(state, seen))
+    const { when } = given([noted]);
+    when((state) => checkRecords(state, { ...check, now: later(86_400) })).thenNothing();
+    when((state) => checkRecords(state, { ...check, records: [seen('spf', 'valid')] })).thenState({ spf: 'valid' });
+  });
+  test('is no news in another order of the answers', () => {
+    const two = (values: string[]): RecordSeen[] => [{ ...seen('spf', 'invalid'), seen: values }];
+    const [first] = checkRecords(given([]).state, { ...check, records: two(['b', 'a']) });
+    given(first === undefined ? [] : [first])
+      .when((state) => checkRecords(state, { ...check, records: two(['a', 'b']) }))
       .thenNothing();
+  });
+  test('is noted again for somebody who asks, at most once a minute', () => {
+    const { when } = given([noted]);
+    when((state) => checkRecords(state, { ...check, isAsked: true, now: later(59) })).thenNothing();
+    when((state) => checkRecords(state, { ...check, isAsked: true, now: later(60) })).thenEvents(noted);
+  });
+});
+
+test('a note of the states alone is read with no records', () => {
+  const data = { domainId: 'dom_1', spf: 'valid', dkim: 'unknown', dmarc: 'missing' };
+  expect(eventCodec.decode({ type: 'DomainRecordsChecked', schemaVersion: 1, data })).toEqual({
+    type: 'DomainRecordsChecked',
+    data: { ...data, records: [] },
   });
 });

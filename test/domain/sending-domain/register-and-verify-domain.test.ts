@@ -2,14 +2,24 @@ import { describe, expect, test } from 'vitest';
 import type { DomainNameEvent, SendingDomainEvent } from '../../../src/domain/events.ts';
 import { isId } from '../../../src/domain/ids.ts';
 import { requireOwn } from '../../../src/domain/ownership.ts';
-import { domainName } from '../../../src/domain/sending-domain/domain-name.ts';
+import { domainName, releaseName } from '../../../src/domain/sending-domain/domain-name.ts';
+import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { registerDomain } from '../../../src/domain/sending-domain/register-domain.ts';
-import { isVerified, sendingDomain, sendingDomainId } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { takeName, verifyDomain } from '../../../src/domain/sending-domain/verify-domain.ts';
+import {
+  isVerified,
+  lifeOf,
+  sendingDomain,
+  sendingDomainId,
+} from '../../../src/domain/sending-domain/sending-domain.ts';
+import { takeName, verifyByCapture } from '../../../src/domain/sending-domain/verify-domain.ts';
 import { specify } from '../../support/specification.ts';
 
+const KEYS: DkimKey[] = [
+  { selector: 'ob-r-1', algorithm: 'rsa-sha256', publicKey: 'cnNh', secretId: 's1' },
+  { selector: 'ob-e-1', algorithm: 'ed25519-sha256', publicKey: 'ZWQ=', secretId: 's2' },
+];
 const domain = { domainId: 'dom_1', name: 'example.test', token: 'token' };
-const registered: SendingDomainEvent = { type: 'DomainRegistered', data: domain };
+const registered: SendingDomainEvent = { type: 'DomainRegistered', data: { ...domain, dkim: KEYS } };
 const verified = (method: 'capture' | 'dns'): SendingDomainEvent => ({
   type: 'DomainVerified',
   data: { domainId: 'dom_1', name: 'example.test', method },
@@ -23,17 +33,17 @@ describe('registering a domain', () => {
   const { given } = specify(sendingDomain);
   test('is recorded', () => {
     given([])
-      .when((state) => registerDomain(state, { ...domain, takenByAnother: false }))
+      .when((state) => registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: false }))
       .thenEvents(registered);
   });
   test('is refused when the organization has it already', () => {
     given([registered])
-      .when((state) => registerDomain(state, { ...domain, takenByAnother: false }))
+      .when((state) => registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: false }))
       .thenRefused('domain_already_exists');
   });
   test('is refused when another organization has verified it', () => {
     given([])
-      .when((state) => registerDomain(state, { ...domain, takenByAnother: true }))
+      .when((state) => registerDomain(state, { ...domain, dkim: KEYS, takenByAnother: true }))
       .thenRefused('domain_already_exists');
   });
   test('gives one organization one id for one name', () => {
@@ -44,22 +54,24 @@ describe('registering a domain', () => {
   });
 });
 
-describe('verifying a domain', () => {
+describe('verifying a domain by capture', () => {
   const { given } = specify(sendingDomain);
-  const mine = (method: 'capture' | 'dns') => (state: Parameters<typeof sendingDomain.evolve>[0]) =>
-    verifyDomain(requireOwn(state, 'org_mine', 'domain'), method);
+  const mine = (state: Parameters<typeof sendingDomain.evolve>[0]) =>
+    verifyByCapture(requireOwn(state, 'org_mine', 'domain'));
 
-  test('by DNS is recorded once', () => {
-    given([registered]).when(mine('dns')).thenEvents(verified('dns'));
+  test('is recorded once, and not where it was verified by DNS', () => {
+    given([registered]).when(mine).thenEvents(verified('capture'));
+    given([registered, verified('capture')])
+      .when(mine)
+      .thenNothing();
     given([registered, verified('dns')])
-      .when(mine('dns'))
+      .when(mine)
       .thenNothing();
   });
-  test('by capture counts only while mail is captured, and is done again by DNS', () => {
-    const { state, when } = given([registered, verified('capture')]);
-    const existing = requireOwn(state, 'org_mine', 'domain');
+  test('counts only while mail is captured', () => {
+    const existing = requireOwn(given([registered, verified('capture')]).state, 'org_mine', 'domain');
     expect([isVerified(existing, true), isVerified(existing, false)]).toEqual([true, false]);
-    when(mine('dns')).thenEvents(verified('dns'));
+    expect([lifeOf(existing, true), lifeOf(existing, false)]).toEqual(['verified', 'pending']);
   });
 });
 
@@ -90,6 +102,27 @@ describe('taking a name', () => {
     given([taken('dom_3', 'dns')])
       .when(take('dns', 'dom_2'))
       .thenRefused('domain_already_exists');
+  });
+  test('is free for whoever proves it next once its holder has released it', () => {
+    const released: DomainNameEvent = { type: 'DomainNameReleased', data: { name: 'example.test', domainId: 'dom_2' } };
+    given([taken('dom_2', 'dns'), released])
+      .when(take('dns'))
+      .thenEvents(taken('dom_1', 'dns'));
+    given([taken('dom_3', 'dns'), released])
+      .when(take('dns'))
+      .thenRefused('domain_already_exists');
+  });
+  test('is released by nobody but its holder', () => {
+    const name = 'example.test';
+    given([taken('dom_1', 'dns')])
+      .when((state) => releaseName(state, { name, domainId: 'dom_1' }))
+      .thenEvents({ type: 'DomainNameReleased', data: { name, domainId: 'dom_1' } });
+    given([taken('dom_2', 'dns')])
+      .when((state) => releaseName(state, { name, domainId: 'dom_1' }))
+      .thenNothing();
+    given([])
+      .when((state) => releaseName(state, { name, domainId: 'dom_1' }))
+      .thenNothing();
   });
   test('again changes nothing', () => {
     given([taken('dom_1', 'dns')])

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/analyzer/analyzer.ts';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
@@ -62,6 +63,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     store: createMemoryStore(contents),
     secrets: createInMemorySecrets(),
     resolver: createInMemoryResolver(),
+    dkimKeys: createInMemoryDkimKeys(),
     webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),
     system,
     capturing: true,

@@ -62,6 +62,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains': () => ({ name: newName() }),
   'POST /v1/domains/:id/verify': () => ({}),
   'POST /v1/destinations/release': () => ({ destination: 'example.net' }),
+  'POST /v1/domains/:id/dkim/rotate': () => ({}),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
 };
 

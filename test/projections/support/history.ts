@@ -1,4 +1,5 @@
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
@@ -73,7 +74,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const store = given ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
   const context: CommandContext = {
     ...{ store, contents, secrets: createInMemorySecrets(), system, capturing: true },
-    resolver: createInMemoryResolver(),
+    ...{ resolver: createInMemoryResolver(), dkimKeys: createInMemoryDkimKeys() },
     webhookTarget: {
       problemWith: async () => null,
       post: () => Promise.reject(new Error('nothing is posted here')),

@@ -1,7 +1,8 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../shapes/domain-shape.ts';
 import { loadDomain } from './load-domain.ts';
+import { presentDomain } from './present-domain.ts';
 
 export const getDomainRoute = (house: House): void => {
   const { deps, door } = house;
@@ -13,7 +14,7 @@ export const getDomainRoute = (house: House): void => {
       const { domain, revision } = await loadDomain(deps, caller, id);
       setRevision(reply, revision);
       await door.directory.catchUp();
-      return showDomain(domain, door.directory.domainFactsOf(id));
+      return presentDomain(house, domain);
     },
   );
 };

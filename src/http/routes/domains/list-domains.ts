@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../shapes/domain-shape.ts';
 import { listOf, listShape } from '../../shapes/list-shape.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { ownDomainOnly } from '../../visibility.ts';
+import { presentDomain } from './present-domain.ts';
 
 const LIST = 'domains';
 const query = z.strictObject(pageParameters);
@@ -26,7 +27,7 @@ export const listDomainsRoute = (house: House): void => {
         after,
       });
       return listOf(
-        items.map((domain) => showDomain(domain, door.directory.domainFactsOf(domain.domainId))),
+        items.map((domain) => presentDomain(house, domain)),
         hasMore,
         encodeCursor(LIST, next),
       );

@@ -3,7 +3,8 @@ import { registerDomain } from '../../../commands/sending-domain/register-domain
 import { domainOf, parseMailbox } from '../../../domain/email-address.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../shapes/domain-shape.ts';
+import { presentDomain } from './present-domain.ts';
 
 /** A-labels, lower case; null where no address could be on such a domain. */
 const domainName = (text: string): string | null => {
@@ -36,7 +37,7 @@ export const registerDomainRoute = (house: House): void => {
       setRevision(reply, revision);
       reply.header('location', `/v1/domains/${domain.domainId}`);
       await directory.catchUp();
-      return showDomain(domain, directory.domainFactsOf(domain.domainId));
+      return presentDomain(house, domain);
     },
   );
 };

@@ -1,21 +1,28 @@
 import { verifyDomain } from '../../../commands/sending-domain/verify-domain.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
-import { domainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../shapes/domain-shape.ts';
 import { loadDomain } from './load-domain.ts';
+import { presentDomain } from './present-domain.ts';
 
 export const verifyDomainRoute = (house: House): void => {
   const { deps, door } = house;
   defineEndpoint(
     house,
     'POST /v1/domains/:id/verify',
-    { summary: 'Look for the proof of a domain now', answer: domainShape },
+    {
+      summary: 'Look for the records of a domain now',
+      description:
+        'Asks the DNS past whatever is remembered, and says of each record what was found and what is wrong with it. ' +
+        'A domain is verified once the `required` ones are valid; a DNS that does not answer changes nothing.',
+      answer: domainShape,
+    },
     async ({ caller, origin, id, request, reply }) => {
       await loadDomain(deps, caller, id);
       const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
       setRevision(reply, revision);
       await door.directory.catchUp();
-      return showDomain(domain, door.directory.domainFactsOf(id));
+      return presentDomain(house, domain);
     },
   );
 };

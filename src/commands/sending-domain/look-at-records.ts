@@ -1,0 +1,120 @@
+import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../domain/resolver.ts';
+import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
+import type { Doubled, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
+import type { RecordSeen } from '../../domain/sending-domain/events.ts';
+import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+
+type Answer = DnsAnswer<string> | null;
+
+/** Nearest names above that are asked for a policy; deeper names are nobody's (as many as a tree walk of DMARC may take). */
+const ABOVE_MAX = 8;
+
+/** A label that nobody publishes: whoever answers for it answers for every name. */
+const NOBODY = '_outbox-nobody';
+
+/** No answer says nothing. */
+const orNull = (error: unknown): null => {
+  if (error instanceof ResolverUnavailable) return null;
+  throw error;
+};
+
+/** Whoever mends a record is not to wait for the time that the wrong one is remembered. */
+const FRESH = { fresh: true } as const;
+
+const ask = (resolver: Resolver, host: string): Promise<Answer> => resolver.txt(host, FRESH).catch(orNull);
+
+/** A question that follows the CNAME; what is at its end is of no interest. */
+const askAlias = async (resolver: Resolver, host: string): Promise<Answer> => {
+  const answer = await resolver.mx(host, FRESH).catch(orNull);
+  return answer === null ? null : { ...answer, records: [] };
+};
+
+/** The name and those above it, but for the last label. */
+const zones = (name: string): readonly string[] => {
+  const labels = name.split('.');
+  return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'));
+};
+
+/** What a form may append: the name itself, or the zone it is in, which is one of the shortest. */
+const appended = (name: string): readonly string[] => {
+  const all = zones(name);
+  return [...new Set([...all.slice(0, 1), ...all.slice(-2)])];
+};
+
+interface Looking {
+  readonly resolver: Resolver;
+  readonly domain: Sighting['domain'];
+}
+
+const lookWhereDoubled = async (
+  { resolver, domain }: Looking,
+  record: RecordToPublish,
+  plain: Sighting,
+): Promise<Doubled | null> => {
+  const found = await Promise.all(
+    appended(domain.name).map(async (zone) => {
+      const host = `${record.host}.${zone}`;
+      const answer = await ask(resolver, host);
+      const isIt = answer !== null && diagnose(record, { ...plain, answer }).state === 'valid';
+      return isIt ? [{ host, texts: answer.records }] : [];
+    }),
+  );
+  return found.flat()[0] ?? null;
+};
+
+const lookForWildcard = async ({ resolver }: Looking, host: string, answer: DnsAnswer<string>): Promise<boolean> => {
+  const elsewhere = await ask(resolver, `${NOBODY}${host.slice(host.indexOf('.'))}`);
+  return elsewhere?.records.some((text) => answer.records.includes(text)) === true;
+};
+
+/** One that is at a host of its own; where it is not as it should be, what else may explain that. */
+const lookAtOwnHost = async (looking: Looking, record: RecordToPublish): Promise<RecordSeen> => {
+  const answer = await ask(looking.resolver, record.host);
+  const plain = { host: record.host, answer, doubled: null, isWildcard: false, domain: looking.domain };
+  const seen = diagnose(record, plain);
+  if (seen.state === 'valid' || answer === null) return seen;
+  return answer.records.length === 0
+    ? diagnose(record, { ...plain, doubled: await lookWhereDoubled(looking, record, plain) })
+    : diagnose(record, { ...plain, isWildcard: await lookForWildcard(looking, record.host, answer) });
+};
+
+/** The policy of the name itself, or of the nearest name above it that has one (RFC 7489 §6.6.3). */
+const lookAtDmarc = async ({ resolver, domain }: Looking, record: RecordToPublish): Promise<RecordSeen> => {
+  let first: RecordSeen | undefined;
+  for (const zone of zones(domain.name).slice(0, ABOVE_MAX)) {
+    const host = `_dmarc.${zone}`;
+    const sighting = { host, answer: await ask(resolver, host), doubled: null, isWildcard: false, domain };
+    const seen = diagnose(record, sighting);
+    if (seen.state !== 'missing') return seen;
+    first ??= seen;
+  }
+  return first ?? { kind: record.kind, host: record.host, state: 'unknown', problem: null, seen: [] };
+};
+
+/** What the DNS says of each of a domain's records, asked past whatever is remembered. */
+export const lookAtRecords = async (
+  resolver: Resolver,
+  name: string,
+  records: readonly RecordToPublish[],
+): Promise<readonly RecordSeen[]> => {
+  const apex = await ask(resolver, name);
+  const domain = { name, exists: apex?.exists ?? true };
+  const looking = { resolver, domain };
+  const plain = { doubled: null, isWildcard: false, domain };
+  const look = async (record: RecordToPublish): Promise<RecordSeen> => {
+    switch (record.kind) {
+      case 'ownership':
+      case 'dkim':
+        return lookAtOwnHost(looking, record);
+      case 'return_path':
+        return diagnose(record, { ...plain, host: record.host, answer: await askAlias(resolver, record.host) });
+      case 'spf':
+        return diagnose(record, { ...plain, host: record.host, answer: apex });
+      case 'dmarc':
+        return lookAtDmarc(looking, record);
+      default:
+        return record.kind satisfies never;
+    }
+  };
+  return Promise.all(records.map(look));
+};

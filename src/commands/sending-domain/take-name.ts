@@ -1,0 +1,44 @@
+import { Refusal } from '../../domain/refusal.ts';
+import { domainName, domainNameStream, releaseName } from '../../domain/sending-domain/domain-name.ts';
+import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
+import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { takeName as decide } from '../../domain/sending-domain/verify-domain.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute } from '../execute.ts';
+import { executeOnce } from '../execute-once.ts';
+import { nameHolder } from './name-holder.ts';
+
+type Tools = Pick<CommandContext, 'store' | 'system'>;
+type Named = Pick<ExistingSendingDomain, 'name' | 'domainId'>;
+
+/** Others who prove the same name at the same moment are few. */
+const TRIES_MAX = 5;
+
+/** Takes the name for a domain that has proved it. @throws {Refusal} `domain_already_exists`, `resource_conflict`. */
+export const takeName = async (
+  context: Tools,
+  origin: Origin,
+  { name, domainId, method }: Named & { readonly method: VerificationMethod },
+): Promise<void> => {
+  const metadata = eventContext({ ...origin, environment: null }, context.system.now().toISOString());
+  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
+    const { holder, formerHolder } = await nameHolder(context.store, name);
+    // A name that nobody ever proved has no former holder, whoever proves it meanwhile.
+    const append = holder.revision === 'no-stream' ? execute : executeOnce;
+    const taken = await append(context, {
+      ...{ aggregate: domainName, stream: domainNameStream(name), context: metadata, known: holder },
+      decide: (state) => decide(state, { name, domainId, method, formerHolder }),
+    });
+    if (taken !== null) return;
+  }
+  throw new Refusal('resource_conflict', 'others prove this name at the same moment');
+};
+
+/** Lets others prove the name of a domain that failed, where it still holds it. */
+export const leaveName = async (context: Tools, origin: Origin, { name, domainId }: Named): Promise<void> => {
+  await execute(context, {
+    ...{ aggregate: domainName, stream: domainNameStream(name) },
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (state) => releaseName(state, { name, domainId }),
+  });
+};

@@ -1,0 +1,38 @@
+import type { DnsAnswer } from '../../resolver.ts';
+import type { RecordState } from '../events.ts';
+
+/** Records found where a provider's form put them by appending the domain once more. */
+export interface Doubled {
+  readonly host: string;
+  readonly texts: readonly string[];
+}
+
+/** All that was asked about one record. */
+export interface Sighting {
+  readonly host: string;
+  /** null: the DNS did not answer. Of a CNAME record: the answer to a question that follows it. */
+  readonly answer: DnsAnswer<string> | null;
+  readonly doubled: Doubled | null;
+  /** A name that nobody can have published has the same answer. */
+  readonly isWildcard: boolean;
+  readonly domain: {
+    readonly name: string;
+    /** false: the DNS says that there is no such name. */
+    readonly exists: boolean;
+  };
+}
+
+/** What a record was found to be; `problem` is one sentence without its end. */
+export interface Verdict {
+  readonly state: RecordState;
+  readonly problem: string | null;
+}
+
+export const VALID: Verdict = { state: 'valid', problem: null };
+export const invalid = (problem: string): Verdict => ({ state: 'invalid', problem });
+export const missing = (problem: string): Verdict => ({ state: 'missing', problem });
+
+export const unanswered = (host: string): Verdict => ({
+  state: 'unknown',
+  problem: `the DNS does not answer for ${host}, which says nothing of the record: it is asked again`,
+});

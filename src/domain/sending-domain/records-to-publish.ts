@@ -1,0 +1,88 @@
+import { type DkimPair, decidingPair, dkimHost } from './dkim.ts';
+import { inStrings, isLong } from './dns-text.ts';
+import type { DkimKey, RecordKind } from './events.ts';
+import { type ExistingSendingDomain, verificationRecord } from './sending-domain.ts';
+
+/** One record that whoever owns the name is to publish. */
+export interface RecordToPublish {
+  readonly kind: RecordKind;
+  readonly type: 'TXT' | 'CNAME';
+  readonly host: string;
+  readonly value: string;
+  /** Without it the domain is not verified, or does not stay so. */
+  readonly required: boolean;
+  /** What it is for and what to mind, in a sentence or two. */
+  readonly advice: string;
+  /** Of `dkim` records: the key. */
+  readonly key?: DkimKey;
+}
+
+type Domain = Pick<ExistingSendingDomain, 'name' | 'token' | 'dkim'>;
+
+const ownership = (domain: Domain): RecordToPublish => ({
+  ...{ kind: 'ownership', type: 'TXT', ...verificationRecord(domain), required: true },
+  advice: 'Proves that the name is yours. It has to stay.',
+});
+
+/** RFC 6376 §3.6.1; RFC 8463 §4. */
+export const dkimValue = ({ algorithm, publicKey }: DkimKey): string =>
+  `v=DKIM1; k=${algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519'}; p=${publicKey}`;
+
+const splitting = (value: string): string =>
+  isLong(value)
+    ? ` One record: where values of more than 255 characters are not taken, write it as strings of one record: ${inStrings(value)}`
+    : '';
+
+const purposeOf = ({ algorithm }: DkimKey, required: boolean): string => {
+  if (algorithm !== 'rsa-sha256') return 'A second signature, for receivers that know Ed25519.';
+  return required
+    ? 'Receivers verify the signature of your mail by it.'
+    : 'The next key: it takes over once it is seen, and nothing changes until then.';
+};
+
+const dkim = (name: string, pair: DkimPair, isRequired: boolean): readonly RecordToPublish[] =>
+  pair.keys.map((key) => {
+    const value = dkimValue(key);
+    const required = isRequired && key.algorithm === 'rsa-sha256';
+    return {
+      ...{ kind: 'dkim', type: 'TXT', host: dkimHost(name, key.selector), value, required, key },
+      advice: `${purposeOf(key, isRequired)}${splitting(value)}`,
+    };
+  });
+
+/** Where reports of mail that could not be delivered go; in the domain's own name, so that SPF is aligned with it. */
+export const returnPathHost = (name: string): string => `bounces.${name}`;
+
+const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
+  ...{ kind: 'return_path', type: 'CNAME', host: returnPathHost(name), value: bounceDomain, required: false },
+  advice: 'With it bounces come back to a name of yours, and SPF counts for DMARC.',
+});
+
+const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
+  ...{ kind: 'spf', type: 'TXT', host: name, required: false },
+  value: bounceDomain === null ? 'v=spf1 mx ~all' : `v=spf1 include:${bounceDomain} mx ~all`,
+  advice:
+    'Names the hosts that send for the domain: add those that this service sends from (`ip4:`, `ip6:`, `a:`). There may be one SPF record only: where you have one, add to it.',
+});
+
+const dmarc = (name: string): RecordToPublish => ({
+  ...{ kind: 'dmarc', type: 'TXT', host: `_dmarc.${name}`, value: 'v=DMARC1; p=none', required: false },
+  advice:
+    'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
+});
+
+/** All records of a domain, what is required first. @param wasVerified by DNS, whatever became of it since. */
+export const recordsToPublish = (
+  domain: Domain,
+  { wasVerified, bounceDomain }: { readonly wasVerified: boolean; readonly bounceDomain: string | null },
+): readonly RecordToPublish[] => {
+  const { name } = domain;
+  const required = decidingPair(domain.dkim, wasVerified);
+  const { active, pending } = domain.dkim;
+  return [
+    ownership(domain),
+    ...[active, pending].flatMap((pair) => (pair === null ? [] : dkim(name, pair, pair === required))),
+    ...(bounceDomain === null ? [] : [returnPath(name, bounceDomain)]),
+    ...[spf(name, bounceDomain), dmarc(name)],
+  ];
+};
