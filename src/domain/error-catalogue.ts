@@ -101,8 +101,8 @@ export const ERROR_CATALOGUE = {
       'Send `Content-Type: application/json`, to the page behind an unsubscribe link that of a form, and no `Content-Encoding`.',
   },
   domain_not_verified: {
-    meaning: 'The key’s domain is not verified yet: no live mail may be sent from it.',
-    remedy: 'Publish the domain’s records and verify it first.',
+    meaning: 'The key’s domain is not verified yet, or failed since: no live mail may be sent from it.',
+    remedy: 'Publish the domain’s records as `GET /v1/domains/{id}` tells, and verify it.',
   },
   schedule_not_possible: {
     meaning: '`scheduled_at` lies in the past, or too far ahead.',

@@ -1,0 +1,72 @@
+import { fold } from '../../../src/domain/decider.ts';
+import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
+import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+
+export const NAME = 'example.test';
+export const TOKEN = 'token';
+export const OWNERSHIP = `_outbox.${NAME}`;
+
+/** Selectors `r<number>` and `e<number>`. */
+export const pair = (number: number): DkimKey[] => [
+  { selector: `r${number}`, algorithm: 'rsa-sha256', publicKey: `R${number}`, secretId: `sr${number}` },
+  { selector: `e${number}`, algorithm: 'ed25519-sha256', publicKey: `E${number}`, secretId: `se${number}` },
+];
+
+export const after = (ms: number): string => new Date(Date.parse(NOW) + ms).toISOString();
+
+const base = { domainId: 'dom_1', name: NAME };
+export const registered: SendingDomainEvent = { type: 'DomainRegistered', data: { ...base, token: TOKEN, dkim: pair(1) } };
+/** By a version that knew no keys. */
+export const registeredWithoutKeys: SendingDomainEvent = { type: 'DomainRegistered', data: { ...base, token: TOKEN } };
+export const verified: SendingDomainEvent = { type: 'DomainVerified', data: { ...base, method: 'dns' } };
+export const captured: SendingDomainEvent = { type: 'DomainVerified', data: { ...base, method: 'capture' } };
+export const failed: SendingDomainEvent = { type: 'DomainFailed', data: base };
+export const degraded = (failsAt: string, ...records: string[]): SendingDomainEvent => ({
+  type: 'DomainDegraded',
+  data: { ...base, failsAt, records },
+});
+export const added = (number: number): SendingDomainEvent => ({
+  type: 'DkimKeysAdded',
+  data: { domainId: 'dom_1', keys: pair(number) },
+});
+export const activated = (selectors: string[], safeToRemoveAt: string | null = null): SendingDomainEvent => ({
+  type: 'DkimKeysActivated',
+  data: { domainId: 'dom_1', selectors, safeToRemoveAt },
+});
+
+/** A domain after these events, all at one time. */
+export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): ExistingSendingDomain => {
+  const metadata = { ...contextAt(at), schemaVersion: 1 };
+  const state = fold(
+    sendingDomain,
+    events.map((event, revision) => ({
+      ...event,
+      ...{ id: `${revision}`, stream: 'domain-dom_1' as const, revision, position: '', metadata },
+    })),
+  );
+  if (state.status === 'absent') throw new Error('there is no domain');
+  return state;
+};
+
+/** States by host, or by selector. What is not named is missing. */
+export const look = (states: Readonly<Record<string, RecordState>>, now = NOW) => {
+  const hosts = [OWNERSHIP, ...[1, 2, 3].flatMap((number) => pair(number).map(({ selector }) => selector))];
+  const records = hosts.map((host): RecordSeen => {
+    const isOwnership = host === OWNERSHIP;
+    return {
+      ...{ kind: isOwnership ? 'ownership' : 'dkim', host: isOwnership ? host : dkimHost(NAME, host) },
+      ...{ state: states[host] ?? 'missing', problem: null, seen: [] },
+    };
+  });
+  return { records, token: TOKEN, now };
+};
+
+export const settled = (
+  events: readonly SendingDomainEvent[],
+  states: Readonly<Record<string, RecordState>>,
+  now = NOW,
+): readonly SendingDomainEvent[] => settleDomain(domainAfter(events), look(states, now));

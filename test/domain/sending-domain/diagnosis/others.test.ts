@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { diagnose } from '../../../../src/domain/sending-domain/diagnosis/diagnose.ts';
+import { diagnoseDmarc } from '../../../../src/domain/sending-domain/diagnosis/dmarc.ts';
+import { diagnoseOwnership } from '../../../../src/domain/sending-domain/diagnosis/ownership.ts';
+import { diagnoseReturnPath } from '../../../../src/domain/sending-domain/diagnosis/return-path.ts';
+import { diagnoseSpf } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
+import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
+import { sightingOf } from './sighting-of.ts';
+
+describe('an SPF record', () => {
+  test.each([
+    ['missing', [], /no TXT record/],
+    ['missing', ['google-site-verification=abc', 'v=spf10 -all', 'spf1 -all'], /no SPF record \(v=spf1/],
+    ['valid', ['v=spf1 include:_spf.example.com ip4:192.0.2.0/24 ip6:2001:db8::/32 a:x.test/24//64 -all', 'else'], null],
+    ['valid', ['V=SPF1'], null],
+    ['valid', ['v=spf1 exists:%{i}.x.test redirect=_spf.test  ~all'], null],
+    ['invalid', ['v=spf1 a -all', 'v=spf1 mx -all'], /there are 2 SPF records/],
+    ['invalid', ['v=spf1 ipv4:192.0.2.1 -all'], /"ipv4:192\.0\.2\.1" in it, which is no term/],
+    ['invalid', ['v=spf1 include: -all'], /"include:" in it/],
+    ['invalid', [`v=spf1 ${'include:a.test '.repeat(11)}-all`], /needs 11 look-ups/],
+    ['invalid', ['"v=spf1 -all"'], /quotes in it/],
+    ['invalid', [`v=spf1 ${'ip4:192.0.2.1 '.repeat(700_000)}`], /too long/],
+    ['unknown', null, /does not answer/],
+  ] as const)('is %s with the texts %j', (state, texts, problem) => {
+    const verdict = diagnoseSpf(sightingOf('example.test', texts));
+    expect(verdict.state).toBe(state);
+    if (problem === null) expect(verdict.problem).toBeNull();
+    else expect(verdict.problem).toMatch(problem);
+  });
+});
+
+describe('a DMARC record', () => {
+  test.each([
+    ['missing', [], /no TXT record/],
+    ['missing', ['p=reject; v=DMARC1'], /no DMARC record/],
+    ['valid', ['v=DMARC1; p=none'], null],
+    ['valid', ['v=DMARC1 ; rua=mailto:a@example.com ; p = quarantine;'], null],
+    ['invalid', ['v=DMARC1; rua=mailto:a@example.com'], /"v=DMARC1; rua=mailto:…@example\.com" has no policy/],
+    ['invalid', ['v=DMARC1; p=perhaps'], /p="perhaps"/],
+    ['invalid', ['v=DMARC1; p=none', 'v=DMARC1; p=reject'], /there are 2 DMARC records/],
+    ['invalid', ['"v=DMARC1; p=none"'], /quotes in it/],
+    ['unknown', null, /does not answer/],
+  ] as const)('is %s with the texts %j', (state, texts, problem) => {
+    const verdict = diagnoseDmarc(sightingOf('_dmarc.example.test', texts));
+    expect(verdict.state).toBe(state);
+    if (problem === null) expect(verdict.problem).toBeNull();
+    else expect(verdict.problem).toMatch(problem);
+  });
+});
+
+describe('the proof of ownership', () => {
+  const HOST = '_outbox.example.test';
+  const VALUE = 'outbox-verification=5f5f';
+  test.each([
+    ['valid', [VALUE], null],
+    ['valid', ['outbox-verification=another', `  ${VALUE} `], null],
+    ['valid', ['OUTBOX-VERIFICATION=5F5F'], null],
+    ['invalid', [`"${VALUE}"`], /quotes in it: publish outbox-verification=5f5f without/],
+    ['invalid', ['outbox-verification=another'], /is "outbox-verification=another", and should be "outbox-verification=5f5f"/],
+    ['missing', [], /no TXT record/],
+    ['unknown', null, /does not answer/],
+  ] as const)('is %s with the texts %j', (state, texts, problem) => {
+    const verdict = diagnoseOwnership(sightingOf(HOST, texts), VALUE);
+    expect(verdict.state).toBe(state);
+    if (problem === null) expect(verdict.problem).toBeNull();
+    else expect(verdict.problem).toMatch(problem);
+  });
+});
+
+describe('the return path', () => {
+  const HOST = 'bounces.example.test';
+  test.each([
+    ['valid', ['Bounce.Service.test.', 'mx.service.test'], null],
+    ['invalid', ['elsewhere.test'], /is a CNAME to elsewhere\.test, and should be one to bounce\.service\.test/],
+    ['missing', [], /no CNAME record at bounces\.example\.test/],
+  ] as const)('is %s where the aliases are %j', (state, aliases, problem) => {
+    const verdict = diagnoseReturnPath(sightingOf(HOST, [], { aliases }), 'bounce.service.test');
+    expect(verdict.state).toBe(state);
+    if (problem === null) expect(verdict.problem).toBeNull();
+    else expect(verdict.problem).toMatch(problem);
+  });
+});
+
+describe('what is kept of an answer', () => {
+  const domain = { name: 'example.test', token: 't', dkim: { active: null, pending: null, retired: [] } };
+  const [ownership] = recordsToPublish(domain, { wasVerified: false, bounceDomain: null });
+  if (ownership === undefined) throw new Error('there is an ownership record');
+  const see = (texts: readonly string[]) => diagnose(ownership, sightingOf(ownership.host, texts));
+
+  test('is short, and holds neither mailboxes nor control characters', () => {
+    const seen = see(['mailto:someone.else@example.com', `a\r\nb\0${'c'.repeat(10_000)}`, ...Array(100).fill('more')]);
+    expect(seen.seen).toHaveLength(5);
+    expect(seen.seen[0]).toBe('mailto:…@example.com');
+    expect(seen.seen[1]).toMatch(/^a\u{fffd}\u{fffd}b\u{fffd}c+…$/u);
+    expect(JSON.stringify(seen).length).toBeLessThan(4000);
+    expect(JSON.stringify(seen)).not.toContain('someone');
+  });
+  test('is told in a sentence', () => {
+    expect(see(['x']).problem).toBe('The value is "x", and should be "outbox-verification=t".');
+  });
+});
