@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
+import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import {
+  type ExistingSendingDomain,
+  isVerified,
+  type SendingDomain,
+  sendingDomain,
+} from '../../../src/domain/sending-domain/sending-domain.ts';
+import { rotateDkim } from '../../../src/domain/sending-domain/rotate-dkim.ts';
+import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
+import { contextAt } from '../../support/specification.ts';
+import { after, domainAfter, NAME, OWNERSHIP, pair, registered, TOKEN } from './checked-domain.ts';
+
+const HOUR_MS = 3_600_000;
+/** How late a signature may be verified by a receiver. */
+const VERIFIED_WITHIN_MS = 7 * 24 * HOUR_MS;
+
+/** What an owner, the clock and the service may do, in any order. The owner removes nothing that he was not told he may. */
+type Step =
+  | { readonly do: 'wait'; readonly hours: number }
+  | { readonly do: 'look'; readonly unanswered: number }
+  | { readonly do: 'rotate' }
+  | { readonly do: 'publish'; readonly rsa: boolean; readonly ed: boolean }
+  | { readonly do: 'withdraw the waiting' }
+  | { readonly do: 'clear up' }
+  | { readonly do: 'send' };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 100 }) }),
+  // Each bit: a host for which the DNS does not answer.
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), unanswered: fc.constantFrom(0, 0, 0, 1, 5, 255) }) },
+  fc.constant({ do: 'rotate' } as const),
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('publish' as const), rsa: fc.boolean(), ed: fc.boolean() }),
+  },
+  fc.constant({ do: 'withdraw the waiting' } as const),
+  fc.constant({ do: 'clear up' } as const),
+  { weight: 2, arbitrary: fc.constant({ do: 'send' } as const) },
+);
+
+interface Signature {
+  readonly selector: string;
+  readonly signedMs: number;
+}
+
+/** A domain, its zone, and mail that receivers have yet to verify. */
+const createWorld = () => {
+  let state: ExistingSendingDomain = domainAfter([registered]);
+  let nowMs = 0;
+  let pairs = 1;
+  const published = new Set(pair(1).map(({ selector }) => selector));
+  const seen = new Set<string>();
+  const signatures: Signature[] = [];
+
+  const apply = (events: readonly SendingDomainEvent[]): void => {
+    const next = events.reduce<SendingDomain>(
+      (before, event) => sendingDomain.evolve(before, event, contextAt(after(nowMs))),
+      state,
+    );
+    if (next.status !== 'absent') state = next;
+  };
+
+  const see = (host: string, isThere: boolean, isAnswered: boolean): RecordSeen => ({
+    ...{ kind: host === OWNERSHIP ? 'ownership' : 'dkim', host, problem: null, seen: [] },
+    state: isAnswered ? (isThere ? 'valid' : 'missing') : 'unknown',
+  });
+
+  const look = (unanswered: number): void => {
+    const keys = [state.dkim.active, state.dkim.pending].flatMap((each): readonly DkimKey[] => each?.keys ?? []);
+    const records = keys.map(({ selector }, index) => {
+      const isAnswered = (unanswered & (2 << index)) === 0;
+      if (isAnswered && published.has(selector)) seen.add(selector);
+      return see(dkimHost(NAME, selector), published.has(selector), isAnswered);
+    });
+    const ownership = see(OWNERSHIP, true, (unanswered & 1) === 0);
+    apply(settleDomain(state, { records: [ownership, ...records], token: TOKEN, now: after(nowMs) }));
+  };
+
+  const publish = (rsa: boolean, ed: boolean): void => {
+    for (const { selector, algorithm } of state.dkim.pending?.keys ?? []) {
+      if (algorithm === 'rsa-sha256' ? rsa : ed) published.add(selector);
+    }
+  };
+
+  const clearUp = (): void => {
+    for (const { selectors, safeToRemoveAt } of state.dkim.retired) {
+      if (after(nowMs) >= safeToRemoveAt) for (const selector of selectors) published.delete(selector);
+    }
+  };
+
+  const send = (): void => {
+    for (const selector of state.dkim.active?.signing ?? []) signatures.push({ selector, signedMs: nowMs });
+  };
+
+  const run = (each: Step): void => {
+    if (each.do === 'wait') nowMs += each.hours * HOUR_MS;
+    if (each.do === 'look') look(each.unanswered);
+    if (each.do === 'publish') publish(each.rsa, each.ed);
+    if (each.do === 'clear up') clearUp();
+    if (each.do === 'send') send();
+    if (each.do === 'withdraw the waiting') {
+      for (const { selector } of state.dkim.pending?.keys ?? []) published.delete(selector);
+    }
+    if (each.do === 'rotate') {
+      pairs += 1;
+      apply(rotateDkim(state, { organizationId: 'org_mine', keys: pair(pairs) }));
+    }
+  };
+
+  /** Mail that a receiver may verify at this moment is verified. */
+  const check = (): void => {
+    const underWay = signatures.filter(({ signedMs }) => nowMs - signedMs < VERIFIED_WITHIN_MS);
+    expect(underWay.filter(({ selector }) => !published.has(selector))).toEqual([]);
+    expect(signatures.filter(({ selector }) => !seen.has(selector))).toEqual([]);
+    const signing = state.dkim.active?.signing ?? [];
+    expect(signing.filter((selector) => !published.has(selector))).toEqual([]);
+    if (state.verification === null) return;
+    expect(isVerified(state, false)).toBe(true);
+    expect(signing.some((selector) => selector.startsWith('r'))).toBe(true);
+  };
+
+  return { run, check, signed: () => signatures.length };
+};
+
+test('however keys are rotated, published and cleared up, mail is signed by keys that are there as long as they are needed', () => {
+  let signed = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {
+      const world = createWorld();
+      for (const each of steps) {
+        world.run(each);
+        world.check();
+      }
+      signed += world.signed();
+    }),
+    { numRuns: 2000 },
+  );
+  expect(signed).toBeGreaterThan(1000);
+});
