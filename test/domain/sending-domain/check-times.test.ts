@@ -45,7 +45,10 @@ describe('a verified domain', () => {
   });
   test('has its turn at another moment than others', () => {
     const domain = domainAfter(SOUND);
-    const turns = Array.from({ length: 100 }, (_, index) => nextCheckMs({ ...domain, domainId: `dom_${index}` }, 0) ?? 0);
+    const turns = Array.from(
+      { length: 100 },
+      (_, index) => nextCheckMs({ ...domain, domainId: `dom_${index}` }, 0) ?? 0,
+    );
     expect(Math.max(...turns)).toBeLessThanOrEqual(6 * HOUR_MS);
     expect(new Set(turns.map((ms) => Math.floor(ms / HOUR_MS))).size).toBe(6);
   });

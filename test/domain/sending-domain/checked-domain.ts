@@ -19,7 +19,10 @@ export const pair = (number: number): DkimKey[] => [
 export const after = (ms: number): string => new Date(Date.parse(NOW) + ms).toISOString();
 
 const base = { domainId: 'dom_1', name: NAME };
-export const registered: SendingDomainEvent = { type: 'DomainRegistered', data: { ...base, token: TOKEN, dkim: pair(1) } };
+export const registered: SendingDomainEvent = {
+  type: 'DomainRegistered',
+  data: { ...base, token: TOKEN, dkim: pair(1) },
+};
 /** By a version that knew no keys. */
 export const registeredWithoutKeys: SendingDomainEvent = { type: 'DomainRegistered', data: { ...base, token: TOKEN } };
 export const verified: SendingDomainEvent = { type: 'DomainVerified', data: { ...base, method: 'dns' } };

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import { rotateDkim } from '../../../src/domain/sending-domain/rotate-dkim.ts';
 import {
   type ExistingSendingDomain,
   isVerified,
   type SendingDomain,
   sendingDomain,
 } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { rotateDkim } from '../../../src/domain/sending-domain/rotate-dkim.ts';
 import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
 import { contextAt } from '../../support/specification.ts';
 import { after, domainAfter, NAME, OWNERSHIP, pair, registered, TOKEN } from './checked-domain.ts';
@@ -31,7 +31,10 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 100 }) }),
   // Each bit: a host for which the DNS does not answer.
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('look' as const), unanswered: fc.constantFrom(0, 0, 0, 1, 5, 255) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('look' as const), unanswered: fc.constantFrom(0, 0, 0, 1, 5, 255) }),
+  },
   fc.constant({ do: 'rotate' } as const),
   {
     weight: 2,

@@ -40,8 +40,16 @@ describe('the record of a DKIM key is not valid, and it is said why', () => {
   const half = Math.floor(VALUE.length / 2);
   test.each([
     ['revoked', ['v=DKIM1; k=rsa; p='], /p= is empty, which revokes the key/],
-    ['of another key', [dkimValue({ ...rsa, publicKey: `AAAA${P.slice(4)}` })], /its key is p="AAAA.*should be p="MIIB/],
-    ['cut off', [VALUE.slice(0, 255)], /cut off after \d+ of \d+ characters: .*several strings of one record: "v=DKIM1/],
+    [
+      'of another key',
+      [dkimValue({ ...rsa, publicKey: `AAAA${P.slice(4)}` })],
+      /its key is p="AAAA.*should be p="MIIB/,
+    ],
+    [
+      'cut off',
+      [VALUE.slice(0, 255)],
+      /cut off after \d+ of \d+ characters: .*several strings of one record: "v=DKIM1/,
+    ],
     ['of another type', [VALUE.replace('k=rsa', 'k=ed25519')], /key type is k=ed25519, and should be k=rsa/],
     ['of another version', [VALUE.replace('DKIM1', 'DKIM2')], /v=DKIM1 has to stand first/],
     ['with its version behind', [`k=rsa; v=DKIM1; p=${P}`], /v=DKIM1 has to stand first/],
@@ -54,7 +62,11 @@ describe('the record of a DKIM key is not valid, and it is said why', () => {
     ['not for mail', [`${VALUE}; s=other`], /s= does not allow the key for mail/],
     ['not for SHA-256', [`${VALUE}; h=sha1`], /h= does not allow sha256/],
     ['beside another', [VALUE, 'v=DKIM1; p=AAAA'], /there are 2 records, and receivers may take any of them/],
-    ['split', [VALUE.slice(0, half), VALUE.slice(half)], /split into 2 records: publish one record, of several strings/],
+    [
+      'split',
+      [VALUE.slice(0, half), VALUE.slice(half)],
+      /split into 2 records: publish one record, of several strings/,
+    ],
     ['split and turned round', [`"${VALUE.slice(half)}"`, `"${VALUE.slice(0, half)}"`], /split into 2 records/],
   ])('%s', (_what, texts, problem) => {
     const verdict = diagnose(texts);

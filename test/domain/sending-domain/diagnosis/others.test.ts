@@ -11,7 +11,11 @@ describe('an SPF record', () => {
   test.each([
     ['missing', [], /no TXT record/],
     ['missing', ['google-site-verification=abc', 'v=spf10 -all', 'spf1 -all'], /no SPF record \(v=spf1/],
-    ['valid', ['v=spf1 include:_spf.example.com ip4:192.0.2.0/24 ip6:2001:db8::/32 a:x.test/24//64 -all', 'else'], null],
+    [
+      'valid',
+      ['v=spf1 include:_spf.example.com ip4:192.0.2.0/24 ip6:2001:db8::/32 a:x.test/24//64 -all', 'else'],
+      null,
+    ],
     ['valid', ['V=SPF1'], null],
     ['valid', ['v=spf1 exists:%{i}.x.test redirect=_spf.test  ~all'], null],
     ['invalid', ['v=spf1 a -all', 'v=spf1 mx -all'], /there are 2 SPF records/],
@@ -56,7 +60,11 @@ describe('the proof of ownership', () => {
     ['valid', ['outbox-verification=another', `  ${VALUE} `], null],
     ['valid', ['OUTBOX-VERIFICATION=5F5F'], null],
     ['invalid', [`"${VALUE}"`], /quotes in it: publish outbox-verification=5f5f without/],
-    ['invalid', ['outbox-verification=another'], /is "outbox-verification=another", and should be "outbox-verification=5f5f"/],
+    [
+      'invalid',
+      ['outbox-verification=another'],
+      /is "outbox-verification=another", and should be "outbox-verification=5f5f"/,
+    ],
     ['missing', [], /no TXT record/],
     ['unknown', null, /does not answer/],
   ] as const)('is %s with the texts %j', (state, texts, problem) => {

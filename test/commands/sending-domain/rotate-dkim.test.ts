@@ -1,0 +1,136 @@
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { rotateDkim } from '../../../src/commands/sending-domain/rotate-dkim.ts';
+import { activeSigningKeys } from '../../../src/commands/sending-domain/signing-keys.ts';
+import type { ExistingSendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { openZoneWorld, originOf, type ZoneWorld, zoneOf } from './zone-world.ts';
+
+let world: ZoneWorld;
+beforeEach(async () => {
+  world = await openZoneWorld();
+});
+afterEach(() => world.close());
+
+const keysOf = async (domain: ExistingSendingDomain) =>
+  activeSigningKeys(await world.current(domain), world.context.secrets);
+const rotate = ({ organizationId, domainId }: ExistingSendingDomain) =>
+  rotateDkim(world.context, originOf(organizationId), { domainId });
+
+describe('the keys that sign', () => {
+  test('are those whose record was seen, and fit what is published', async () => {
+    const pending = await world.register('org_a', 'example.test');
+    expect(await keysOf(pending)).toEqual([]);
+    world.server.change(zoneOf(pending));
+    const { domain } = await world.verify(pending);
+    const [rsa, ed, ...others] = await keysOf(domain);
+    expect(others).toEqual([]);
+    expect([rsa?.algorithm, ed?.algorithm]).toEqual(['rsa-sha256', 'ed25519-sha256']);
+    expect(rsa).toMatchObject({ domain: 'example.test', selector: expect.stringMatching(/^ob-r-[0-9a-f]{6}$/) });
+    const published = domain.dkim.active?.keys.map(({ publicKey }) => Buffer.from(publicKey, 'base64')) ?? [];
+    const prefix = Buffer.from('302a300506032b6570032100', 'hex');
+    const spki = [published[0], Buffer.concat([prefix, published[1] ?? Buffer.of()])];
+    for (const [index, key] of [rsa, ed].entries()) {
+      const digest = index === 0 ? 'sha256' : null;
+      const privateKey = createPrivateKey(key?.privateKey ?? '');
+      const publicKey = createPublicKey({ key: spki[index] ?? Buffer.of(), format: 'der', type: 'spki' });
+      expect(verify(digest, Buffer.from('mail'), publicKey, sign(digest, Buffer.from('mail'), privateKey))).toBe(true);
+    }
+    expect(createPublicKey(createPrivateKey(rsa?.privateKey ?? '')).asymmetricKeyDetails?.modulusLength).toBe(2048);
+  });
+
+  test('are none of which the vault lacks the private half', async () => {
+    const pending = await world.register('org_a', 'example.test');
+    world.server.change(zoneOf(pending));
+    const { domain } = await world.verify(pending);
+    await expect(activeSigningKeys(domain, { get: async () => undefined })).rejects.toThrow(/the vault lacks the key/);
+  });
+
+  test('are in the log by their public halves alone', async () => {
+    const { domainId } = await world.register('org_a', 'example.test');
+    const events = await world.context.store.readStream(`domain-${domainId}`);
+    expect(JSON.stringify(events)).not.toContain('PRIVATE');
+  });
+});
+
+describe('rotating DKIM keys', () => {
+  test('changes nothing until the new ones are seen, and then signs by them alone', async () => {
+    const pending = await world.register('org_a', 'example.test');
+    world.server.change(zoneOf(pending));
+    const { domain } = await world.verify(pending);
+    const before = await keysOf(domain);
+    const { domain: rotating } = await rotate(domain);
+    expect(rotating.dkim.pending?.keys).toHaveLength(2);
+    await world.checkWhenDue(domain);
+    expect(await keysOf(domain)).toEqual(before);
+    world.server.change(zoneOf(rotating));
+    const rotated = await world.checkWhenDue(domain);
+    const now = await keysOf(domain);
+    expect(now.map(({ selector }) => selector)).toEqual(rotating.dkim.pending?.keys.map(({ selector }) => selector));
+    expect(new Set([...before, ...now].map(({ privateKey }) => privateKey)).size).toBe(4);
+    expect(rotated.dkim).toMatchObject({ pending: null, retired: [{ selectors: before.map((key) => key.selector) }] });
+  });
+
+  test('again before that replaces those that wait', async () => {
+    const pending = await world.register('org_a', 'example.test');
+    world.server.change(zoneOf(pending));
+    const { domain } = await world.verify(pending);
+    const { domain: first } = await rotate(domain);
+    const { domain: second } = await rotate(domain);
+    world.server.change(zoneOf(first));
+    expect((await world.checkWhenDue(domain)).dkim.active).toEqual(domain.dkim.active);
+    world.server.change(zoneOf(second));
+    const rotated = await world.checkWhenDue(domain);
+    expect(rotated.dkim.active?.keys).toEqual(second.dkim.pending?.keys);
+    expect(rotated.dkim.retired).toHaveLength(1);
+  });
+
+  test('while it is looked at never takes keys into use that were replaced', async () => {
+    const pending = await world.register('org_a', 'example.test');
+    world.server.change(zoneOf(pending));
+    const { domain } = await world.verify(pending);
+    const { domain: rotating } = await rotate(domain);
+    world.server.change(zoneOf(rotating));
+    await Promise.all([world.checkWhenDue(domain), rotate(domain), world.checkWhenDue(domain)]);
+    const { active, retired } = (await world.current(domain)).dkim;
+    const candidates = [domain.dkim.active?.keys, rotating.dkim.pending?.keys];
+    expect(candidates).toContainEqual(active?.keys);
+    expect(retired.length).toBe(active?.keys[0]?.selector === domain.dkim.active?.keys[0]?.selector ? 0 : 1);
+  });
+
+  test('is refused to others', async () => {
+    const { domainId } = await world.register('org_a', 'example.test');
+    await expect(rotateDkim(world.context, originOf('org_b'), { domainId })).rejects.toMatchObject({
+      code: 'other_organization',
+    });
+    await expect(rotateDkim(world.context, originOf('org_a'), { domainId, atRevisions: [7] })).rejects.toMatchObject({
+      code: 'precondition_failed',
+    });
+  });
+});
+
+test('a domain from before there were keys gets them when it is next looked at, once', async () => {
+  const data = { domainId: 'dom_old', name: 'old.test', token: 't' };
+  const { store, system } = world.context;
+  await store.append({
+    ...{ stream: 'domain-dom_old', expected: 'no-stream' },
+    events: [
+      { type: 'DomainRegistered', data, id: system.uuid() },
+      { type: 'DomainVerified', data: { domainId: 'dom_old', name: 'old.test', method: 'dns' }, id: system.uuid() },
+    ],
+    context: {
+      ...{ $correlationId: 'c', $causationId: 'c', actor: 'operator', organizationId: 'org_a' },
+      ...{ occurredAt: system.now().toISOString(), environment: null, requestId: null },
+    },
+  });
+  const old = await world.current({ domainId: 'dom_old' } as ExistingSendingDomain);
+  world.server.change(zoneOf(old));
+  await Promise.all([world.checkWhenDue(old), world.checkWhenDue(old)]);
+  const equipped = await world.current(old);
+  expect(equipped).toMatchObject({ trouble: null, dkim: { active: null, pending: { keys: { length: 2 } } } });
+  world.server.change(zoneOf(equipped));
+  const { dkim } = await world.checkWhenDue(old);
+  expect(dkim).toMatchObject({ active: { keys: equipped.dkim.pending?.keys }, pending: null });
+  expect((await store.readStream('domain-dom_old')).map(({ type }) => type).slice(2)).toEqual([
+    ...['DkimKeysAdded', 'DkimKeysActivated'],
+  ]);
+});

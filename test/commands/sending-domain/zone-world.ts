@@ -1,0 +1,107 @@
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
+import { createStubResolver } from '../../../src/adapters/dns/stub.ts';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { load } from '../../../src/commands/execute.ts';
+import type { CheckedDomain } from '../../../src/commands/sending-domain/check-domain.ts';
+import { checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain-when-due.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { verifyDomain } from '../../../src/commands/sending-domain/verify-domain.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
+import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
+import {
+  type ExistingSendingDomain,
+  lifeOf,
+  sendingDomain,
+  sendingDomainStream,
+} from '../../../src/domain/sending-domain/sending-domain.ts';
+import type { NameData, Zone } from '../../support/dns-zone.ts';
+import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
+import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
+
+export const BOUNCE_DOMAIN = 'bounce.service.test';
+
+export interface ZoneWorld {
+  readonly context: CommandContext;
+  readonly system: ShiftableSystem;
+  readonly server: TestNameServer;
+  register(organizationId: string, name: string): Promise<ExistingSendingDomain>;
+  verify(domain: ExistingSendingDomain): Promise<CheckedDomain>;
+  /** As the worker does it. */
+  checkWhenDue(domain: ExistingSendingDomain): Promise<ExistingSendingDomain>;
+  current(domain: ExistingSendingDomain): Promise<ExistingSendingDomain>;
+  close(): Promise<void>;
+}
+
+export const originOf = (organizationId: string): Origin => ({
+  ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+});
+
+/** Shorter would call a busy machine a server that does not answer. */
+const TIMEOUT_MS = 250;
+
+/** Domains whose DNS is a real server, in this process. */
+export const openZoneWorld = async (): Promise<ZoneWorld> => {
+  const system = createShiftableSystem();
+  const server = await startNameServer({});
+  const resolver = createStubResolver({ system, servers: [server], timeoutMs: TIMEOUT_MS });
+  const contents = createInMemoryContents();
+  const store = createInMemoryEventStore({ codec: eventCodec, system, contents });
+  const context: CommandContext = {
+    ...{ store, contents, system, resolver, secrets: createInMemorySecrets(), dkimKeys: createGeneratedDkimKeys() },
+    ...{ capturing: false, bounceDomain: BOUNCE_DOMAIN },
+    webhookTarget: { problemWith: async () => null, post: () => Promise.reject(new Error()), close: async () => {} },
+  };
+  const current = async ({ domainId }: ExistingSendingDomain): Promise<ExistingSendingDomain> => {
+    const { state } = await load(store, sendingDomain, sendingDomainStream(domainId));
+    if (state.status === 'absent') throw new Error('there is no domain');
+    return state;
+  };
+  return {
+    ...{ context, system, server, current },
+    register: async (organizationId, name) =>
+      (await registerDomain(context, originOf(organizationId), { name })).domain,
+    verify: ({ organizationId, domainId }) => verifyDomain(context, originOf(organizationId), { domainId }),
+    checkWhenDue: async (domain) => {
+      await checkDomainWhenDue(context, domain.domainId);
+      return current(domain);
+    },
+    close: async () => {
+      await resolver.close();
+      await server.close();
+      await store.close();
+    },
+  };
+};
+
+const toPublish = (domain: ExistingSendingDomain): readonly RecordToPublish[] =>
+  recordsToPublish(domain, { wasVerified: lifeOf(domain, false) !== 'pending', bounceDomain: BOUNCE_DOMAIN });
+
+/** The record of a domain; of `dkim` the RSA key's, of the pair that waits where there is one. */
+export const recordOf = (domain: ExistingSendingDomain, kind: RecordKind): RecordToPublish => {
+  const found = toPublish(domain).findLast(
+    (record) => record.kind === kind && (record.key === undefined || record.key.algorithm === 'rsa-sha256'),
+  );
+  if (found === undefined) throw new Error(`the domain has no ${kind} record`);
+  return found;
+};
+
+/** A zone with all that the domain is to publish. */
+export const zoneOf = (domain: ExistingSendingDomain): Zone => {
+  const zone: Record<string, NameData> = { [domain.name]: {} };
+  for (const { host, type, value } of toPublish(domain)) {
+    zone[host] = type === 'CNAME' ? { CNAME: value } : { TXT: [value] };
+  }
+  return { ...zone, [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']] } };
+};
+
+/** What was seen of one record. */
+export const seenOf = ({ records }: CheckedDomain, { kind, host }: RecordToPublish): RecordSeen => {
+  const found = records.records.find((record) => record.kind === kind && record.host === host);
+  if (found === undefined) throw new Error(`nothing was seen of ${host}`);
+  return found;
+};
