@@ -84,15 +84,23 @@ const createWorld = () => {
   };
 
   const publish = (rsa: boolean, ed: boolean): void => {
-    for (const { selector, algorithm } of state.dkim.pending?.keys ?? []) {
-      if (algorithm === 'rsa-sha256' ? rsa : ed) published.add(selector);
-    }
+    const [first, second] = state.dkim.pending?.keys ?? [];
+    if (rsa && first !== undefined) published.add(first.selector);
+    if (ed && second !== undefined) published.add(second.selector);
   };
 
   const clearUp = (): void => {
-    for (const { selectors, safeToRemoveAt } of state.dkim.retired) {
-      if (after(nowMs) >= safeToRemoveAt) for (const selector of selectors) published.delete(selector);
-    }
+    const removable = state.dkim.retired.filter(({ safeToRemoveAt }) => after(nowMs) >= safeToRemoveAt);
+    for (const selector of removable.flatMap(({ selectors }) => selectors)) published.delete(selector);
+  };
+
+  const withdraw = (): void => {
+    for (const { selector } of state.dkim.pending?.keys ?? []) published.delete(selector);
+  };
+
+  const rotate = (): void => {
+    pairs += 1;
+    apply(rotateDkim(state, { organizationId: 'org_mine', keys: pair(pairs) }));
   };
 
   const send = (): void => {
@@ -100,17 +108,30 @@ const createWorld = () => {
   };
 
   const run = (each: Step): void => {
-    if (each.do === 'wait') nowMs += each.hours * HOUR_MS;
-    if (each.do === 'look') look(each.unanswered);
-    if (each.do === 'publish') publish(each.rsa, each.ed);
-    if (each.do === 'clear up') clearUp();
-    if (each.do === 'send') send();
-    if (each.do === 'withdraw the waiting') {
-      for (const { selector } of state.dkim.pending?.keys ?? []) published.delete(selector);
-    }
-    if (each.do === 'rotate') {
-      pairs += 1;
-      apply(rotateDkim(state, { organizationId: 'org_mine', keys: pair(pairs) }));
+    switch (each.do) {
+      case 'wait':
+        nowMs += each.hours * HOUR_MS;
+        break;
+      case 'look':
+        look(each.unanswered);
+        break;
+      case 'publish':
+        publish(each.rsa, each.ed);
+        break;
+      case 'clear up':
+        clearUp();
+        break;
+      case 'withdraw the waiting':
+        withdraw();
+        break;
+      case 'rotate':
+        rotate();
+        break;
+      case 'send':
+        send();
+        break;
+      default:
+        each satisfies never;
     }
   };
 

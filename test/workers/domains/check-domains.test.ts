@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { checkDomains } from '../../../src/workers/domains/check-domains.ts';
+import { createDomainTimetable } from '../../../src/workers/domains/domain-timetable.ts';
+import { keepRunning } from '../../../src/workers/keep-running.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { contextAt } from '../../support/specification.ts';
+import { createSteppableSystem } from '../../support/system.ts';
+
+const START = '2026-01-01T00:00:00.000Z';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+interface Looks {
+  readonly domainId: string;
+  readonly minute: number;
+}
+
+const open = (checkDomain?: (domainId: string) => Promise<void>) => {
+  const system = createSteppableSystem({ start: START });
+  const domainTimetable = createDomainTimetable();
+  const looks: Looks[] = [];
+  const duty = { isOn: true };
+  let revision = 0;
+  const tell = (domainId: string, event: SendingDomainEvent): void => {
+    revision += 1;
+    const metadata = { ...contextAt(system.now().toISOString()), schemaVersion: 1 };
+    const stream = `domain-${domainId}` as const;
+    domainTimetable.apply({ ...event, id: '', stream, revision, position: '', metadata } as RecordedEvent);
+  };
+  const data = (domainId: string) => ({ domainId, name: `${domainId}.test` });
+  const start = (look: ((domainId: string) => Promise<void>) | null = async () => {}) => {
+    const work = checkDomains({
+      ...{ domainTimetable, system, caughtUp: Promise.resolve(), duty: { isOn: () => duty.isOn } },
+      ...(look === null
+        ? {}
+        : {
+            checkDomain: async (domainId: string) => {
+              looks.push({ domainId, minute: (system.now().getTime() - Date.parse(START)) / MINUTE_MS });
+              await (checkDomain ?? look)(domainId);
+            },
+          }),
+    });
+    return keepRunning({ system, logger: silentLogger, onFatal: () => undefined }, 'the checks of domains', work);
+  };
+  return {
+    ...{ system, looks, duty, start },
+    register: (id: string) => tell(id, { type: 'DomainRegistered', data: { ...data(id), token: 't' } }),
+    verify: (id: string) => tell(id, { type: 'DomainVerified', data: { ...data(id), method: 'dns' } }),
+    remove: (id: string) => tell(id, { type: 'DomainDeleted', data: data(id) }),
+    /** Minutes of the looks at a domain, rounded down. */
+    minutesOf: (id: string) => looks.flatMap(({ domainId, minute }) => (domainId === id ? [Math.floor(minute)] : [])),
+  };
+};
+
+describe('the checks of domains', () => {
+  test('come soon and often while a domain is pending, and rarely once it is verified', async () => {
+    const { system, start, register, verify, minutesOf } = open();
+    const loop = start();
+    register('dom_a');
+    await system.advance(100 * MINUTE_MS);
+    expect(minutesOf('dom_a')).toEqual([1, 3, 8, 23, 83]);
+    verify('dom_a');
+    await system.advance(24 * HOUR_MS);
+    expect(minutesOf('dom_a')).toHaveLength(5 + 4);
+    await loop.stop();
+  });
+
+  test('end with the domain', async () => {
+    const { system, start, register, remove, minutesOf } = open();
+    const loop = start();
+    register('dom_a');
+    await system.advance(2 * MINUTE_MS);
+    remove('dom_a');
+    await system.advance(HOUR_MS);
+    expect(minutesOf('dom_a')).toEqual([1]);
+    await loop.stop();
+  });
+
+  test('are made by the process on duty alone, and what is due just after a change of duty is made', async () => {
+    const { system, start, register, minutesOf, duty } = open();
+    duty.isOn = false;
+    const loop = start();
+    register('dom_a');
+    await system.advance(5 * MINUTE_MS);
+    expect(minutesOf('dom_a')).toEqual([]);
+    duty.isOn = true;
+    await system.advance(5 * MINUTE_MS);
+    expect(minutesOf('dom_a')).toEqual([8]);
+    await loop.stop();
+  });
+
+  test('make good at a start what was due in the last hour', async () => {
+    const { system, start, register, minutesOf } = open();
+    register('dom_a');
+    await system.advance(30 * MINUTE_MS);
+    const loop = start();
+    await system.advance(MINUTE_MS);
+    expect(minutesOf('dom_a')).toEqual([30]);
+    await loop.stop();
+  });
+
+  test('of one that fails keep no other from its turn, and are tried again', async () => {
+    const { system, start, register, minutesOf } = open(async (domainId) => {
+      if (domainId === 'dom_a') throw new Error('the vault is away');
+    });
+    const loop = start();
+    for (const id of ['dom_a', 'dom_b', 'dom_c']) register(id);
+    await system.advance(6 * MINUTE_MS);
+    expect(minutesOf('dom_b')).toEqual([1, 3]);
+    expect(minutesOf('dom_c')).toEqual([1, 3]);
+    expect(minutesOf('dom_a').length).toBeGreaterThanOrEqual(4);
+    expect(minutesOf('dom_a').length).toBeLessThanOrEqual(6);
+    await loop.stop();
+  });
+
+  test('are eight at once at most, and all are made', async () => {
+    let [now, most] = [0, 0];
+    const world = open();
+    const loop = world.start(async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await world.system.sleep(1000);
+      now -= 1;
+    });
+    for (let index = 0; index < 300; index += 1) world.register(`dom_${index}`);
+    await world.system.advance(3 * MINUTE_MS - 1000);
+    expect(new Set(world.looks.map(({ domainId }) => domainId)).size).toBe(300);
+    expect(world.looks).toHaveLength(300);
+    expect(most).toBe(8);
+    const stopped = loop.stop();
+    await world.system.advance(5000);
+    await stopped;
+  });
+
+  test('are none while mail is captured', async () => {
+    const { system, start, register, looks } = open();
+    const loop = start(null);
+    register('dom_a');
+    await system.advance(HOUR_MS);
+    expect(looks).toEqual([]);
+    await loop.stop();
+  });
+});
