@@ -1,0 +1,27 @@
+/** Why a recipient could not be delivered to, whoever said so and in whatever words. */
+export const BOUNCE_CATEGORIES = [
+  'no_mailbox',
+  'no_domain',
+  'mailbox_disabled',
+  'mailbox_full',
+  'too_large',
+  'content_rejected',
+  'spam',
+  'policy',
+  'reputation',
+  'authentication',
+  'greylisted',
+  'rate_limited',
+  'sender_rejected',
+  'relay_denied',
+  'system',
+  'network',
+  'protocol',
+  'unknown',
+] as const;
+export type BounceCategory = (typeof BOUNCE_CATEGORIES)[number];
+
+/** Faults of the address itself. Anything else is about the message, us, or the other side, and never suppresses. */
+const SUPPRESSING: ReadonlySet<BounceCategory> = new Set(['no_mailbox', 'no_domain', 'mailbox_disabled']);
+
+export const suppresses = (category: BounceCategory): boolean => SUPPRESSING.has(category);

@@ -1,0 +1,67 @@
+import { type BounceCategory, suppresses } from './categories.ts';
+import type { ReplyWords } from './reply-words.ts';
+import { REPLY_CODES, STATUS_CODES, type StatusCode, VAGUE_STATUS_CODES } from './status-codes.ts';
+import { OF_OUR_STANDING } from './words/of-our-standing.ts';
+import { OF_THE_MESSAGE } from './words/of-the-message.ts';
+import { OF_THE_RECIPIENT } from './words/of-the-recipient.ts';
+import { VAGUE_WORDS } from './words/vague.ts';
+
+/** What was said of a recipient, in a session or in a report. */
+export interface ClassifiedReply {
+  /** 0 where there was none. */
+  readonly code: number;
+  /** RFC 3463. */
+  readonly enhanced: string | null;
+  readonly text: string;
+  /** Host that said so. */
+  readonly mx: string | null;
+}
+
+/**
+ * In the order in which they are asked. What is said of the sender and of the message comes first: where a reply says
+ * both, a good address must not suffer for it.
+ */
+export const PLAIN_WORDS: readonly ReplyWords[] = [...OF_OUR_STANDING, ...OF_THE_MESSAGE, ...OF_THE_RECIPIENT];
+
+/** As many characters as are kept of a reply. More costs time, less loses the end of long explanations. */
+const TEXT_CHARACTERS_MAX = 1000;
+/** An address may hold any word at all. */
+const ADDRESS = /[^\s<>()]{1,64}@[^\s<>(),;:]{1,253}/g;
+
+const plain = (text: string): string =>
+  text.slice(0, TEXT_CHARACTERS_MAX).toLowerCase().replaceAll('’', "'").replace(ADDRESS, '').replace(/\s+/g, ' ');
+
+const byWords = (lines: readonly ReplyWords[], text: string, mx: string): BounceCategory | undefined =>
+  lines.find((line) => line.words.test(text) && (line.mx?.test(mx) ?? true))?.category;
+
+const byCode = (codes: readonly StatusCode[]): ReadonlyMap<string, BounceCategory> =>
+  new Map(codes.map(({ code, category }) => [code, category]));
+
+const DEFINITE = byCode(STATUS_CODES);
+const GENERAL = byCode(VAGUE_STATUS_CODES);
+
+const judge = ({ code, enhanced, text, mx }: ClassifiedReply): BounceCategory | undefined => {
+  const said = plain(text);
+  const host = mx?.toLowerCase().replace(/\.$/, '') ?? '';
+  const detail = enhanced?.slice('5.'.length) ?? '';
+  return (
+    byWords(PLAIN_WORDS, said, host) ??
+    DEFINITE.get(detail) ??
+    byWords(VAGUE_WORDS, said, host) ??
+    GENERAL.get(detail) ??
+    REPLY_CODES[code]
+  );
+};
+
+const isTemporary = ({ code, enhanced }: ClassifiedReply): boolean =>
+  code === 0 ? enhanced?.startsWith('4') === true : code < 500;
+
+/**
+ * Why a recipient was not delivered to. Plain words come before codes, which many servers use as they please; a code
+ * alone is believed where it is definite (5.1.1), and a bare 550 is `unknown`. What may pass is no fault of an address.
+ */
+export const classifyReply = (reply: ClassifiedReply): BounceCategory => {
+  const category = judge(reply);
+  if (category === undefined || (isTemporary(reply) && suppresses(category))) return 'unknown';
+  return category;
+};

@@ -1,0 +1,179 @@
+import { type ReplyWords, saying } from '../reply-words.ts';
+import {
+  BARRACUDA,
+  COMCAST,
+  EXCHANGE,
+  EXIM,
+  GMAIL,
+  IRONPORT,
+  MAIL_RU,
+  MIMECAST,
+  NETEASE,
+  ORANGE,
+  OUTLOOK,
+  POSTFIX,
+  PROOFPOINT,
+  QQ,
+  T_ONLINE,
+  YAHOO,
+} from './sources.ts';
+
+const authentication = saying('authentication');
+const reputation = saying('reputation');
+const rateLimited = saying('rate_limited');
+const greylisted = saying('greylisted');
+const senderRejected = saying('sender_rejected');
+
+/** What is held against whoever sends. Read first: it must never be held against a recipient. */
+export const OF_OUR_STANDING: readonly ReplyWords[] = [
+  senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),
+  senderRejected(/bad outbound sender/, EXCHANGE, '550 5.1.8 Access denied, bad outbound sender'),
+
+  authentication(
+    /unauthenticated/,
+    GMAIL,
+    "550 5.7.26 Unauthenticated email from example.com is not accepted due to domain's DMARC policy",
+  ),
+  authentication(
+    /authentication information or fails to pass/,
+    GMAIL,
+    '550 5.7.26 This message does not have authentication information or fails to pass authentication checks',
+  ),
+  authentication(
+    /does not have a ptr record/,
+    GMAIL,
+    '550 5.7.25 The IP address sending this does not have a PTR record',
+  ),
+  authentication(
+    /required authentication level/,
+    OUTLOOK,
+    '550 5.7.515 Access denied, sending domain example.com does not meet the required authentication level',
+  ),
+  authentication(
+    /not authenticated|authentication (?:is )?(?:required|failed|credentials)/,
+    EXCHANGE,
+    '530 5.7.57 SMTP; Client was not authenticated to send anonymous mail during MAIL FROM',
+  ),
+  authentication(
+    /message not accepted for policy reasons/,
+    YAHOO,
+    '554 5.7.9 Message not accepted for policy reasons. See https://postmaster.yahooinc.com/error-codes',
+  ),
+  authentication(/\bdmarc\b/, 'RFC 7489 §10.3', '550 5.7.1 Email rejected per DMARC policy for example.com'),
+  authentication(
+    /\bspf\b.{0,60}(?:fail|not authori[sz]ed|reject|denied)|(?:fail|reject).{0,60}\bspf\b/,
+    'RFC 7208 §8.4',
+    '550 5.7.23 Message rejected due to: SPF fail - not authorized',
+  ),
+  authentication(
+    /\bdkim\b.{0,60}(?:fail|invalid|missing|reject)|(?:fail|reject|invalid).{0,60}\bdkim\b/,
+    'RFC 6376 §6.3',
+    '550 5.7.20 No passing DKIM signature found: message rejected, DKIM failed',
+  ),
+  authentication(
+    /anti-?spoofing policy/,
+    MIMECAST,
+    '550 Rejected by header based Anti-Spoofing policy: example.com - see the administrator',
+  ),
+  authentication(
+    /(?:reverse (?:dns|hostname)|\brdns\b|\bptr record)/,
+    POSTFIX,
+    '450 4.7.25 Client host rejected: cannot find your reverse hostname, [192.0.2.1]',
+  ),
+
+  reputation(
+    /permanently deferred/,
+    YAHOO,
+    '553 5.7.2 [TSS09] All messages from 192.0.2.1 will be permanently deferred; Retrying will NOT succeed',
+  ),
+  reputation(/\[bl\d\d\]/, YAHOO, '553 5.7.1 [BL21] Connections will not be accepted from 192.0.2.1'),
+  reputation(
+    /on our block ?list/,
+    OUTLOOK,
+    "550 5.7.1 Unfortunately, messages from [192.0.2.1] weren't sent. Part of their network is on our block list (S3140)",
+  ),
+  reputation(/banned sending ip/, EXCHANGE, '550 5.7.606 Access denied, banned sending IP [192.0.2.1]'),
+  reputation(
+    /\bbl0\d{5}\b/,
+    COMCAST,
+    '554 resimta-po-01v.sys.comcast.net 192.0.2.1 BL000001 found on one or more lists',
+  ),
+  reputation(
+    /\bspamhaus\b|\bspamcop\b|\babusix\b|\bsorbs\b|\binvaluement\b/,
+    POSTFIX,
+    '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org',
+  ),
+  reputation(/ipcheck\.proofpoint\.com/, PROOFPOINT, '554 Blocked - see https://ipcheck.proofpoint.com/?ip=192.0.2.1'),
+  reputation(
+    /\bip=\S{1,45} - (?:a problem occurred|dialup|none)/,
+    T_ONLINE,
+    '554 IP=192.0.2.1 - A problem occurred. (Ask your postmaster for help or to contact tosa@rx.t-online.de)',
+  ),
+  reputation(/\bofr\d{0,3}_506\b/, ORANGE, '554 5.7.1 Service refuse. Votre IP est bloquee. OFR_506 [506]'),
+  reputation(/\bhl:rep\b|\bmi:spb\b/, NETEASE, '550 HL:REP 163 smtp12, suspicious sending behaviour'),
+  reputation(/\breputation\b/, IRONPORT, "554 Your access has been rejected due to the sending MTA's poor reputation"),
+  reputation(
+    /black ?-?list|block ?-?list|\bdnsbl\b|\brbl\b|blocked using/,
+    BARRACUDA,
+    '554 Service unavailable; Client host [192.0.2.1] blocked using Barracuda Central',
+  ),
+
+  rateLimited(
+    /\[tss?\d\d\]/,
+    YAHOO,
+    '421 4.7.0 [TSS04] Messages from 192.0.2.1 temporarily deferred due to unexpected volume or user complaints',
+  ),
+  rateLimited(
+    /unusual rate of/,
+    GMAIL,
+    '421 4.7.28 Gmail has detected an unusual rate of unsolicited mail originating from your IP address',
+  ),
+  rateLimited(
+    /receiving mail (?:too quickly|at a rate)/,
+    GMAIL,
+    '450 4.2.1 The user you are trying to contact is receiving mail too quickly',
+  ),
+  rateLimited(
+    /temporarily rate limited/,
+    OUTLOOK,
+    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited',
+  ),
+  rateLimited(
+    /server busy\. please try again later from/,
+    OUTLOOK,
+    '451 4.7.500 Server busy. Please try again later from [192.0.2.1]. (AS843)',
+  ),
+  rateLimited(/\brl0\d{5}\b/, COMCAST, '421 Try again later. 192.0.2.1 RL000001'),
+  rateLimited(
+    /\bofr\d{0,3}_(?:104|999)\b/,
+    ORANGE,
+    '421 opmta Service refuse. Veuillez essayer plus tard. OFR_999 [999]',
+  ),
+  rateLimited(/frequency limited/, QQ, '550 Connection frequency limited. http://service.mail.qq.com/'),
+  rateLimited(/\brp:(?:cel|trc|qrc)\b/, NETEASE, '450 RP:CEL 163 smtp10, too many connections'),
+  rateLimited(/rate ?-?limit/, MAIL_RU, '451 Ratelimit exceeded for mailbox'),
+  rateLimited(
+    /(?:sending|daily|hourly|send|smtp|message|relay|connection|recipients?) (?:quota|limit)\b(?! of \d+ bytes)/,
+    EXCHANGE,
+    '550 5.1.90 Your message cannot be sent because the daily limit of recipients was reached',
+  ),
+  rateLimited(
+    /too many (?:concurrent |simultaneous |open )?(?:connections|sessions|messages|e?mails|recipients|rcpts|errors|invalid)/,
+    T_ONLINE,
+    '421 4.7.0 Too many concurrent connections from your host',
+  ),
+  rateLimited(/throttl|slow down/, EXCHANGE, '432 4.3.2 STOREDRV.Deliver; recipient thread limit exceeded, throttled'),
+
+  greylisted(/gr[ea]y-? ?list/, POSTFIX, '450 4.2.0 <a@example.com>: Recipient address rejected: Greylisted'),
+  greylisted(
+    /internal resources? (?:are )?temporarily unavailable/,
+    MIMECAST,
+    '451 Internal resources are temporarily unavailable - https://community.mimecast.com/',
+  ),
+  greylisted(
+    /address verification in progress/,
+    POSTFIX,
+    '450 4.1.1 <a@example.com>: Recipient address rejected: unverified address: Address verification in progress',
+  ),
+  greylisted(/try again in \d{1,5} (?:second|minute)/, EXIM, '451 4.7.1 Please try again in 300 seconds'),
+];

@@ -1,0 +1,191 @@
+import { type ReplyWords, saying } from '../reply-words.ts';
+import {
+  APPLE,
+  COMCAST,
+  EXCHANGE,
+  EXIM,
+  GMAIL,
+  GMX,
+  MAIL_RU,
+  MIMECAST,
+  NETEASE,
+  ORANGE,
+  OUTLOOK,
+  POSTFIX,
+  QMAIL,
+  QQ,
+  SENDMAIL,
+  T_ONLINE,
+  YAHOO,
+  YANDEX,
+} from './sources.ts';
+
+const full = saying('mailbox_full');
+const noDomain = saying('no_domain');
+const disabled = saying('mailbox_disabled');
+const noMailbox = saying('no_mailbox');
+
+/** What is held against the address, after everything that may be held against somebody else. */
+export const OF_THE_RECIPIENT: readonly ReplyWords[] = [
+  full(/over ?-?quota|overquota/, APPLE, '552 5.2.2 <a@icloud.com>: user is over quota'),
+  full(
+    /\bquota\b.{0,30}(?:exceed|full|reached)|(?:exceed\w*|out of|above).{0,30}\bquota/,
+    EXCHANGE,
+    '554 5.2.2 mailbox full; STOREDRV.Deliver.Exception: quota exceeded',
+  ),
+  full(
+    /out of storage space|storage (?:space|volume|limit)|speichervolumen/,
+    GMAIL,
+    "452 4.2.2 The recipient's inbox is out of storage space",
+  ),
+  full(
+    /storage allocation|exceeded storage/,
+    'RFC 5321 §4.2.3, 552',
+    '552 Requested mail action aborted: exceeded storage allocation',
+  ),
+  full(
+    /(?:mailbox|inbox|mail ?drop|account|user|recipient)(?: is| was| size| storage)?(?: limit)?(?: is)? (?:full|exceeded)\b/,
+    MAIL_RU,
+    '550 Message was not accepted -- mailbox is full',
+  ),
+
+  noDomain(
+    /null ?mx\b|does not accept (?:e-?)?mail/,
+    'RFC 7505 §4.1',
+    '556 5.1.10 Domain example.com does not accept mail (nullMX)',
+  ),
+  noDomain(
+    /name service error for name=\S{1,253} type=\w{1,5}: host not found(?!, try again)/,
+    POSTFIX,
+    '0 5.4.4 Host or domain name not found. Name service error for name=example.invalid type=AAAA: Host not found',
+  ),
+  noDomain(
+    /couldn't find any host named/,
+    QMAIL,
+    "0 5.1.2 Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
+  ),
+  noDomain(/mx records point to non-existent hosts/, EXIM, '550 all relevant MX records point to non-existent hosts'),
+  noDomain(
+    /domain name not found|recipient(?:'s)? domain.{0,30}(?:not found|does not exist|doesn't exist|invalid)/,
+    GMAIL,
+    "550 5.1.2 DNS Error: DNS type 'mx' lookup responded with code NXDOMAIN. Domain name not found: example.invalid",
+  ),
+  noDomain(
+    /host unknown/,
+    SENDMAIL,
+    '550 5.1.2 <a@example.invalid>... Host unknown (Name server: example.invalid: host not found)',
+  ),
+
+  disabled(
+    /that you tried to reach is (?:disabled|inactive)/,
+    GMAIL,
+    '550 5.2.1 The email account that you tried to reach is disabled. For more information, go to https://support.google.com/mail/?p=DisabledUser',
+  ),
+  disabled(
+    /(?:account|mailbox) (?:has been |is )disabled/,
+    YAHOO,
+    '554 30 Sorry, your message to a@yahoo.com cannot be delivered. This mailbox is disabled (554.30)',
+  ),
+  disabled(/user is terminated/, MAIL_RU, '550 Message was not accepted -- invalid mailbox. user is terminated'),
+  disabled(/user (?:suspended|hangup)/, NETEASE, '550 User suspended: a@163.com'),
+  disabled(
+    /(?:account|mailbox|user|recipient|address)\b(?: has been| is| was)?(?: currently| temporarily)? ?(?:disabled|inactive|not active|deactivated|suspended|closed|terminated|discontinued|expired)\b/,
+    GMX,
+    '550 5.2.1 <a@gmx.net>... User is inactive',
+  ),
+  disabled(
+    /no longer (?:accepts? mail|available|active|valid|in use|on server|with us)/,
+    QMAIL,
+    '554 This address no longer accepts mail.',
+  ),
+
+  noMailbox(
+    /that you tried to reach does not exist/,
+    GMAIL,
+    '550 5.1.1 The email account that you tried to reach does not exist. Please try double-checking the recipient address',
+  ),
+  noMailbox(
+    /doesn't have an? \S{1,253} account/,
+    YAHOO,
+    "554 delivery error: dd This user doesn't have a yahoo.com account (a@yahoo.com)",
+  ),
+  {
+    ...noMailbox(
+      /requested action not taken: mailbox unavailable/,
+      OUTLOOK,
+      '550 5.5.0 Requested action not taken: mailbox unavailable (S2017062302)',
+    ),
+    mx: /\.(?:outlook|hotmail)\.com$/,
+  },
+  {
+    ...noMailbox(
+      /requested action not taken: mailbox unavailable/,
+      GMX,
+      '550 Requested action not taken: mailbox unavailable',
+    ),
+    mx: /\.(?:gmx\.net|web\.de|kundenserver\.de)$/,
+  },
+  {
+    ...noMailbox(
+      /recipient address rejected: access denied/,
+      EXCHANGE,
+      '550 5.4.1 Recipient address rejected: Access denied. [AM0EUR02FT001.eop-EUR02.prod.protection.outlook.com]',
+    ),
+    mx: /\.protection\.outlook\.com$/,
+  },
+  noMailbox(
+    /recip(?:ient)?notfound|recipient not found/,
+    EXCHANGE,
+    '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
+  ),
+  noMailbox(/not our customer/, COMCAST, '550 5.1.1 Not our Customer'),
+  noMailbox(/destinataire invalide/, ORANGE, '550 5.1.1 Adresse d au moins un destinataire invalide. OFR_416 [416]'),
+  noMailbox(
+    /invalid (?:recipient|mailbox|user)\b/,
+    MIMECAST,
+    '550 Invalid Recipient - https://community.mimecast.com/',
+  ),
+  noMailbox(/unrouteable address/, EXIM, '550 Unrouteable address'),
+  noMailbox(/no mailbox (?:here )?by that name/, QMAIL, '511 sorry, no mailbox here by that name. (#5.1.1)'),
+  noMailbox(
+    /not listed in (?:domino|public)/,
+    'HCL Domino, as it replies',
+    '550 User a (a@example.com) not listed in Domino Directory',
+  ),
+  noMailbox(
+    /\b(?:user|recipient|mailbox|account|address|addressee|alias|local part)(?: address)?(?: is| was)?(?: unknown| not known)\b/,
+    SENDMAIL,
+    '550 5.1.1 <a@example.com>... User unknown',
+  ),
+  noMailbox(
+    /\bunknown (?:or \w+ )?(?:user|recipient|mailbox|account|alias|address|local)/,
+    'Free, Web.de, as they reply',
+    '550 Unknown local part a in <a@web.de>',
+  ),
+  noMailbox(
+    /no such (?:user|recipient|mailbox|account|address|person|e-?mail|local|mail ?drop|customer)/,
+    YANDEX,
+    '550 5.7.1 No such user!',
+  ),
+  noMailbox(
+    /\b(?:user|recipient|mailbox|account|address|alias|e-?mail)\b[^.;]{0,40}(?:does not|doesn't|didn't) exist/,
+    APPLE,
+    '550 5.1.1 <a@icloud.com>: user does not exist',
+  ),
+  noMailbox(
+    /\b(?:user|mailbox|account)(?: was| is)? not found/,
+    QQ,
+    '550 Mailbox not found. http://service.mail.qq.com/',
+  ),
+  noMailbox(
+    /not a (?:valid|known) (?:user|mailbox|recipient|account)/,
+    T_ONLINE,
+    '550 5.1.1 a@t-online.de is not a known user here',
+  ),
+  noMailbox(/benutzer nicht bekannt|benutzer unbekannt|empf\S{1,3}nger unbekannt/, GMX, '550 Benutzer nicht bekannt'),
+  noMailbox(
+    /user unknown in (?:local|virtual|relay)/,
+    POSTFIX,
+    '550 5.1.1 <a@example.com>: Recipient address rejected: User unknown in virtual mailbox table',
+  ),
+];

@@ -1,0 +1,101 @@
+import { performance } from 'node:perf_hooks';
+import { describe, expect, test } from 'vitest';
+import { suppresses } from '../../../src/domain/bounce/categories.ts';
+import { type ClassifiedReply, classifyReply, PLAIN_WORDS } from '../../../src/domain/bounce/classify.ts';
+import { REPLY_CODES, STATUS_CODES, VAGUE_STATUS_CODES } from '../../../src/domain/bounce/status-codes.ts';
+import { VAGUE_WORDS } from '../../../src/domain/bounce/words/vague.ts';
+
+const EXAMPLE = /^(\d{1,3}) (?:([245]\.\d{1,3}\.\d{1,3}) )?(.*)$/;
+
+/** `550 5.1.1 text`. */
+const reply = (example: string, mx: string | null = null): ClassifiedReply => {
+  const [, code = '', enhanced = null, text = ''] = EXAMPLE.exec(example) ?? [];
+  return { code: Number(code), enhanced, text, mx };
+};
+
+/** A host that a line is about. */
+const hostOf = (mx: RegExp | undefined): string | null =>
+  mx === undefined
+    ? null
+    : (['mx.olc.protection.outlook.com', 'mx00.gmx.net'].find((host) => mx.test(host)) ?? 'no such host');
+
+describe('every line of the table', () => {
+  const lines = [...PLAIN_WORDS, ...VAGUE_WORDS];
+
+  test.each(lines)('$category, $source: $example', ({ category, mx, example }) => {
+    const said = reply(example, hostOf(mx));
+    const isPermanent = said.code === 0 || said.code >= 500;
+    expect(classifyReply(said)).toBe(category);
+    expect(isPermanent || !suppresses(category)).toBe(true);
+  });
+
+  test('is reached by its own words: none hides behind an earlier one', () => {
+    const hidden = lines.filter(({ mx, example }, index) => {
+      const { text } = reply(example, hostOf(mx));
+      const plain = text.toLowerCase().replaceAll(/[^\s<>()]+@[^\s<>(),;:]+/g, '');
+      return lines[index]?.words.test(plain.replaceAll(/\s+/g, ' ')) !== true;
+    });
+    expect(hidden.map(({ example }) => example)).toEqual([]);
+  });
+
+  test.each([...STATUS_CODES, ...VAGUE_STATUS_CODES])('$code is $category ($source)', ({ code, category }) => {
+    expect(classifyReply({ code: 554, enhanced: `5.${code}`, text: 'Sorry', mx: null })).toBe(category);
+  });
+
+  test.each(Object.entries(REPLY_CODES))('%s alone is %s', (code, category) => {
+    expect(classifyReply({ code: Number(code), enhanced: null, text: '', mx: null })).toBe(category);
+  });
+});
+
+describe('a reply', () => {
+  test.each(['550', '551', '553', '554', '450', '550 5.0.0', '554 5.2.0'])('of a bare %s says nothing', (code) => {
+    expect(classifyReply(reply(`${code} `))).toBe('unknown');
+    expect(classifyReply(reply(`${code} Sorry`))).toBe('unknown');
+  });
+
+  test.each([
+    ['550 5.1.1 User unknown; Client host [192.0.2.1] blocked using zen.spamhaus.org', 'reputation'],
+    ['550 5.1.1 <a@b.test>: Recipient address rejected: rejected by SPF check', 'authentication'],
+    ['550 5.7.1 <a@b.test>: Recipient address rejected: User unknown in local recipient table', 'no_mailbox'],
+    ['550 5.1.1 Message rejected as spam', 'spam'],
+    ['550 5.1.1 <spamhaus@b.test>: User unknown', 'no_mailbox'],
+    ['550 5.1.1 <a@mailbox-is-full.test>: User unknown', 'no_mailbox'],
+    ['550 <user.unknown@b.test>: rejected', 'unknown'],
+    ['550 5.7.1 Requested action not taken: mailbox unavailable', 'policy'],
+    ['550 Requested action not taken: mailbox unavailable', 'unknown'],
+    ['550 5.1.8 Your account has been suspended', 'sender_rejected'],
+    ['552 5.2.2 Mailbox full', 'mailbox_full'],
+    ['550 5.1.1 The mailbox is full', 'mailbox_full'],
+  ] as const)('that says %j is %s', (example, category) => {
+    expect(classifyReply(reply(example))).toBe(category);
+  });
+
+  test.each(['450 4.1.1 User unknown', '451 4.2.1 mailbox disabled', '421 No such user', '0 4.1.1 User unknown'])(
+    'that may pass is no fault of the address: %s',
+    (example) => {
+      expect(classifyReply(reply(example))).toBe('unknown');
+    },
+  );
+
+  test('is read in linear time, however long and strange it is', () => {
+    const texts = ['a', 'a@', 'user ', 'message size ', 'spf dkim fail ', 'quota exceeded mailbox ', '\0\r\n', 'é’'];
+    for (const text of texts) {
+      const long = { code: 550, enhanced: null, text: text.repeat(10_000_000 / text.length), mx: 'x'.repeat(10_000) };
+      const begun = performance.now();
+      classifyReply(long);
+      expect(performance.now() - begun).toBeLessThan(50);
+    }
+  });
+
+  test('takes well under a millisecond', () => {
+    const said = reply(`550 5.1.1 ${'nothing that is known, '.repeat(40)}`);
+    const begun = performance.now();
+    for (let index = 0; index < 200; index += 1) classifyReply(said);
+    expect((performance.now() - begun) / 200).toBeLessThan(1);
+  });
+});
+
+test('only faults of the address suppress', () => {
+  const suppressing = new Set(PLAIN_WORDS.map(({ category }) => category).filter(suppresses));
+  expect([...suppressing].sort()).toEqual(['mailbox_disabled', 'no_domain', 'no_mailbox']);
+});
