@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { EVENT_STORE, HOST_NAME, isHost, isSmarthost, list, listOf, port, text, url } from './config-values.ts';
+import { CONFIGURATION } from './config-variables.ts';
 import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
@@ -37,6 +38,10 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Absent, with the built-in PostgreSQL alone: made in `dataDir`. */
   readonly secretKey: string | undefined;
+  /** Lower case. Absent: undelivered mail goes back to its sender. */
+  readonly bounceDomain: string | undefined;
+  /** 0: a free one. */
+  readonly bouncePort: number;
   /** Absent: this machine's name. */
   readonly ehloName: string | undefined;
   /** Resolvers. Empty: those of the machine. */
@@ -62,68 +67,6 @@ interface Trial {
   /** Short leases, and webhooks may be posted to this machine. */
   readonly isQuick: boolean;
 }
-
-interface Variable {
-  readonly name: string;
-  /** As it would be written; empty: none. */
-  readonly default: string;
-  readonly meaning: string;
-}
-
-/** Every variable this service reads: the README's table and `.env.example` are compared with it. */
-export const CONFIGURATION: readonly Variable[] = [
-  { name: 'DATABASE_URL', default: '', meaning: '`postgres://…`; built-in PostgreSQL in `DATA_DIR` when absent' },
-  {
-    name: 'EVENTSTORE_URL',
-    default: '',
-    meaning: '`esdb://…` (EventStoreDB, KurrentDB); log in PostgreSQL when absent',
-  },
-  { name: 'REDIS_URL', default: '', meaning: '`redis://…`; queue and shared rate limits in PostgreSQL when absent' },
-  {
-    name: 'MAIL_URL',
-    default: 'capture:',
-    meaning: '`capture:` (nothing leaves), `smtp://user:password@host:587`, `smtps://…`',
-  },
-  { name: 'ROLES', default: 'api,projections,workers', meaning: 'what this process does: any of these' },
-  { name: 'HOST', default: '127.0.0.1', meaning: 'address the API listens on' },
-  { name: 'PORT', default: '3000', meaning: 'port the API listens on; `0` picks a free one' },
-  { name: 'DATA_DIR', default: './data', meaning: 'folder of the built-in PostgreSQL and the secret key' },
-  {
-    name: 'PUBLIC_URL',
-    default: '',
-    meaning: 'address of the API as its clients see it; `http://HOST:PORT` when absent',
-  },
-  {
-    name: 'TRUSTED_PROXIES',
-    default: '',
-    meaning: 'addresses or networks whose `X-Forwarded-For` is believed, by commas',
-  },
-  {
-    name: 'SECRET_KEY',
-    default: '',
-    meaning: 'encrypts secrets in the database; made in `DATA_DIR` for the built-in one',
-  },
-  { name: 'EHLO_NAME', default: '', meaning: 'name given to mail servers; the name of the machine when absent' },
-  {
-    name: 'DNS_SERVERS',
-    default: '',
-    meaning: 'trusted resolvers, `address[:port]` by commas; else those of the machine',
-  },
-  { name: 'LOG_LEVEL', default: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
-  {
-    name: 'OUTBOX_ADMIN_KEY',
-    default: '',
-    meaning: 'first admin key (`npm run outbox -- keys generate`); printed when absent',
-  },
-  {
-    name: 'SUBMISSION_PORT',
-    default: '',
-    meaning: 'port where mail is taken by SMTP, such as `587`; not taken when absent',
-  },
-  { name: 'TLS_CERT_FILE', default: '', meaning: 'certificate chain (PEM) of the mail taken by SMTP, for STARTTLS' },
-  { name: 'TLS_KEY_FILE', default: '', meaning: 'private key (PEM) of that certificate' },
-  { name: 'METRICS_PORT', default: '', meaning: 'port of `/metrics`; not served when absent' },
-];
 
 /** Any text will do, but a short one can be guessed from a copy of the database. */
 const SECRET_KEY_CHARACTERS_MIN = 32;
@@ -169,6 +112,10 @@ const schema = z
     ).optional(),
     EHLO_NAME: text((value) => HOST_NAME.test(value), 'set a host name, such as `mail.example.com`').optional(),
     DNS_SERVERS: listOf(isNameServer, 'set addresses by commas, such as `127.0.0.1,[2001:db8::1]:5353`'),
+    BOUNCE_DOMAIN: text((value) => HOST_NAME.test(value), 'set a host name, such as `bounces.example.com`')
+      .transform((value) => value.toLowerCase())
+      .optional(),
+    BOUNCE_PORT: port(25).default(25),
     LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
     OUTBOX_ADMIN_KEY: text(
       (value) => readSecret(value) === 'live',
@@ -224,6 +171,8 @@ export const readConfig = (environment: Environment): Config => {
     publicUrl: read.PUBLIC_URL === undefined ? undefined : plainPublicUrl(read.PUBLIC_URL),
     trustedProxies: read.TRUSTED_PROXIES,
     secretKey: read.SECRET_KEY,
+    bounceDomain: read.BOUNCE_DOMAIN,
+    bouncePort: read.BOUNCE_PORT,
     ehloName: read.EHLO_NAME,
     dnsServers: read.DNS_SERVERS.map(readNameServer),
     logLevel: read.LOG_LEVEL,

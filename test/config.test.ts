@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIGURATION, readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config.ts';
+import { CONFIGURATION } from '../src/config-variables.ts';
 import { formatSecret } from '../src/domain/api-key/secret.ts';
 import { StartRefused } from '../src/domain/start-refused.ts';
 
@@ -21,7 +22,7 @@ describe('the configuration', () => {
       ...{ databaseUrl: undefined, eventStoreUrl: undefined, redisUrl: undefined, mail: { kind: 'capture' } },
       ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
-      ...{ bounceDomain: undefined, ehloName: undefined, dnsServers: [], logLevel: 'info' },
+      ...{ bounceDomain: undefined, bouncePort: 25, ehloName: undefined, dnsServers: [], logLevel: 'info' },
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
       ...{ submissionPort: undefined, tlsFiles: undefined },
@@ -49,6 +50,7 @@ describe('the configuration', () => {
       ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
+      ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
       ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
       ...{ SUBMISSION_PORT: '587', TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
     });
@@ -63,6 +65,7 @@ describe('the configuration', () => {
         { address: '::1', port: 5353 },
       ],
       ...{ submissionPort: 587, tlsFiles: { cert: '/tls/cert.pem', key: '/tls/key.pem' } },
+      ...{ bounceDomain: 'bounces.example.com', bouncePort: 2525 },
       trial: { failPoint: undefined, isQuick: false },
     });
   });
@@ -90,6 +93,7 @@ describe('the configuration', () => {
         METRICS_PORT: '1e3',
       },
       ...{ SUBMISSION_PORT: '65536', TLS_CERT_FILE: '/tls/cert.pem' },
+      ...{ BOUNCE_DOMAIN: 'a@b', BOUNCE_PORT: '-1' },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       CONFIGURATION.map(({ name }) => name)

@@ -21,6 +21,7 @@ import {
 } from '../workers/create-workers.ts';
 import type { Engines } from './open-engines.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
+import { startReturnedMail } from './start-returned-mail.ts';
 import { QUICK_TRIAL } from './trial.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
@@ -76,7 +77,7 @@ export const startWorkers = async (
   const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
-    ...{ queues, system, logger, onFatal, publicUrl },
+    ...{ queues, system, logger, onFatal, publicUrl, bounceDomain: config.bounceDomain },
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
     timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
@@ -85,6 +86,7 @@ export const startWorkers = async (
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
+  await startReturnedMail(config, engines);
   workers.start();
   return { stop: workers.stop };
 };

@@ -1,3 +1,4 @@
+import type { BounceCategory } from './bounce/categories.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { RecordedEvent } from './event-store.ts';
@@ -45,6 +46,10 @@ export interface CustomerEventFacts {
   readonly attempt?: number;
   readonly nextAttemptAt?: string;
   readonly reason?: string;
+  /** Why it was refused. */
+  readonly category?: BounceCategory | undefined;
+  /** It bounced after it had been delivered. */
+  readonly late?: true | undefined;
   readonly scheduledAt?: string;
   /** How somebody unsubscribed. */
   readonly method?: string;

@@ -1,3 +1,4 @@
+import type { BounceCategory } from './bounce/categories.ts';
 import type { Mailbox, MessageHead, ReplyText } from './contents.ts';
 import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
 import type { Environment } from './environment.ts';
@@ -43,6 +44,8 @@ interface ShownEventData {
   readonly attempt?: number;
   readonly next_attempt_at?: string;
   readonly reason?: string;
+  readonly category?: BounceCategory;
+  readonly late?: true;
   readonly scheduled_at?: string;
   readonly method?: string;
 }
@@ -96,7 +99,7 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): ShownEvent
 
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
 export const showEvent = (event: CustomerEvent, contents: LoadedContents): ShownEvent => {
-  const { smtp, attempt, nextAttemptAt, reason, scheduledAt, method } = event.facts;
+  const { smtp, attempt, nextAttemptAt, reason, category, late, scheduledAt, method } = event.facts;
   return {
     id: event.id,
     object: 'event',
@@ -110,6 +113,8 @@ export const showEvent = (event: CustomerEvent, contents: LoadedContents): Shown
       ...(attempt === undefined ? {} : { attempt }),
       ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
       ...(reason === undefined ? {} : { reason }),
+      ...(category === undefined ? {} : { category }),
+      ...(late === undefined ? {} : { late }),
       ...(scheduledAt === undefined ? {} : { scheduled_at: scheduledAt }),
       ...(method === undefined ? {} : { method }),
     },

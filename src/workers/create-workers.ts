@@ -56,6 +56,8 @@ export interface WorkersDependencies {
   readonly webhookTimes?: WebhookTimes;
   /** Where recipients reach this service, for links in their mail. */
   publicUrl(): string;
+  /** Where undelivered mail comes back to; absent: to its sender. */
+  readonly bounceDomain?: string | undefined;
   readonly system: System;
   readonly logger: Logger;
   /** The workers cannot go on (`domain/is-fatal.ts`): the process has to end, and say so. */

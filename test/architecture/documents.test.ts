@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { CONFIGURATION } from '../../src/config.ts';
+import { CONFIGURATION } from '../../src/config-variables.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const readme = read('README.md');

@@ -25,6 +25,8 @@ export const PLAIN_WORDS: readonly ReplyWords[] = [...OF_OUR_STANDING, ...OF_THE
 
 /** As many characters as are kept of a reply. More costs time, less loses the end of long explanations. */
 const TEXT_CHARACTERS_MAX = 1000;
+/** RFC 1035 §2.3.4. */
+const HOST_CHARACTERS_MAX = 255;
 /** An address may hold any word at all. */
 const ADDRESS = /[^\s<>()]{1,64}@[^\s<>(),;:]{1,253}/g;
 
@@ -42,7 +44,7 @@ const GENERAL = byCode(VAGUE_STATUS_CODES);
 
 const judge = ({ code, enhanced, text, mx }: ClassifiedReply): BounceCategory | undefined => {
   const said = plain(text);
-  const host = mx?.toLowerCase().replace(/\.$/, '') ?? '';
+  const host = mx?.slice(0, HOST_CHARACTERS_MAX).toLowerCase().replace(/\.$/, '') ?? '';
   const detail = enhanced?.slice('5.'.length) ?? '';
   return (
     byWords(PLAIN_WORDS, said, host) ??

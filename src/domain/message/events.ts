@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BOUNCE_CATEGORIES } from '../bounce/categories.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../mail-transport.ts';
 
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
@@ -35,6 +36,8 @@ const about = {
   sequence: z.number().int(),
 };
 const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
+/** Why, as far as the reply tells; absent in events from before replies were classified. */
+const category = z.enum(BOUNCE_CATEGORIES).optional();
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
 const schedule = {
@@ -93,14 +96,18 @@ export const messageEvents = {
     nextAttemptAt: z.string(),
   }),
   RecipientDelivered: z.object(attempted),
-  RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string() }),
-  RecipientBounced: z.object({ ...attempted, reason: z.string() }),
+  RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string(), category }),
+  RecipientBounced: z.object({
+    ...{ ...attempted, reason: z.string(), category },
+    /** It had been delivered, as far as the other side had said until then. */
+    late: z.literal(true).optional(),
+  }),
   RecipientExpired: z.object(ended),
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
   /** Called off by its sender before it was sent. */
   RecipientCancelled: z.object(ended),
   RecipientComplained: z.object({ ...about, recipientId: z.string() }),
-  /** The recipient wants no more of it: `one_click` (RFC 8058), or on the page of the link. */
-  RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page']) }),
+  /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
+  RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page', 'mail']) }),
 };

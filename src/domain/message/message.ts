@@ -1,3 +1,4 @@
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
 import type { StreamName } from '../event-store.ts';
@@ -17,6 +18,8 @@ export interface Recipient {
   readonly status: RecipientStatus;
   readonly smtp: SmtpFacts | null;
   readonly reason: string | null;
+  /** Of the last refusal; null: there was none, or nobody knows. */
+  readonly category: BounceCategory | null;
   readonly nextAttemptAt: string | null;
   /** The attempt that has it in hand: nobody else may send to it until that ends, or its lease does. */
   readonly lease: Lease | null;
@@ -98,18 +101,21 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'AttemptOutcomeUnknown': {
       const { recipientIds, nextAttemptAt } = data;
       const reason = 'the outcome of the attempt is unknown';
-      const changes: Partial<Recipient> = { status: 'deferred', nextAttemptAt, reason, inDoubt: true, updatedAt };
+      const changes = { status: 'deferred', nextAttemptAt, reason, category: null, inDoubt: true, updatedAt } as const;
       return settle(state, recipientIds, changes);
     }
-    case 'RecipientDelivered':
-      return settle(state, [data.recipientId], { status: 'delivered', smtp: data.smtp, reason: null, updatedAt });
+    case 'RecipientDelivered': {
+      const { recipientId, smtp } = data;
+      return settle(state, [recipientId], { status: 'delivered', smtp, reason: null, category: null, updatedAt });
+    }
     case 'RecipientDeferred': {
-      const { smtp, reason, nextAttemptAt } = data;
-      return settle(state, [data.recipientId], { status: 'deferred', smtp, reason, nextAttemptAt, updatedAt });
+      const { recipientId, smtp, reason, category = null, nextAttemptAt } = data;
+      return settle(state, [recipientId], { status: 'deferred', smtp, reason, category, nextAttemptAt, updatedAt });
     }
     case 'RecipientBounced': {
-      const { smtp, reason } = data;
-      return settle(state, [data.recipientId], { status: 'bounced', smtp, reason, updatedAt });
+      const { recipientId, smtp, reason, category = null } = data;
+      const changes = { status: 'bounced', smtp, reason, category, nextAttemptAt: null, updatedAt } as const;
+      return settle(state, [recipientId], changes);
     }
     case 'RecipientExpired':
       return ended(state, data, 'expired', updatedAt);
@@ -179,8 +185,9 @@ export const message: Aggregate<Message, MessageEvent> = {
         acceptedAt: occurredAt,
         accepted: event.data,
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
-          ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, nextAttemptAt: null },
-          ...{ lease: null, attempts: 0, inDoubt: false, complained: false, unsubscribed: false },
+          ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, category: null },
+          ...{ nextAttemptAt: null, lease: null, attempts: 0 },
+          ...{ inDoubt: false, complained: false, unsubscribed: false },
           updatedAt: occurredAt,
         })),
         schedule: null,

@@ -1,3 +1,4 @@
+import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../events.ts';
 import type { SmtpFacts } from './events.ts';
 import type { ExistingMessage, Message } from './message.ts';
@@ -7,11 +8,17 @@ import { nextAttemptAt } from './retry-schedule.ts';
 /** What one attempt came to for one recipient. */
 export type AttemptOutcome = { readonly recipientId: string } & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }
-  | { readonly outcome: 'bounced'; readonly smtp: SmtpFacts; readonly reason: string }
+  | {
+      readonly outcome: 'bounced';
+      readonly smtp: SmtpFacts;
+      readonly reason: string;
+      readonly category?: BounceCategory;
+    }
   | {
       readonly outcome: 'deferred';
       readonly smtp: SmtpFacts;
       readonly reason: string;
+      readonly category?: BounceCategory;
       /** The wait that was asked for, in place of the schedule's. */
       readonly retryAfterSeconds?: number;
     }
@@ -28,6 +35,9 @@ export interface RecordAttempt {
   /** In [0, 1). */
   readonly chance: number;
 }
+
+const categoryOf = ({ category }: { readonly category?: BounceCategory }): { readonly category?: BounceCategory } =>
+  category === undefined ? {} : { category };
 
 /** The schedule counts what was tried for this recipient: attempts at other destinations are no reason to wait longer. */
 const dueAfter = (
@@ -61,13 +71,13 @@ const eventsOf = (
     case 'deferred': {
       const { smtp, reason, retryAfterSeconds } = outcome;
       const due = dueAfter(state, outcome, command, retryAfterSeconds);
-      return [
-        { type: 'RecipientDeferred', data: { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due } },
-      ];
+      const data = { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due, ...categoryOf(outcome) };
+      return [{ type: 'RecipientDeferred', data }];
     }
     case 'bounced': {
       const { smtp, reason } = outcome;
-      return [{ type: 'RecipientBounced', data: { ...about, recipientId, attempt, smtp, reason } }];
+      const data = { ...about, recipientId, attempt, smtp, reason, ...categoryOf(outcome) };
+      return [{ type: 'RecipientBounced', data }];
     }
     case 'suppressed':
       return [{ type: 'RecipientSuppressed', data: { ...about, recipientId, reason: outcome.reason } }];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { smtpShape } from './smtp-shape.ts';
@@ -30,8 +31,12 @@ export const eventShape = z.strictObject({
     attempt: z.number().int().optional(),
     next_attempt_at: timeShape().optional(),
     reason: z.string().optional(),
+    /** Why it was refused. */
+    category: z.enum(BOUNCE_CATEGORIES).optional(),
+    /** It bounced after it had been delivered. */
+    late: z.literal(true).optional(),
     scheduled_at: timeShape().optional(),
     /** How somebody unsubscribed. */
-    method: z.enum(['one_click', 'page']).optional(),
+    method: z.enum(['one_click', 'page', 'mail']).optional(),
   }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import type { MessageBody, MessageHead } from '../../domain/contents.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
@@ -24,6 +25,8 @@ const listedRecipientShape = z.strictObject({
 
 const recipientShape = listedRecipientShape.extend({
   reason: z.string().nullable(),
+  /** Why it was refused last; null: it was not, or nobody knows. */
+  category: z.enum(BOUNCE_CATEGORIES).nullable(),
   next_attempt_at: timeShape().nullable(),
   smtp: smtpShape.nullable(),
   updated_at: timeShape(),
@@ -145,6 +148,7 @@ const showRecipient = (
   complained: recipient.complained,
   unsubscribed: recipient.unsubscribed,
   reason: recipient.reason,
+  category: recipient.category,
   next_attempt_at: recipient.nextAttemptAt,
   smtp: recipient.smtp === null ? null : showSmtp(recipient.smtp, contents),
   updated_at: recipient.updatedAt,

@@ -1,3 +1,5 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import { classifyReply } from '../../domain/bounce/classify.ts';
 import type { MessageContents } from '../../domain/contents.ts';
 import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
@@ -27,6 +29,14 @@ const deferralReason = (said: Said, stopping: boolean): string => {
   return stopping ? STOPPING : NOT_REACHED;
 };
 
+/** undefined: what our own stopping cut off says nothing of the other side. */
+const categoryOf = (said: Said, stopping: boolean): BounceCategory | undefined => {
+  if (wasReached(said)) return classifyReply(said);
+  if (stopping) return undefined;
+  const category = classifyReply(said);
+  return category === 'unknown' ? 'network' : category;
+};
+
 const factsOf = (said: Said, replyId: string): SmtpFacts => {
   const { code, enhanced, mx, tls, cipher, policy, address, stage } = said;
   return {
@@ -43,11 +53,13 @@ const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutco
   const { recipientId, outcome } = said;
   if (outcome === 'delivered') return { recipientId, outcome, smtp, complained: said.complained === true };
   // Also where it was not asked: it does not offer what the address needs.
-  if (outcome === 'bounced') return { recipientId, outcome, smtp, reason: REASONS.bounced };
+  const category = categoryOf(said, stopping);
+  const judged = { recipientId, smtp, ...(category === undefined ? {} : { category }) };
+  if (outcome === 'bounced') return { ...judged, outcome, reason: REASONS.bounced };
   // What our own stopping cut off is not the other side's fault, and does not have to wait.
   const wait = stopping && !wasReached(said) ? 0 : said.retryAfterSeconds;
   return {
-    ...{ recipientId, outcome, smtp, reason: deferralReason(said, stopping) },
+    ...{ ...judged, outcome, reason: deferralReason(said, stopping) },
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
   };
 };

@@ -3,10 +3,14 @@ import { storedBody } from '../../commands/message/stored-body.ts';
 import { organizationSecret } from '../../commands/organization/organization-secret.ts';
 import type { Contents, MessageBody } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
+import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/secrets.ts';
 import type { System } from '../../domain/system.ts';
 import { persistently } from '../persistently.ts';
+
+/** Where nothing is signed. */
+const NO_SECRET = new Uint8Array(0);
 
 export type Claimed = Extract<Claim, { claimed: true }>;
 
@@ -16,6 +20,8 @@ export interface OutgoingMailParts {
   readonly system: System;
   /** Where recipients reach this service: without a slash at its end. */
   publicUrl(): string;
+  /** Where undelivered mail comes back to; absent: to its sender. */
+  readonly bounceDomain?: string | undefined;
 }
 
 const mailOf = ({ message: { state }, attempt, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
@@ -31,20 +37,48 @@ const mailOf = ({ message: { state }, attempt, recipientIds }: Claimed, body: Me
   attempt,
 });
 
-/** A copy for each recipient, with a link that is nobody else's. */
-const linkedCopies = async (
-  { secrets, system, publicUrl }: OutgoingMailParts,
+/** An address of ours for what concerns these recipients of a message. */
+type AddressFor = (purpose: ReturnPurpose, to: OutgoingMail['envelope']['to']) => string | undefined;
+
+/** One recipient can be told apart, several are told by what the report says. */
+const addressesOf =
+  ({ message: { state } }: Claimed, secret: Uint8Array, bounceDomain: string | undefined): AddressFor =>
+  (purpose, to) => {
+    if (bounceDomain === undefined) return undefined;
+    const { messageId } = state.accepted;
+    const [only] = to.length === 1 ? to : [];
+    const index = state.recipients.findIndex(({ id }) => id === only?.recipientId);
+    return `${returnPath(secret, { purpose, messageId, recipientIndex: index < 0 ? null : index })}@${bounceDomain}`;
+  };
+
+const NON_ASCII = /[^\0-\x7f]/;
+
+/**
+ * Undelivered mail comes back to us. A sender outside ASCII stays the one it comes back to: it is the envelope that
+ * tells transports that a mail needs SMTPUTF8.
+ */
+const returned = (mail: OutgoingMail, addressFor: AddressFor): OutgoingMail => {
+  const { from, to } = mail.envelope;
+  const address = NON_ASCII.test(from) ? undefined : addressFor('bounce', to);
+  return address === undefined ? mail : { ...mail, envelope: { from: address, to } };
+};
+
+/** A copy for each recipient, with a link (and an address) that is nobody else's. */
+const linkedCopies = (
+  { publicUrl }: OutgoingMailParts,
   { message: { state } }: Claimed,
   mail: OutgoingMail,
-): Promise<readonly OutgoingMail[]> => {
-  const secret = await persistently(system, () => organizationSecret(secrets, state.organizationId));
+  { secret, addressFor }: { readonly secret: Uint8Array; readonly addressFor: AddressFor },
+): readonly OutgoingMail[] => {
   const { from, to } = mail.envelope;
   return to.map((recipient) => {
     const token = unsubscribeToken(secret, state.accepted.messageId, recipient.recipientId);
+    const mailto = addressFor('unsubscribe', [recipient]);
+    const url = `${publicUrl()}/unsubscribe/${token}`;
     return {
       ...mail,
       envelope: { from, to: [recipient] },
-      unsubscribe: { url: `${publicUrl()}/unsubscribe/${token}` },
+      unsubscribe: mailto === undefined ? { url } : { url, mailto },
     };
   });
 };
@@ -54,10 +88,18 @@ const linkedCopies = async (
  * @throws {Error} contents or secret are missing: faults.
  */
 export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const { contents, system } = parts;
-  const body = await persistently(system, () => storedBody(contents, claim.message.state));
+  const { contents, secrets, system, bounceDomain } = parts;
+  const { state } = claim.message;
+  const body = await persistently(system, () => storedBody(contents, state));
   const mail = mailOf(claim, body);
-  if (body.unsubscribe === undefined) return [mail];
-  if (body.unsubscribe === 'managed') return linkedCopies(parts, claim, mail);
-  return [{ ...mail, unsubscribe: body.unsubscribe }];
+  const { unsubscribe } = body;
+  const needsSecret = unsubscribe === 'managed' || bounceDomain !== undefined;
+  const secret = needsSecret
+    ? await persistently(system, () => organizationSecret(secrets, state.organizationId))
+    : NO_SECRET;
+  const addressFor = addressesOf(claim, secret, bounceDomain);
+  const single = (): OutgoingMail =>
+    unsubscribe === undefined || unsubscribe === 'managed' ? mail : { ...mail, unsubscribe };
+  const mails = unsubscribe === 'managed' ? linkedCopies(parts, claim, mail, { secret, addressFor }) : [single()];
+  return mails.map((each) => returned(each, addressFor));
 };

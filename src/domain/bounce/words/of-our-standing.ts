@@ -18,6 +18,7 @@ import {
   YAHOO,
 } from './sources.ts';
 
+const policy = saying('policy');
 const authentication = saying('authentication');
 const reputation = saying('reputation');
 const rateLimited = saying('rate_limited');
@@ -26,6 +27,7 @@ const senderRejected = saying('sender_rejected');
 
 /** What is held against whoever sends. Read first: it must never be held against a recipient. */
 export const OF_OUR_STANDING: readonly ReplyWords[] = [
+  policy(/resolver\.rst\./, EXCHANGE, '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required'),
   senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),
   senderRejected(/bad outbound sender/, EXCHANGE, '550 5.1.8 Access denied, bad outbound sender'),
 

@@ -149,9 +149,9 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
   ),
   policy(/administrative prohibition/, EXIM, '550 Administrative prohibition'),
   policy(
-    /resolver\.rst\.|delivery not authori[sz]ed|not authori[sz]ed to send|permission to send/,
+    /delivery not authori[sz]ed|not authori[sz]ed to send|permission to send/,
     EXCHANGE,
-    '550 5.7.1 RESOLVER.RST.NotAuthorized; not authorized',
+    '550 5.7.1 Delivery not authorized, message refused',
   ),
   policy(
     /(?:must issue|requires?|need) (?:a )?(?:starttls|encryption|tls)|tls required|encryption (?:is )?required/,

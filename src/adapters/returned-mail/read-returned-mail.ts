@@ -1,0 +1,41 @@
+import type { Report, ReportedFailure, ReturnedMail } from '../../domain/bounce/report.ts';
+import { isAnswerOfProgram, isAutomatic } from './automatic-reply.ts';
+import { readComplaint } from './complaint.ts';
+import { readDeliveryStatus } from './delivery-status.ts';
+import { type MailParts, readParts } from './mail-parts.ts';
+import { quotedIn } from './quoted-message.ts';
+import { readable } from './quoted-reply.ts';
+import { readTextReport } from './text-report.ts';
+
+/** RFC 3464; RFC 6533 §2. */
+const STATUS_TYPES: ReadonlySet<string> = new Set(['message/delivery-status', 'message/global-delivery-status']);
+
+const failed = (failures: readonly ReportedFailure[]): Report =>
+  failures.length > 0 ? { kind: 'failures', failures } : { kind: 'nothing', why: 'not given up' };
+
+/** A report without a diagnostic is told with what it says to people. */
+const withText = (failure: ReportedFailure, text: string): ReportedFailure =>
+  failure.text === '' ? { ...failure, text: readable(text) } : failure;
+
+const statusReport = ({ parts, text }: MailParts): Report | null => {
+  const statuses = parts.filter(({ type }) => STATUS_TYPES.has(type)).map((part) => readDeliveryStatus(part.text));
+  const told = statuses.filter((status) => status !== null);
+  return told.length === 0 ? null : failed(told.flat().map((failure) => withText(failure, text)));
+};
+
+const textReport = (parts: MailParts): Report | null => {
+  if (isAnswerOfProgram(parts)) return { kind: 'nothing', why: 'automatic reply' };
+  const failures = readTextReport(parts);
+  return failures === null ? null : failed(failures);
+};
+
+const reportOf = (parts: MailParts): Report =>
+  readComplaint(parts) ??
+  statusReport(parts) ??
+  textReport(parts) ?? { kind: 'nothing', why: isAutomatic(parts) ? 'automatic reply' : 'not a report' };
+
+/** What a mail that came back says. Never fails: what cannot be read says nothing. */
+export const readReturnedMail = (raw: Uint8Array): ReturnedMail => {
+  const parts = readParts(raw);
+  return { report: reportOf(parts), quoted: quotedIn(parts) };
+};

@@ -1,0 +1,88 @@
+import type { ReportedFailure } from '../../domain/bounce/report.ts';
+import type { MailParts } from './mail-parts.ts';
+import { quotedReply, readable } from './quoted-reply.ts';
+import { reportedAddress } from './reported-address.ts';
+
+/** Who writes such reports. */
+const MAILER = /mailer-?daemon|postmaster|mail delivery (?:sub)?system|mdaemon|maildelivery|mail administrator/i;
+const SUBJECT =
+  /undeliver|deliver(?:y|ed)? (?:status|failure|failed|problem|report|has failed)|delivery notification|returned mail|return(?:ed)? to sender|failure notice|mail (?:delivery )?fail|non-?delivery|not delivered|could ?n.t be delivered|could not be delivered|unzustellbar|nicht zugestellt|non remis|no se (?:puede|ha podido) entregar|mancata consegna/i;
+/** What such a report says, in the words of those who send them. */
+const GIVEN_UP =
+  /could(?: not|n['’]t) be (?:delivered|reached)|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
+/** The other side goes on trying. */
+const STILL_TRIED =
+  /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to resend|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
+const FOR_GOOD = /permanent|giving up|given up|fatal error|will not be retried|no longer (?:try|attempt)/i;
+
+/** Where the message that is returned begins. */
+const COPY =
+  /^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
+
+const ADDRESS_LINE =
+  /^[ \t>*-]{0,12}(?:to: ?|recipient: ?)?<?([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253}?)>?[.:;,]?(?:\s|$)/i;
+const ADDRESS_ANYWHERE = /[^\s<>"(),:;'[\]]{1,64}@[^\s<>"(),:;'[\]]{3,253}/g;
+/** Lines that say what became of one address, at most. */
+const LINES_MAX = 12;
+const RECIPIENTS_MAX = 100;
+
+/** One address and what is said below it. */
+interface Segment {
+  readonly addresses: readonly string[];
+  readonly text: string;
+}
+
+/** Lines that begin with an address. */
+const addressLines = (lines: readonly string[]) => {
+  const found: { readonly index: number; readonly addresses: readonly string[] }[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (found.length === RECIPIENTS_MAX) break;
+    const written = ADDRESS_LINE.exec(line)?.[1]?.replace(/[.]$/, '');
+    const addresses = written === undefined ? [] : reportedAddress(written);
+    if (addresses.length > 0) found.push({ index, addresses });
+  }
+  return found;
+};
+
+const segmentsOf = (head: string): readonly Segment[] => {
+  const lines = head.split('\n');
+  const starts = addressLines(lines);
+  return starts.map(({ index, addresses }, place) => {
+    const end = Math.min(starts[place + 1]?.index ?? lines.length, index + LINES_MAX);
+    return { addresses, text: lines.slice(index, end).join('\n') };
+  });
+};
+
+const addressesIn = (head: string): readonly string[] => [
+  ...new Set((head.match(ADDRESS_ANYWHERE) ?? []).slice(0, RECIPIENTS_MAX).flatMap(reportedAddress)),
+];
+
+const failureOf = ({ addresses, text }: Segment, head: string): ReportedFailure => {
+  const near = quotedReply(text);
+  const { code, enhanced, mx } = near.code === 0 && near.enhanced === null ? quotedReply(head) : near;
+  const isPermanent = code === 0 ? enhanced?.startsWith('5') === true || FOR_GOOD.test(head) : code >= 500;
+  return { addresses, isPermanent, code, enhanced, mx, text: readable(text) };
+};
+
+/** Lines break anywhere. */
+const flowing = (text: string): string => text.replace(/\s+/g, ' ');
+
+const isReport = ({ from, subject }: MailParts, said: string): boolean => {
+  const isMailers = MAILER.test(from) || SUBJECT.test(subject);
+  return isMailers && (GIVEN_UP.test(said) || STILL_TRIED.test(said));
+};
+
+/**
+ * Reports in words alone: of qmail (QSBMF), Exim, Sendmail and Exchange of old, and of gateways.
+ * @returns null: it is no report. None: the other side goes on trying.
+ */
+export const readTextReport = (parts: MailParts): readonly ReportedFailure[] | null => {
+  const { text } = parts;
+  if (!isReport(parts, flowing(text))) return null;
+  const head = text.slice(0, COPY.exec(text)?.index ?? text.length);
+  const said = flowing(head);
+  if (STILL_TRIED.test(said) && !FOR_GOOD.test(said)) return [];
+  const segments = segmentsOf(head);
+  const found = segments.length > 0 ? segments : [{ addresses: addressesIn(head), text: head }];
+  return found.map((segment) => failureOf(segment, head));
+};

@@ -1,0 +1,107 @@
+import { attributeFailures, type ReturnedRecipient, recipientsNamed } from '../../domain/bounce/attribute.ts';
+import { classifyReply } from '../../domain/bounce/classify.ts';
+import type { ReportedFailure, ReturnedMail } from '../../domain/bounce/report.ts';
+import type { MessageContents } from '../../domain/contents.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { recordReport as decide, type ReportedRecipient } from '../../domain/message/record-report.ts';
+import type { ReturnToken } from '../../domain/message/return-path.ts';
+import { type CommandContext, eventContext } from '../context.ts';
+import { execute, type Loaded } from '../execute.ts';
+import { findReturned, type Returned } from './find-returned.ts';
+import { workerOrigin } from './start-attempt.ts';
+
+type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
+
+/**
+ * What came of a mail that came back. `unchanged`: it says nothing new; `unmatched`: it is about nobody that the
+ * message went to; `forged`: nothing in it was made by us.
+ */
+export type ReportOutcome = 'recorded' | 'unchanged' | 'unmatched' | 'forged';
+
+export interface RecordReport {
+  /** Of the address that it came to; null: an address for all messages (feedback loops). */
+  readonly token: ReturnToken | null;
+  readonly mail: ReturnedMail;
+}
+
+/** Addresses by recipient, as far as the vault still holds them. */
+const recipientsOf = async (
+  { contents }: Context,
+  { accepted, recipients }: ExistingMessage,
+): Promise<readonly ReturnedRecipient[]> => {
+  const head = (await contents.heads([accepted.contentId])).get(accepted.contentId);
+  const known = head?.kind === 'message' ? head.recipients : [];
+  return recipients.map(({ id }) => ({ id, address: known.find((each) => each.id === id)?.address ?? null }));
+};
+
+interface Reported {
+  readonly reported: readonly ReportedRecipient[];
+  readonly replies: readonly MessageContents[];
+}
+
+/** What the log is to hold of failures, and their texts, which it is not to hold. */
+const reportFailures = (
+  { state }: Loaded<ExistingMessage>,
+  failures: readonly { readonly recipientId: string; readonly failure: ReportedFailure }[],
+  uuid: () => string,
+): Reported => {
+  const { organizationId, accepted } = state;
+  const each = failures.map(({ recipientId, failure }) => {
+    const { code, enhanced, mx, text, isPermanent } = failure;
+    const replyId = uuid();
+    const body = { kind: 'reply', messageId: accepted.messageId, text } as const;
+    const smtp = { code, enhanced, mx, tls: null, replyId };
+    const reported: ReportedRecipient = {
+      ...{ kind: 'failure', recipientId, isPermanent, smtp, category: classifyReply(failure) },
+    };
+    return { reported, reply: { id: replyId, organizationId, body } };
+  });
+  return { reported: each.map(({ reported }) => reported), replies: each.map(({ reply }) => reply) };
+};
+
+const reportOf = async (context: Context, returned: Returned, { report }: ReturnedMail): Promise<Reported> => {
+  const recipients = await recipientsOf(context, returned.message.state);
+  const { recipientIndex: index } = returned;
+  switch (report.kind) {
+    case 'failures':
+      return reportFailures(
+        returned.message,
+        attributeFailures(recipients, index, report.failures),
+        context.system.uuid,
+      );
+    case 'complaint': {
+      const named = recipientsNamed(recipients, index, report.addresses);
+      return { reported: named.map(({ id }) => ({ kind: 'complaint', recipientId: id })), replies: [] };
+    }
+    case 'nothing':
+      return { reported: [], replies: [] };
+    default:
+      return report satisfies never;
+  }
+};
+
+/** A complaint may quote more than the address that it came to says; of a delivery report the address alone counts. */
+const find = (context: Context, { token, mail: { report, quoted } }: RecordReport): Promise<Returned | null> => {
+  const own = token === null ? [] : [token];
+  const isOfOne = own.some(({ recipientIndex }) => recipientIndex !== null);
+  return findReturned(context, own, report.kind === 'complaint' && !isOfOne ? quoted : undefined);
+};
+
+/** Records what a mail that came back says about a message of ours, if it proves that it is about one. */
+export const recordReport = async (context: Context, command: RecordReport): Promise<ReportOutcome> => {
+  if (command.mail.report.kind === 'nothing') return 'unchanged';
+  const returned = await find(context, command);
+  if (returned === null) return 'forged';
+  const { reported, replies } = await reportOf(context, returned, command.mail);
+  if (reported.length === 0) return 'unmatched';
+  const { state } = returned.message;
+  const { events } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
+    aggregate: message,
+    stream: messageStream(state.accepted.messageId),
+    context: eventContext(workerOrigin(state, 'returned-mail'), context.system.now().toISOString()),
+    contents: replies,
+    decide: (before) => decide(before, reported),
+    known: returned.message,
+  });
+  return events.length === 0 ? 'unchanged' : 'recorded';
+};

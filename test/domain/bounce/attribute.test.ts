@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { attributeFailures, recipientsNamed } from '../../../src/domain/bounce/attribute.ts';
+import type { ReportedFailure } from '../../../src/domain/bounce/report.ts';
+
+const ann = { id: 'rcp_1', address: 'Ann@example.org' };
+const bob = { id: 'rcp_2', address: 'bob@example.org' };
+const erased = { id: 'rcp_3', address: null };
+const failing = (...addresses: readonly string[]): ReportedFailure => ({
+  ...{ addresses, isPermanent: true, code: 550, enhanced: '5.1.1', mx: null, text: addresses.join(' ') },
+});
+const ids = (found: readonly { readonly recipientId: string }[]) => found.map(({ recipientId }) => recipientId);
+
+describe('a failure', () => {
+  test('is of whom the report names, however he is written', () => {
+    const failures = [failing('eve@example.org'), failing('other@example.net', 'ann@example.org')];
+    const found = attributeFailures([ann, bob], null, failures);
+    expect(found).toEqual([{ recipientId: 'rcp_1', failure: failures[1] }]);
+  });
+  test('of several is of each, once', () => {
+    const failures = [failing('bob@example.org'), failing('ann@example.org'), failing('ann@example.org')];
+    expect(ids(attributeFailures([ann, bob], null, failures))).toEqual(['rcp_1', 'rcp_2']);
+  });
+  test('of nobody, or of a stranger, is nobody’s among several', () => {
+    expect(attributeFailures([ann, bob], null, [failing()])).toEqual([]);
+    expect(attributeFailures([ann, bob], null, [failing('eve@example.org')])).toEqual([]);
+    expect(attributeFailures([ann, erased], null, [failing('bob@example.org')])).toEqual([]);
+    expect(attributeFailures([ann, bob], null, [])).toEqual([]);
+  });
+  test('is of the only recipient, under whatever address it failed', () => {
+    expect(ids(attributeFailures([ann], null, [failing('forwarded@example.net')]))).toEqual(['rcp_1']);
+    expect(ids(attributeFailures([erased], null, [failing()]))).toEqual(['rcp_3']);
+  });
+  test('is of the one whose copy it was, whomever it names', () => {
+    expect(ids(attributeFailures([ann, bob], 1, [failing('ann@example.org')]))).toEqual(['rcp_2']);
+    const found = attributeFailures([ann, bob], 1, [failing('x@example.net'), failing('bob@example.org')]);
+    expect(found[0]?.failure.text).toBe('bob@example.org');
+  });
+  test('at a place that the message does not have is found by name', () => {
+    expect(ids(attributeFailures([ann, bob], 7, [failing('bob@example.org')]))).toEqual(['rcp_2']);
+  });
+});
+
+test('a complaint is of the one whose copy it was, or of whom it names', () => {
+  expect(recipientsNamed([ann, bob], 1, [])).toEqual([bob]);
+  expect(recipientsNamed([ann, bob], null, ['ann@example.org'])).toEqual([ann]);
+  expect(recipientsNamed([ann, bob], null, [])).toEqual([]);
+  expect(recipientsNamed([ann], null, [])).toEqual([ann]);
+});

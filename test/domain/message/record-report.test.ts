@@ -1,0 +1,124 @@
+import { describe, test } from 'vitest';
+import type { MessageEvent } from '../../../src/domain/events.ts';
+import { type Message, message } from '../../../src/domain/message/message.ts';
+import { type ReportedRecipient, recordReport } from '../../../src/domain/message/record-report.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+  smtpReply,
+} from '../../support/controls/message.ts';
+import { specify } from '../../support/specification.ts';
+
+const { given } = specify(message);
+
+const failure = (recipientId: string, isPermanent = true): ReportedRecipient => ({
+  ...{ kind: 'failure', recipientId, isPermanent, category: 'no_mailbox', smtp: smtpReply(550) },
+});
+const complaint = (recipientId: string): ReportedRecipient => ({ kind: 'complaint', recipientId });
+const reporting =
+  (...reported: readonly ReportedRecipient[]) =>
+  (state: Message) =>
+    recordReport(state, reported);
+
+const attempted = { ...about, attempt: 1, smtp: smtpReply() };
+const delivered = (recipientId: string, sequence: number): MessageEvent => ({
+  type: 'RecipientDelivered',
+  data: { ...attempted, recipientId, sequence },
+});
+const deferred = (recipientId: string, sequence: number): MessageEvent => ({
+  type: 'RecipientDeferred',
+  data: { ...attempted, recipientId, sequence, reason: 'later', nextAttemptAt: '2026-11-21T13:00:00.000Z' },
+});
+const bounced = (recipientId: string, sequence: number, late: { readonly late?: true } = {}): MessageEvent => ({
+  type: 'RecipientBounced',
+  data: {
+    ...{ ...about, attempt: 1, recipientId, sequence, smtp: smtpReply(550), category: 'no_mailbox', ...late },
+    reason: 'a report says that it could not be delivered',
+  },
+});
+const ended = (type: 'RecipientExpired' | 'RecipientCancelled' | 'RecipientSuppressed' | 'RecipientFailed') =>
+  ({ type, data: { ...about, recipientId: 'rcp_1', sequence: 3, reason: 'over' } }) satisfies MessageEvent;
+const complained: MessageEvent = { type: 'RecipientComplained', data: { ...about, recipientId: 'rcp_1', sequence: 4 } };
+
+const sent = [messageAccepted(), attemptStarted(1, ['rcp_1'])];
+const two = [
+  messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] }),
+  attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 }),
+  delivered('rcp_1', 5),
+  deferred('rcp_2', 6),
+];
+
+describe('a report that a recipient was given up', () => {
+  test('turns delivered into bounced, and says that it came late', () => {
+    const { when } = given([...sent, delivered('rcp_1', 3)]);
+    when(reporting(failure('rcp_1'))).thenEvents(bounced('rcp_1', 4, { late: true }));
+    when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', category: 'no_mailbox' }] });
+  });
+  test('after tries turns delivered into bounced as well', () => {
+    given([...sent, delivered('rcp_1', 3)])
+      .when(reporting(failure('rcp_1', false)))
+      .thenEvents(bounced('rcp_1', 4, { late: true }));
+  });
+  test('ends one that waits for another attempt, where it is for good', () => {
+    const { when } = given([...sent, deferred('rcp_1', 3)]);
+    when(reporting(failure('rcp_1'))).thenEvents(bounced('rcp_1', 4));
+    when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', nextAttemptAt: null }] });
+    when(reporting(failure('rcp_1', false))).thenNothing();
+  });
+  test('may come before the outcome of the attempt, which then comes too late', () => {
+    given(sent)
+      .when(reporting(failure('rcp_1')))
+      .thenState({ lease: null, recipients: [{ status: 'bounced' }] });
+  });
+  test('is about each recipient that it names', () => {
+    given(two)
+      .when(reporting(failure('rcp_2'), failure('rcp_1'), failure('rcp_1')))
+      .thenEvents(bounced('rcp_1', 7, { late: true }), bounced('rcp_2', 8));
+  });
+  test('changes nothing a second time', () => {
+    given([...sent, delivered('rcp_1', 3), bounced('rcp_1', 4, { late: true })])
+      .when(reporting(failure('rcp_1')))
+      .thenNothing();
+  });
+  test.each(['RecipientExpired', 'RecipientCancelled', 'RecipientSuppressed', 'RecipientFailed'] as const)(
+    'changes nothing after %s',
+    (type) => {
+      given([...sent, ended(type)])
+        .when(reporting(failure('rcp_1')))
+        .thenNothing();
+    },
+  );
+  test('changes nothing about what was never sent, about strangers, and without a message', () => {
+    given([messageAccepted()])
+      .when(reporting(failure('rcp_1'), complaint('rcp_1')))
+      .thenNothing();
+    given([messageAccepted(), messageScheduled()])
+      .when(reporting(failure('rcp_1')))
+      .thenNothing();
+    given([...sent, delivered('rcp_1', 3)])
+      .when(reporting(failure('rcp_9')))
+      .thenNothing();
+    given([])
+      .when(reporting(failure('rcp_1'), complaint('rcp_1')))
+      .thenNothing();
+  });
+});
+
+describe('a complaint', () => {
+  test('is recorded once', () => {
+    given([...sent, delivered('rcp_1', 3)])
+      .when(reporting(complaint('rcp_1'), complaint('rcp_1')))
+      .thenEvents(complained);
+    given([...sent, delivered('rcp_1', 3), complained])
+      .when(reporting(complaint('rcp_1')))
+      .thenNothing();
+  });
+  test('leaves how the recipient stands', () => {
+    given([...sent, delivered('rcp_1', 3)])
+      .when(reporting(complaint('rcp_1')))
+      .thenState({ recipients: [{ status: 'delivered', complained: true }] });
+  });
+});

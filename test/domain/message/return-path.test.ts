@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseMailbox } from '../../../src/domain/email-address.ts';
+import { formatId } from '../../../src/domain/ids.ts';
+import {
+  isReturnPath,
+  type ReturnPurpose,
+  readReturnPath,
+  returnPath,
+} from '../../../src/domain/message/return-path.ts';
+
+const SECRET = new Uint8Array(32).fill(1);
+const messageIds = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatId('msg', bytes));
+const places = fc.option(fc.nat(254));
+const purposes = fc.constantFrom<ReturnPurpose>('bounce', 'unsubscribe');
+const messageId = formatId('msg', new Uint8Array(16));
+const named = { purpose: 'bounce', messageId, recipientIndex: 1 } as const;
+
+describe('the address that a message is returned to', () => {
+  test('says whose it is, and is known again, in either case', () => {
+    fc.assert(
+      fc.property(purposes, messageIds, places, fc.boolean(), (purpose, messageId, recipientIndex, upper) => {
+        const localPart = returnPath(SECRET, { purpose, messageId, recipientIndex });
+        const token = readReturnPath(upper ? localPart.toUpperCase() : localPart);
+        expect(token).toMatchObject({ purpose, messageId, recipientIndex });
+        expect(token !== null && isReturnPath(SECRET, token)).toBe(true);
+      }),
+    );
+  });
+
+  test('is an address everywhere: letters and digits, far below 64 octets', () => {
+    const localPart = returnPath(SECRET, named);
+    expect(localPart).toMatch(/^b[0-9a-v]{48}$/);
+    expect(parseMailbox(`${localPart}@bounces.example.test`)).toEqual({ address: `${localPart}@bounces.example.test` });
+  });
+
+  test('is another with any bit of it changed, and then nobody’s', () => {
+    fc.assert(
+      fc.property(
+        messageIds,
+        places,
+        fc.nat(47),
+        fc.integer({ min: 1, max: 31 }),
+        (messageId, recipientIndex, at, by) => {
+          const localPart = returnPath(SECRET, { purpose: 'bounce', messageId, recipientIndex });
+          const digit = (Number.parseInt(localPart.charAt(at + 1), 32) + by) % 32;
+          const token = readReturnPath(localPart.slice(0, at + 1) + digit.toString(32) + localPart.slice(at + 2));
+          expect(token !== null && isReturnPath(SECRET, token)).toBe(false);
+        },
+      ),
+    );
+  });
+
+  test('is nobody’s under another secret, for another recipient or for another purpose', () => {
+    const token = readReturnPath(returnPath(SECRET, named));
+    if (token === null) throw new Error('not read');
+    expect(isReturnPath(new Uint8Array(32).fill(2), token)).toBe(false);
+    expect(isReturnPath(SECRET, { ...token, recipientIndex: null })).toBe(false);
+    expect(isReturnPath(SECRET, { ...token, purpose: 'unsubscribe' })).toBe(false);
+    const other = readReturnPath(`u${returnPath(SECRET, named).slice(1)}`);
+    expect(other !== null && isReturnPath(SECRET, other)).toBe(false);
+  });
+
+  test('is of all recipients where there are more than it can count', () => {
+    expect(readReturnPath(returnPath(SECRET, { ...named, recipientIndex: 255 }))?.recipientIndex).toBeNull();
+    expect(readReturnPath(returnPath(SECRET, { ...named, recipientIndex: 1000 }))?.recipientIndex).toBeNull();
+  });
+
+  test.each([
+    '',
+    'b',
+    'x'.repeat(49),
+    `b${'0'.repeat(47)}`,
+    `b${'0'.repeat(49)}`,
+    `b${'w'.repeat(48)}`,
+    `b${'0'.repeat(47)}\n`,
+    `b${'0'.repeat(48)}\n`,
+    `b${'0'.repeat(47)}\0`,
+    'b'.repeat(1_000_000),
+    `prvs=1234=b${'0'.repeat(48)}`,
+  ])('is not %j', (text) => {
+    expect(readReturnPath(text)).toBeNull();
+  });
+});

@@ -1,0 +1,25 @@
+import { expect } from 'vitest';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
+
+/** A service whose mail comes back to a listener of its own. */
+export const openReturning = async () => {
+  const service = await openDelivering();
+  service.workers({ bounceDomain: BOUNCE_DOMAIN }).start();
+  return { ...service, ...(await openReceiving(service)) };
+};
+
+export type Sent = { readonly id: string; readonly from: string; readonly raw: string };
+
+/** A message that has been delivered, and the address that it comes back to. */
+export const send = async (
+  service: Delivering,
+  to: readonly string[] | string,
+  more: Parameters<Delivering['send']>[3] = {},
+): Promise<Sent> => {
+  const before = service.sink.mails.length;
+  const id = await service.send(to, 'live', 'Hello', more);
+  await until(async () => expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered'])));
+  const { from = '', raw = '' } = service.sink.mails[before] ?? {};
+  return { id, from, raw };
+};
