@@ -77,7 +77,9 @@ export const startWorkers = async (
   const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
-    ...{ queues, system, logger, onFatal, publicUrl, bounceDomain: config.bounceDomain },
+    ...{ queues, system, logger, onFatal, publicUrl },
+    // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
+    bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
     timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
