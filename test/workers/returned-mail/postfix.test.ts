@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { openService } from '../service.ts';
+import { isPostfixInstalled, openBouncingPostfix } from './bouncing-postfix.ts';
+import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+test.skipIf(!isPostfixInstalled())('what a real Postfix gives up comes back, recipient by recipient', async () => {
+  const port = await freePort();
+  const service = closedAfterTest(await openService({ smtpUrl: `smtp://127.0.0.1:${port}` }));
+  const { port: bouncePort } = await openReceiving(service);
+  closedAfterTest(await openBouncingPostfix({ port, bouncePort }));
+  service.workers({ bounceDomain: BOUNCE_DOMAIN }).start();
+  const one = await service.send('ann@example.org');
+  const two = await service.send(['ann@example.org', 'bob@later.example.org', 'eve@example.com']);
+  await until(async () => expect(await statuses(service, one)).toEqual(['bounced']));
+  await until(async () => expect(await statuses(service, two)).toEqual(['bounced', 'delivered', 'bounced']));
+  expect((await service.message(one)).recipients).toMatchObject([
+    { category: 'no_mailbox', smtp: { enhanced: '5.1.1' }, reason: 'a report says that it could not be delivered' },
+  ]);
+});
