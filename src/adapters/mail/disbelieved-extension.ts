@@ -35,5 +35,5 @@ export const disbelievedAtMail = (
   return (said.find(([, words]) => words.test(reply.text)) ?? said[0])?.[0] ?? null;
 };
 
-/** Said to an empty chunk: there is no BDAT after all, whatever was offered. */
+/** Said to the first chunk: there is no BDAT after all, whatever was offered. */
 export const isAboutChunks = ({ code }: SmtpReply): boolean => NOT_UNDERSTOOD.has(code) || code === OUT_OF_ORDER;

@@ -71,18 +71,16 @@ const mailCommand = (envelope: SmtpEnvelope, sizeBytes: number, extensions: Smtp
   ].join('');
 };
 
-/**
- * MAIL, each RCPT, and DATA, in the order of their replies. With `chunking` an empty chunk takes DATA's place
- * (RFC 3030 §2): a server that does not know BDAT after all would read what follows it as commands.
- */
+/** MAIL, each RCPT, and what asks to send the message, in the order of their replies. */
 export const envelopeCommands = (
   envelope: SmtpEnvelope,
   sizeBytes: number,
   extensions: SmtpExtensions,
+  content: string,
 ): readonly string[] => [
   mailCommand(envelope, sizeBytes, extensions),
   ...envelope.to.map((address) => `RCPT TO:<${address}>${extensions.dsn ? dsnOfRecipient(address) : ''}\r\n`),
-  extensions.chunking ? 'BDAT 0\r\n' : 'DATA\r\n',
+  content,
 ];
 
 export interface EnvelopeJudgement {

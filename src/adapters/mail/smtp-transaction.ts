@@ -92,11 +92,26 @@ const giveStuffed: Give = async (exchange, message) => {
   return finalDot(atLineStart);
 };
 
-/** One chunk of known length (RFC 3030 §2): its last piece is what ends it. @throws {Error} it has another length. */
+/**
+ * The first bytes are a chunk of their own, sent with the envelope where DATA would be (RFC 3030 §2): a server that does
+ * not know BDAT after all would read what follows it as commands, and these end none. Postfix refuses an empty chunk.
+ */
+const LEAD_BYTES = 4;
+const LEAD = /^[A-Za-z-]{4}$/;
+
+const leadOf = ({ message }: OutgoingMessage): string => {
+  const [first] = message.chunks();
+  return first?.toString('latin1', 0, LEAD_BYTES) ?? '';
+};
+
+/** The rest is one chunk of known length: its last piece is what ends it. @throws {Error} it has another length. */
 const giveCounted: Give = async (exchange, message) => {
-  let held: Buffer = Buffer.from(`BDAT ${message.sizeBytes} LAST\r\n`);
-  let left = message.sizeBytes;
-  for (const piece of piecesOf(message)) {
+  let left = message.sizeBytes - LEAD_BYTES;
+  let held: Buffer = Buffer.from(`BDAT ${left} LAST\r\n`);
+  let skip = LEAD_BYTES;
+  for (const whole of piecesOf(message)) {
+    const piece = whole.subarray(skip);
+    skip -= whole.length - piece.length;
     left -= piece.length;
     if (left < 0) break; // what came after would be read as commands
     if (!(await exchange.give(held))) return null;
@@ -202,8 +217,10 @@ export const transact = async (
 ): Promise<Transaction> => {
   const end = endBefore(exchange, extensions, envelope, outgoing);
   if (end !== null) return { rejected: NONE, end };
-  const manner = { ...extensions, chunking: extensions.chunking && !isSmall(outgoing) };
-  const commands = envelopeCommands(envelope, outgoing.message.sizeBytes, manner);
+  const lead = extensions.chunking && !isSmall(outgoing) ? leadOf(outgoing) : '';
+  const manner = { ...extensions, chunking: LEAD.test(lead) };
+  const content = manner.chunking ? `BDAT ${LEAD_BYTES}\r\n${lead}` : 'DATA\r\n';
+  const commands = envelopeCommands(envelope, outgoing.message.sizeBytes, manner, content);
   const responses = manner.pipelining
     ? await exchange.ask(commands.join(''), commands.length)
     : await askInTurn(exchange, envelope.to, commands, manner);

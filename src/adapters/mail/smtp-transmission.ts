@@ -53,13 +53,22 @@ const roundAfter = (transaction: Transaction, envelope: SmtpEnvelope, extensions
   return isChunkless ? { to: envelope.to, without: 'chunking', reset: true } : null;
 };
 
+/** A refused chunk may have been left unread: the command after it then ends an unknown one, and is said once more. */
+const RESETS_MAX = 2;
+
+const wasReset = async (exchange: SmtpExchange, { without }: Round): Promise<boolean> => {
+  for (let resets = without === 'chunking' ? 0 : 1; resets < RESETS_MAX; resets += 1) {
+    const [response] = await exchange.ask('RSET\r\n', 1);
+    if (response?.[0] === '2') return true;
+  }
+  exchange.close(NOT_RESET);
+  return false;
+};
+
 /** @returns whether another transaction can begin. */
-const isReadyFor = async ({ reset }: Round, exchange: SmtpExchange, mayFinish: () => boolean): Promise<boolean> => {
+const isReadyFor = async (round: Round, exchange: SmtpExchange, mayFinish: () => boolean): Promise<boolean> => {
   if (!(exchange.isOpen() && mayFinish())) return false;
-  if (!reset) return true;
-  const [response] = await exchange.ask('RSET\r\n', 1);
-  if (response?.[0] !== '2') exchange.close(NOT_RESET);
-  return exchange.isOpen();
+  return !round.reset || ((await wasReset(exchange, round)) && exchange.isOpen());
 };
 
 /** Some have the message: nobody shall take this for a session that died before anything was sent. */

@@ -59,12 +59,13 @@ describe('what a report is known by', () => {
 describe('a large message', () => {
   const text = 'A line of a large message.\r\n.\r\n'.repeat(5_000);
 
-  it('goes as one chunk, after an empty one has been taken', async () => {
+  it('goes as one chunk, after its first bytes have been taken', async () => {
     const { server, transport } = await startStrict({ EHLO });
     expect(await send(transport, { text })).toEqual([DELIVERED]);
-    expect(server.lines.slice(3)).toEqual(['BDAT 0', expect.stringMatching(/^BDAT \d+ LAST$/)]);
+    expect(server.lines.slice(3)).toEqual(['BDAT 4', expect.stringMatching(/^BDAT \d+ LAST$/)]);
     const [, bytes] = /(\d+)/.exec(server.lines[4] ?? '') ?? [];
-    expect(server.messages[0]).toHaveLength(Number(bytes));
+    expect(server.messages[0]).toHaveLength(Number(bytes) + 4);
+    expect(server.messages[0]).toMatch(/^Date: /);
     expect(server.messages[0]).toContain('\r\n.\r\nA line');
   });
 
@@ -80,7 +81,7 @@ describe('a large message', () => {
     expect(server.copies.map(({ to }) => to)).toEqual([['one@b.test', 'three@b.test']]);
   });
 
-  it('is for nobody where all were refused, whatever is said to the empty chunk', async () => {
+  it('is for nobody where all were refused, whatever is said to the first chunk', async () => {
     for (const BDAT of ['250 Ok', '503 5.5.1 No recipients']) {
       const { server, transport } = await startStrict({ EHLO, RCPT: () => '550 5.1.1 No', BDAT: () => BDAT });
       expect(await send(transport, { text })).toEqual([['bounced', 550, 'No']]);
@@ -89,7 +90,7 @@ describe('a large message', () => {
   });
 
   it.each(['500', '501', '502', '503', '504', '555'])(
-    'goes with DATA where the empty chunk is answered with %s, and so does the next',
+    'goes with DATA where the first chunk is answered with %s, and so does the next',
     async (code) => {
       const { server, transport } = await startStrict({ EHLO, BDAT: () => `${code} What?` });
       expect(await send(transport, { text })).toEqual([DELIVERED]);
@@ -99,6 +100,15 @@ describe('a large message', () => {
       expect([server.connections(), server.copies.length]).toEqual([1, 2]);
     },
   );
+
+  it('goes with DATA to a server that reads the chunk as a command, and nothing of it is obeyed', async () => {
+    const { server, transport } = await start({ EHLO }, { strict: true, chunkless: true });
+    expect(await send(transport, { text })).toEqual([DELIVERED]);
+    expect(server.lines.slice(3)).toEqual([
+      ...['BDAT 4', 'DateRSET', 'RSET', expect.stringMatching(/^MAIL/), expect.stringMatching(/^RCPT/), 'DATA'],
+    ]);
+    expect([server.connections(), server.copies.length]).toEqual([1, 1]);
+  });
 
   it('is not sent to a server that asks for something else than the chunk', async () => {
     const { server, transport } = await startStrict({ EHLO, BDAT: () => '354 Go on' });

@@ -12,6 +12,7 @@ interface Conversation {
   readonly copies: Copy[];
   readonly certificate: TestCertificate | undefined;
   readonly strict: boolean;
+  readonly chunkless: boolean;
 }
 
 /** What the client is sending: commands, a message up to its dot, or a chunk of so many bytes. */
@@ -21,7 +22,7 @@ const isYes = (reply: string): boolean => /^2\d\d(?![\s\S]*\n[45])/.test(reply);
 
 /** One connection: takes commands and messages as they come, and answers as the script says. */
 export const serveConversation = (plain: Socket, conversation: Conversation): void => {
-  const { replyTo, write, lines, messages, copies, certificate, strict } = conversation;
+  const { replyTo, write, lines, messages, copies, certificate, strict, chunkless } = conversation;
   let socket: Socket = plain;
   let buffer = '';
   let mode: Mode = 'commands';
@@ -29,11 +30,15 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
   let hasSender = false;
   let chunks = '';
 
-  const isTooEarly = (stage: Stage): boolean =>
-    strict && ((stage === 'RCPT' && !hasSender) || (/^(?:DATA|BDAT)$/.test(stage) && to.length === 0));
+  /** What the server's kind and state say, whatever the script does. */
+  const ownReply = (stage: Stage): string | null => {
+    if (chunkless && stage === 'BDAT') return '500 5.5.1 What?';
+    const needs: Partial<Record<Stage, boolean>> = { RCPT: hasSender, DATA: to.length > 0, BDAT: to.length > 0 };
+    return strict && needs[stage] === false ? '503 5.5.1 Not now' : null;
+  };
 
   const answer = (stage: Stage, line: string): string => {
-    const reply = isTooEarly(stage) ? '503 5.5.1 Not now' : replyTo(stage, line);
+    const reply = ownReply(stage) ?? replyTo(stage, line);
     if (reply === 'drop') socket.destroy();
     else if (reply === 'silence') socket.removeAllListeners('data');
     else write(socket, `${reply}\r\n`);
@@ -105,7 +110,7 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
     lines.push(line);
     const stage = line.slice(0, 4).toUpperCase() as Stage;
     const [, bytes, last] = /^BDAT (\d+)( LAST)?$/.exec(line) ?? [];
-    if (bytes !== undefined) {
+    if (bytes !== undefined && !chunkless) {
       mode = { bytes: Number(bytes), last: last !== undefined, line };
       return true;
     }

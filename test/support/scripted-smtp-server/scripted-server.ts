@@ -59,12 +59,14 @@ export interface ScriptedServerOptions {
   readonly cut?: CutOff;
   /** Has 503 for RCPT without a sender and for a message without recipients, whatever the script says. */
   readonly strict?: boolean;
+  /** Takes BDAT for a command it does not know: what follows is read as commands. */
+  readonly chunkless?: boolean;
 }
 
 /** A server that does what a test tells it, and writes down what it was told. */
 export const startScriptedServer = async (
   script: Script = {},
-  { write = writeAtOnce, certificate, cut, strict = false }: ScriptedServerOptions = {},
+  { write = writeAtOnce, certificate, cut, strict = false, chunkless = false }: ScriptedServerOptions = {},
 ) => {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
@@ -86,7 +88,7 @@ export const startScriptedServer = async (
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     if (cut !== undefined) cutOff(socket, cut);
-    serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict });
+    serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict, chunkless });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
