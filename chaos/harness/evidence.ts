@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { MessageHead, ReplyText } from '../../src/domain/contents.ts';
+import type { StoredHead } from '../../src/domain/contents.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/event-store.ts';
 import type { Disturbance } from './disturbances.ts';
 import type { AcceptedMessage } from './load.ts';
@@ -23,7 +23,7 @@ export interface Evidence {
   /** The whole log, in order. */
   readonly events: readonly RecordedEvent[];
   /** The vault's contents by id. */
-  readonly contents: ReadonlyMap<string, MessageHead | ReplyText>;
+  readonly contents: ReadonlyMap<string, StoredHead>;
   readonly readModels: { readonly live: ReadModelRows; readonly rebuilt: ReadModelRows; readonly parked: number };
 }
 

@@ -68,16 +68,28 @@ export interface ReplyText {
   readonly text: string;
 }
 
+/** Whom a suppression keeps mail from, and what speaks for it. It lives as long as the suppression, whatever the message's does. */
+export interface SuppressionEvidence {
+  readonly kind: 'suppression';
+  /** As written; null: it was erased before it was put on the list. */
+  readonly address: string | null;
+  /** The reply of the server, or the note of whoever added it; null: there is none. */
+  readonly text: string | null;
+}
+
+export type StoredBody = MessageBody | ReplyText | SuppressionEvidence;
+export type StoredHead = MessageHead | ReplyText | SuppressionEvidence;
+
 export interface MessageContents {
   /** UUID, random per request. */
   readonly id: string;
   readonly organizationId: string;
-  readonly body: MessageBody | ReplyText;
+  readonly body: StoredBody;
 }
 
-/** A reply is its own head. */
-export const headOf = (body: MessageBody | ReplyText): MessageHead | ReplyText => {
-  if (body.kind === 'reply') return body;
+/** What is no message is its own head. */
+export const headOf = (body: StoredBody): StoredHead => {
+  if (body.kind !== 'message') return body;
   const { html, text, attachments, analysis, shown, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
@@ -86,7 +98,7 @@ export interface Contents {
   /** Stores rows; an id that exists already keeps its first body. Durable when it resolves. */
   put(contents: readonly MessageContents[]): Promise<void>;
   /** Bodies by id; what is missing is absent from the map. Concurrent calls share a query. */
-  get(ids: readonly string[]): Promise<ReadonlyMap<string, MessageBody | ReplyText>>;
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredBody>>;
   /** As `get`, without what is large: what is asked for a page of messages or events. */
-  heads(ids: readonly string[]): Promise<ReadonlyMap<string, MessageHead | ReplyText>>;
+  heads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredHead>>;
 }

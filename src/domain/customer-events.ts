@@ -5,6 +5,7 @@ import type { RecordedEvent } from './event-store.ts';
 import type { MessageEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
+import type { SuppressionScope } from './suppression/events.ts';
 
 /** Every type a customer can meet in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [
@@ -37,6 +38,8 @@ export const CUSTOMER_EVENT_TYPES = [
   'webhook.created',
   'webhook.disabled',
   'webhook.deleted',
+  'suppression.created',
+  'suppression.deleted',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
@@ -53,6 +56,9 @@ export interface CustomerEventFacts {
   readonly scheduledAt?: string;
   /** How somebody unsubscribed. */
   readonly method?: string;
+  /** What a suppression keeps back, and until when; null: for good. */
+  readonly scope?: SuppressionScope;
+  readonly expiresAt?: string | null;
 }
 
 /** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
@@ -63,12 +69,12 @@ export interface CustomerEvent {
   readonly organizationId: string;
   /** null: concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain or webhook it is about. */
+  /** The message, key, domain, webhook or suppression it is about. */
   readonly subjectId: string;
   /** Rises by one within its subject. */
   readonly sequence: number;
   readonly recipientId: string | null;
-  /** Vault id of the message's contents: addresses, tags and metadata are there. */
+  /** Vault id of the contents of the message or suppression: addresses, tags and metadata are there. */
   readonly contentId: string | null;
   readonly facts: CustomerEventFacts;
 }
@@ -177,6 +183,13 @@ const kindsOf = (
       return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.disabled') };
     case 'WebhookDeleted':
       return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.deleted') };
+    case 'SuppressionAdded': {
+      const { suppressionId, reason, scope, expiresAt } = event.data;
+      const facts = { reason, scope, expiresAt };
+      return { subjectId: suppressionId, sequence, kinds: [{ type: 'suppression.created', recipientId: null, facts }] };
+    }
+    case 'SuppressionRemoved':
+      return { subjectId: event.data.suppressionId, sequence, kinds: about('suppression.deleted') };
     default:
       return { subjectId: event.data.messageId, sequence: event.data.sequence, kinds: messageKinds(event) };
   }

@@ -4,6 +4,7 @@ import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
+import { suppressionEvents } from './suppression/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -19,6 +20,7 @@ export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
 export type MessageEvent = EventsOf<typeof messageEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
+export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -30,7 +32,8 @@ export type OutboxEvent =
   | DomainNameEvent
   | MessageEvent
   | WebhookEvent
-  | DestinationEvent;
+  | DestinationEvent
+  | SuppressionEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -45,4 +48,5 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...messageEvents,
   ...webhookEvents,
   ...destinationEvents,
+  ...suppressionEvents,
 };

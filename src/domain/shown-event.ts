@@ -1,12 +1,12 @@
 import type { BounceCategory } from './bounce/categories.ts';
-import type { Mailbox, MessageHead, ReplyText } from './contents.ts';
+import type { Mailbox, MessageHead, StoredHead } from './contents.ts';
 import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
 import type { Environment } from './environment.ts';
 import type { ReplyStage, TlsPolicy } from './mail-transport.ts';
 import type { RecipientKind, SmtpFacts } from './message/events.ts';
 
 /** Of the vault, by id; nothing shown here needs more than heads. */
-export type LoadedContents = ReadonlyMap<string, MessageHead | ReplyText>;
+export type LoadedContents = ReadonlyMap<string, StoredHead>;
 
 /** What the other side said, its text included; null is what is not known, or a text that there is no more. */
 export interface ShownSmtp {
@@ -40,6 +40,7 @@ interface ShownEventData {
   readonly domain_id?: string;
   readonly api_key_id?: string;
   readonly webhook_id?: string;
+  readonly suppression?: { readonly id: string; readonly address: string | null };
   readonly smtp?: ShownSmtp;
   readonly attempt?: number;
   readonly next_attempt_at?: string;
@@ -48,6 +49,8 @@ interface ShownEventData {
   readonly late?: true;
   readonly scheduled_at?: string;
   readonly method?: string;
+  readonly scope?: string;
+  readonly expires_at?: string | null;
 }
 
 /** Contents to be loaded before these events can be shown. */
@@ -90,16 +93,31 @@ const messageData = (
   };
 };
 
+const suppressionData = (
+  { subjectId, contentId }: CustomerEvent,
+  contents: LoadedContents,
+): Pick<ShownEventData, 'suppression'> => {
+  const found = contentId === null ? undefined : contents.get(contentId);
+  return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
+};
+
 const subjectData = (event: CustomerEvent, contents: LoadedContents): ShownEventData => {
   const family = event.type.slice(0, event.type.indexOf('.'));
   if (family === 'message') return messageData(event, contents);
   if (family === 'domain') return { domain_id: event.subjectId };
+  if (family === 'suppression') return suppressionData(event, contents);
   return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
 };
 
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** Without the fields that there are none of. */
+const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
 export const showEvent = (event: CustomerEvent, contents: LoadedContents): ShownEvent => {
-  const { smtp, attempt, nextAttemptAt, reason, category, late, scheduledAt, method } = event.facts;
+  const { smtp, nextAttemptAt, scheduledAt, expiresAt, ...facts } = event.facts;
   return {
     id: event.id,
     object: 'event',
@@ -109,14 +127,9 @@ export const showEvent = (event: CustomerEvent, contents: LoadedContents): Shown
     sequence: event.sequence,
     data: {
       ...subjectData(event, contents),
-      ...(smtp === undefined ? {} : { smtp: showSmtp(smtp, contents) }),
-      ...(attempt === undefined ? {} : { attempt }),
-      ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
-      ...(reason === undefined ? {} : { reason }),
-      ...(category === undefined ? {} : { category }),
-      ...(late === undefined ? {} : { late }),
-      ...(scheduledAt === undefined ? {} : { scheduled_at: scheduledAt }),
-      ...(method === undefined ? {} : { method }),
+      ...defined({ smtp: smtp && showSmtp(smtp, contents), attempt: facts.attempt, next_attempt_at: nextAttemptAt }),
+      ...defined({ reason: facts.reason, category: facts.category, late: facts.late, scheduled_at: scheduledAt }),
+      ...defined({ method: facts.method, scope: facts.scope, expires_at: expiresAt }),
     },
   };
 };

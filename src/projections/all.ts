@@ -7,6 +7,7 @@ import { eventsProjection } from './events/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
 import { statsProjection } from './stats/projection.ts';
+import { suppressionsProjection } from './suppressions/projection.ts';
 import { webhooksProjection } from './webhooks/projection.ts';
 
 /** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
@@ -18,6 +19,7 @@ export const PROJECTIONS: readonly Projection[] = [
   statsProjection,
   billingProjection,
   webhooksProjection,
+  suppressionsProjection,
   deliveriesProjection,
   destinationsProjection,
 ];

@@ -7,5 +7,6 @@ export type ProjectionName =
   | 'stats'
   | 'billing'
   | 'webhooks'
+  | 'suppressions'
   | 'deliveries'
   | 'destinations';

@@ -28,6 +28,7 @@ import { createPacer } from './messages/pacer.ts';
 import { createRecentlyAdded } from './messages/recently-added.ts';
 import { sweepDeliveries, type Timetable } from './messages/sweep-deliveries.ts';
 import { remember } from './remember.ts';
+import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createEndpoints } from './webhooks/endpoints.ts';
 import { createHungry } from './webhooks/hungry.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
@@ -123,7 +124,9 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the list of webhook endpoints and deleted domains': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
-    'the recording of webhook deliveries': recordWebhookDeliveries({ ...deps, duty, onOwed: hungry.add }),
+    'the recording of webhook deliveries': recordWebhookDeliveries({
+      ...{ ...deps, duty, onOwed: hungry.add, react: createSuppressRecipients(deps) },
+    }),
     'the posting of webhooks': createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry }),
   };
   const loops: Loop[] = [];

@@ -42,7 +42,7 @@ const GET = {
 const HEADS = {
   name: 'contents-heads',
   text: `
-    select id, case when kind = 'reply' then body else head end as found
+    select id, case when kind = 'message' then head else body end as found
     from vault.contents where id = any ($1::uuid[])`,
 };
 

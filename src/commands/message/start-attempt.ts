@@ -1,8 +1,10 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { startAttempt as decide } from '../../domain/message/start-attempt.ts';
+import { isOpen } from '../../domain/message/status.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
+import { suppressedRecipients } from '../suppression/suppressed-recipients.ts';
 
 /** A message somebody may send now, or the reason why not. */
 export type Claim =
@@ -48,11 +50,20 @@ export const startAttempt = async (
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
   const domainDeleted = isDomainDeleted?.(known.state) ?? false;
+  const open = known.state.recipients.filter(
+    ({ status, domain }) => isOpen(status) && (destination === undefined || domain === destination),
+  );
+  const suppressed = await suppressedRecipients(
+    context,
+    known.state,
+    open.map(({ id }) => id),
+  );
   const { state, revision, events } = await execute(context, {
     aggregate: message,
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
-    decide: (before) => decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted }),
+    decide: (before) =>
+      decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted, suppressed }),
     known,
   });
   const started = events.find(isStarted);

@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../events.ts';
 import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
-import { numbered } from './numbered.ts';
+import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { isOpen } from './status.ts';
 
@@ -15,6 +15,8 @@ export interface StartAttempt {
   readonly chance: number;
   /** The domain it was accepted for is gone. Absent: it is not. */
   readonly domainDeleted?: boolean;
+  /** Recipients that are to be sent nothing, with the reason in a sentence. Absent: none. */
+  readonly suppressed?: ReadonlyMap<string, string>;
 }
 
 /**
@@ -65,6 +67,29 @@ const endUnsent = (
   );
 };
 
+/** Claims the attempt for those who may be sent something; the others end here, whatever becomes of the rest. */
+const claimUnsuppressed = (
+  state: ExistingMessage,
+  due: readonly Recipient[],
+  { suppressed, leaseUntil }: StartAttempt,
+): readonly MessageEvent[] => {
+  const { messageId, contentId } = state.accepted;
+  const about = { messageId, contentId };
+  const ended = due.flatMap((recipient): readonly UnnumberedEvent[] => {
+    const reason = suppressed?.get(recipient.id);
+    if (reason === undefined) return [];
+    return [
+      {
+        type: 'RecipientSuppressed',
+        data: { ...about, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
+      },
+    ];
+  });
+  const recipientIds = due.filter(({ id }) => suppressed?.has(id) !== true).map(({ id }) => id);
+  const claim = { ...about, attempt: state.attempts + 1, recipientIds, leaseUntil };
+  return numbered(state, recipientIds.length === 0 ? ended : [...ended, { type: 'AttemptStarted', data: claim }]);
+};
+
 /**
  * What a worker that holds this message may do now: claim an attempt, note that one was lost, let recipients expire or
  * fail, or (no events) nothing, because it is not due or in somebody else's hands.
@@ -83,9 +108,5 @@ export const startAttempt = (state: Message, command: StartAttempt): readonly Me
     const open = meant.filter(({ status, lease }) => isOpen(status) && lease === null);
     return endUnsent(state, 'RecipientFailed', open, DOMAIN_DELETED);
   }
-  const { messageId, contentId } = state.accepted;
-  const { leaseUntil } = command;
-  const recipientIds = due.map(({ id }) => id);
-  const claim = { messageId, contentId, attempt: state.attempts + 1, recipientIds, leaseUntil };
-  return numbered(state, [{ type: 'AttemptStarted', data: claim }]);
+  return claimUnsuppressed(state, due, command);
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
+import { SUPPRESSION_SCOPES } from '../../domain/suppression/events.ts';
 import { smtpShape } from './smtp-shape.ts';
 import { timeShape } from './time-shape.ts';
 
@@ -27,6 +28,7 @@ export const eventShape = z.strictObject({
     domain_id: z.string().optional(),
     api_key_id: z.string().optional(),
     webhook_id: z.string().optional(),
+    suppression: z.strictObject({ id: z.string(), address: z.string().nullable() }).optional(),
     smtp: smtpShape.optional(),
     attempt: z.number().int().optional(),
     next_attempt_at: timeShape().optional(),
@@ -38,5 +40,8 @@ export const eventShape = z.strictObject({
     scheduled_at: timeShape().optional(),
     /** How somebody unsubscribed. */
     method: z.enum(['one_click', 'page', 'mail']).optional(),
+    /** What a suppression keeps back. */
+    scope: z.enum(SUPPRESSION_SCOPES).optional(),
+    expires_at: timeShape().nullable().optional(),
   }),
 });

@@ -1,12 +1,18 @@
 import { customerEvents } from '../../domain/customer-events.ts';
 import type { RecordedEvent } from '../../domain/event-store.ts';
-import type { ApiKeyEvent, MessageEvent, SendingDomainEvent, WebhookEvent } from '../../domain/events.ts';
+import type {
+  ApiKeyEvent,
+  MessageEvent,
+  SendingDomainEvent,
+  SuppressionEvent,
+  WebhookEvent,
+} from '../../domain/events.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
-type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent;
+type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent | SuppressionEvent;
 
 interface Changes {
   /** Sending domains of messages, by message id. */
@@ -59,13 +65,13 @@ const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =
 const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent>): void =>
   note(changes, event, event.data.domainId);
 
-const ofOrganization = (changes: Changes, event: RecordedEvent<ApiKeyEvent | WebhookEvent>): void =>
+const ofOrganization = (changes: Changes, event: RecordedEvent<ApiKeyEvent | WebhookEvent | SuppressionEvent>): void =>
   note(changes, event, null);
 
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'webhook'],
+  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -103,6 +109,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     WebhookRegistered: ofOrganization,
     WebhookDisabled: ofOrganization,
     WebhookDeleted: ofOrganization,
+    SuppressionAdded: ofOrganization,
+    SuppressionRemoved: ofOrganization,
   },
   begin,
   write: async (db, { accepted, rows }) => {

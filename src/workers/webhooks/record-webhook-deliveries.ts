@@ -5,12 +5,15 @@ import type { System } from '../../domain/system.ts';
 import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
+import type { Reaction } from '../reaction.ts';
 import { createEndpoints, type Endpoints, owedBy } from './endpoints.ts';
 
 export interface RecordWebhookDeliveries {
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly duty: Duty;
+  /** What else follows from events: done before the checkpoint moves past them, by whoever is on duty. */
+  readonly react: Reaction;
   readonly system: System;
   readonly logger: Logger;
   /** Called when these endpoints are owed something new. */
@@ -78,6 +81,7 @@ const follow = async (
   /** @returns whether this process is still the one that records. */
   const record = async ({ events, position: to }: Page): Promise<boolean> => {
     const owed = owedBy(endpoints, events);
+    await deps.react(events);
     if (owed.length === 0 && system.monotonicMs() - movedMs < CHECKPOINT_EVERY_MS) return true;
     if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;
     from = to;

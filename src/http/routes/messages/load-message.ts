@@ -1,6 +1,6 @@
 import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import type { MessageHead, ReplyText } from '../../../domain/contents.ts';
+import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/contents.ts';
 import type { Revision } from '../../../domain/event-store.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
@@ -32,7 +32,7 @@ export const loadMessage = async (
 /** A message's body or head among loaded contents. What is missing and was not erased is a fault: it is told, once per read. */
 export const bodyOf = <Body extends MessageHead>(
   { logger }: Pick<HttpDependencies, 'logger'>,
-  contents: ReadonlyMap<string, Body | ReplyText>,
+  contents: ReadonlyMap<string, Body | ReplyText | SuppressionEvidence>,
   contentId: string,
 ): Body | null => {
   const found = contents.get(contentId);

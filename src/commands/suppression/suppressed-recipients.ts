@@ -1,0 +1,42 @@
+import type { ExistingMessage } from '../../domain/message/message.ts';
+import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
+import type { SuppressionReason } from '../../domain/suppression/events.ts';
+import { strongestEntry } from '../../domain/suppression/strongest-entry.ts';
+import { suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
+import type { CommandContext } from '../context.ts';
+import { load } from '../execute.ts';
+
+const SENTENCES: Readonly<Record<SuppressionReason, string>> = {
+  bounce: 'the address is suppressed: an earlier message to it bounced',
+  complaint: 'the address is suppressed: its owner complained about an earlier message',
+  unsubscribe: 'the address is suppressed: its owner unsubscribed',
+  manual: 'the address is suppressed: it was put on the list',
+  import: 'the address is suppressed: it was imported into the list',
+};
+
+/** The fate of a sandbox address is in its name, at every message again. */
+const isForced = ({ environment }: ExistingMessage, domain: string): boolean =>
+  environment === 'test' && domain === SANDBOX_DOMAIN;
+
+/**
+ * Which of these recipients are to be sent nothing, by what the log says at this moment, with the reason in a sentence.
+ * Reads of one moment share a query.
+ */
+export const suppressedRecipients = async (
+  { store, system }: Pick<CommandContext, 'store' | 'system'>,
+  message: ExistingMessage,
+  recipientIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const { environment, accepted } = message;
+  const wanted = accepted.recipients.filter(
+    ({ id, domain }) => recipientIds.includes(id) && !isForced(message, domain),
+  );
+  const found = await Promise.all(
+    wanted.map(async ({ id, digest }): Promise<readonly (readonly [string, string])[]> => {
+      const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
+      const entry = strongestEntry(state, accepted.stream, system.now().toISOString());
+      return entry === null ? [] : [[id, SENTENCES[entry.reason]]];
+    }),
+  );
+  return new Map(found.flat());
+};

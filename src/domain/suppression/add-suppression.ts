@@ -1,0 +1,40 @@
+import type { SuppressionEvent } from '../events.ts';
+import { Refusal } from '../refusal.ts';
+import { entryOfKind, isInForce, type Suppression } from './suppression.ts';
+
+type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
+
+export interface AddSuppression extends Added {
+  /** ISO 8601. */
+  readonly now: string;
+  /** When the event happened that it follows from; null: somebody says so now. */
+  readonly happenedAt: string | null;
+}
+
+/**
+ * What happened before somebody took the address off the list was known to him, or might have been: it does not put the
+ * address back, so that events that are read twice do not undo him.
+ */
+const isForgiven = (state: Suppression, { happenedAt }: AddSuppression): boolean =>
+  state.status !== 'absent' && happenedAt !== null && state.removedAt !== null && happenedAt <= state.removedAt;
+
+const isKnown = (state: Suppression, command: AddSuppression): boolean => {
+  if (state.status === 'absent') return false;
+  const entry = entryOfKind(state, command);
+  if (entry === undefined || !isInForce(entry, command.now)) return false;
+  return command.source !== null || entry.expiresAt === command.expiresAt;
+};
+
+/**
+ * Another entry; none where one of the same reason and scope is in force already. Somebody who says it again with another
+ * expiry changes that.
+ * @throws {Refusal} `invalid_request`: it has expired already.
+ */
+export const addSuppression = (state: Suppression, command: AddSuppression): readonly SuppressionEvent[] => {
+  const { now, happenedAt: _, ...data } = command;
+  if (data.expiresAt !== null && data.expiresAt <= now) {
+    const problem = 'expires_at must be in the future';
+    throw new Refusal('invalid_request', problem, { details: { expires_at: [problem] } });
+  }
+  return isKnown(state, command) || isForgiven(state, command) ? [] : [{ type: 'SuppressionAdded', data }];
+};

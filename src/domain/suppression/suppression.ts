@@ -1,0 +1,86 @@
+import type { Aggregate } from '../decider.ts';
+import { sha256 } from '../digest.ts';
+import type { Environment } from '../environment.ts';
+import type { StreamName } from '../event-store.ts';
+import type { SuppressionEvent } from '../events.ts';
+import { formatId } from '../ids.ts';
+
+type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
+
+/** One thing that speaks against an address. */
+export interface SuppressionEntry extends Pick<Added, 'reason' | 'scope' | 'expiresAt' | 'contentId' | 'source'> {
+  readonly addedAt: string;
+  /** null: it was not taken back. */
+  readonly removedAt: string | null;
+}
+
+/** All that is known against one address, in force or not. */
+export interface ExistingSuppression {
+  readonly status: 'listed';
+  readonly suppressionId: string;
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly digest: string;
+  /** The latest for each reason and scope, so there are 15 at most; in the order in which they were added. */
+  readonly entries: readonly SuppressionEntry[];
+  readonly createdAt: string;
+  /** When the latest entry was added. */
+  readonly addedAt: string;
+  /** When it was last taken back; null: never. */
+  readonly removedAt: string | null;
+}
+
+export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
+
+/** One for each environment and address; the digest is keyed by the organization's secret, so organizations never meet. */
+export const suppressionId = (environment: Environment, digest: string): string =>
+  formatId('sup', sha256(`${environment}\0${digest}`));
+
+export const suppressionStream = (id: string): StreamName => `suppression-${id}`;
+
+const isSameKind =
+  (data: Pick<Added, 'reason' | 'scope'>) =>
+  ({ reason, scope }: SuppressionEntry): boolean =>
+    reason === data.reason && scope === data.scope;
+
+const added = (before: readonly SuppressionEntry[], data: Added, addedAt: string): readonly SuppressionEntry[] => {
+  const { reason, scope, expiresAt, contentId, source } = data;
+  const others = before.filter((entry) => !isSameKind(data)(entry));
+  return [...others, { reason, scope, expiresAt, contentId, source, addedAt, removedAt: null }];
+};
+
+export const suppression: Aggregate<Suppression, SuppressionEvent> = {
+  category: 'suppression',
+  initial: { status: 'absent' },
+  evolve: (state, event, { organizationId, environment, occurredAt }) => {
+    switch (event.type) {
+      case 'SuppressionAdded': {
+        const before = state.status === 'absent' ? [] : state.entries;
+        const entries = added(before, event.data, occurredAt);
+        if (state.status !== 'absent') return { ...state, entries, addedAt: occurredAt };
+        return {
+          ...{ status: 'listed', suppressionId: event.data.suppressionId, organizationId },
+          ...{ environment: environment ?? 'live', digest: event.data.digest, entries },
+          ...{ createdAt: occurredAt, addedAt: occurredAt, removedAt: null },
+        };
+      }
+      case 'SuppressionRemoved': {
+        if (state.status === 'absent') return state;
+        const entries = state.entries.map((entry) => ({ ...entry, removedAt: entry.removedAt ?? occurredAt }));
+        return { ...state, entries, removedAt: occurredAt };
+      }
+      default:
+        return event satisfies never;
+    }
+  },
+};
+
+/** @param now ISO 8601. */
+export const isInForce = ({ expiresAt, removedAt }: SuppressionEntry, now: string): boolean =>
+  removedAt === null && (expiresAt === null || expiresAt > now);
+
+/** The entry of the same reason and scope, in force or not. */
+export const entryOfKind = (
+  { entries }: ExistingSuppression,
+  kind: Pick<Added, 'reason' | 'scope'>,
+): SuppressionEntry | undefined => entries.find(isSameKind(kind));

@@ -1,0 +1,16 @@
+import type { CommandContext } from '../../commands/context.ts';
+import { inTurns } from '../../commands/in-turns.ts';
+import { suppressRecipient } from '../../commands/suppression/suppress-recipient.ts';
+import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
+import type { Reaction } from '../reaction.ts';
+
+/** Their reads share queries and their appends commits; more of them would keep those of messages waiting. */
+const LANES = 32;
+
+/** Puts addresses on the list that bounced for good, whose owners complained, or who unsubscribed. */
+export const createSuppressRecipients =
+  (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): Reaction =>
+  async (events) => {
+    const suppressing = events.filter(isSuppressing);
+    await inTurns(suppressing, { system: context.system, lanes: LANES }, (event) => suppressRecipient(context, event));
+  };
