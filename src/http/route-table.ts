@@ -139,6 +139,14 @@ export const ROUTES = {
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
 
+  'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, 'resource_conflict'] },
+  'GET /v1/suppressions': { ...READ, errors: LIST },
+  'GET /v1/suppressions/check': { ...READ, errors: [] },
+  'GET /v1/suppressions/export': { ...READ, errors: [] },
+  'POST /v1/suppressions/import': { ...MANAGE, status: 200, errors: BODY },
+  'GET /v1/suppressions/:id': { ...READ, errors: ONE },
+  'DELETE /v1/suppressions/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
+
   'GET /v1/events': { ...READ, errors: LIST },
   'GET /v1/stats': { ...READ, errors: [] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
@@ -181,9 +189,10 @@ export const methodAndUrl = (name: RouteName): { readonly method: string; readon
   return { method, url };
 };
 
-/** Methods with which a path may be asked, in the order of the table; none: there is no such path. */
-export const methodsOf = (path: string): readonly string[] =>
-  PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+/** Methods with which a path may be asked, each once, in the order of the table; none: there is no such path. */
+export const methodsOf = (path: string): readonly string[] => [
+  ...new Set(PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)),
+];
 
 const PATHS = Object.keys(ROUTES)
   .filter(isRouteName)

@@ -32,6 +32,13 @@ import { getOrganizationRoute } from './routes/organization/get-organization.ts'
 import { getUsageRoute } from './routes/organization/get-usage.ts';
 import { livezRoute, readyzRoute } from './routes/probes/health.ts';
 import { docsRoute, openapiRoute, rootRoute } from './routes/reference/documentation.ts';
+import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
+import { checkSuppressionRoute } from './routes/suppressions/check-suppression.ts';
+import { deleteSuppressionRoute } from './routes/suppressions/delete-suppression.ts';
+import { exportSuppressionsRoute } from './routes/suppressions/export-suppressions.ts';
+import { getSuppressionRoute } from './routes/suppressions/get-suppression.ts';
+import { importSuppressionsRoute } from './routes/suppressions/import-suppressions.ts';
+import { listSuppressionsRoute } from './routes/suppressions/list-suppressions.ts';
 import { showUnsubscribePageRoute } from './routes/unsubscribe/show-unsubscribe-page.ts';
 import { unsubscribeRecipientRoute } from './routes/unsubscribe/unsubscribe-recipient.ts';
 import { deleteWebhookRoute } from './routes/webhooks/delete-webhook.ts';
@@ -70,6 +77,13 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getWebhookRoute,
   deleteWebhookRoute,
   listWebhookDeliveriesRoute,
+  addSuppressionsRoute,
+  listSuppressionsRoute,
+  checkSuppressionRoute,
+  exportSuppressionsRoute,
+  importSuppressionsRoute,
+  getSuppressionRoute,
+  deleteSuppressionRoute,
   readEventsRoute,
   getStatsRoute,
   getBillingRoute,

@@ -10,7 +10,12 @@ import { type ReadFeed, readFeed } from './events/queries.ts';
 import { createLagReader } from './lag.ts';
 import { type ListMessages, listMessages } from './messages/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
-import { type ListSuppressions, listSuppressions } from './suppressions/queries.ts';
+import {
+  type ExportSuppressions,
+  exportSuppressions,
+  type ListSuppressions,
+  listSuppressions,
+} from './suppressions/queries.ts';
 import { createWaitFor } from './wait-for.ts';
 import { type ListWebhooks, listWebhooks } from './webhooks/queries.ts';
 
@@ -32,7 +37,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
   },
   webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
-  suppressions: { list: (by: ListSuppressions) => listSuppressions(pool, by) },
+  suppressions: {
+    list: (by: ListSuppressions) => listSuppressions(pool, by),
+    export: (by: ExportSuppressions) => exportSuppressions(pool, by),
+  },
   deliveries: {
     due: (by: AskDue) => dueDeliveries(pool, by),
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),

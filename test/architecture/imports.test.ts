@@ -9,7 +9,15 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
   projections: { folders: ['domain'], packages: ['pg', 'postgres', 'postgres-shift'] },
   http: {
     folders: ['commands', 'projections', 'domain'],
-    packages: ['fastify', 'fastify-type-provider-zod', '@fastify/swagger', 'zod', 'prom-client', 'ipaddr.js'],
+    packages: [
+      'fastify',
+      'fastify-type-provider-zod',
+      '@fastify/swagger',
+      'zod',
+      'prom-client',
+      'ipaddr.js',
+      'papaparse',
+    ],
   },
   submission: { folders: ['http', 'commands', 'domain'], packages: ['smtp-server', 'ipaddr.js'] },
   workers: { folders: ['commands', 'projections', 'domain'], packages: [] },

@@ -1,5 +1,6 @@
 import { keyedDigest } from '../../domain/digest.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { inTurns } from '../in-turns.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
@@ -22,21 +23,32 @@ const LANES = 64;
 export const addressDigest = (secret: Uint8Array, address: string): string =>
   keyedDigest(secret, 'address', canonicalAddress(address));
 
+/** A refusal concerns one address; a fault all of them. */
+const orRefusal = async <T>(work: Promise<T>): Promise<T | Refusal> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+};
+
 /**
  * Puts addresses on the list, each by itself: after a fault some may be on it, and to do it again completes it.
- * @returns in the order given.
- * @throws {Refusal} `invalid_request`, `resource_conflict`.
+ * @returns in the order given; a refusal is `invalid_request` or `resource_conflict`.
  */
 export const addSuppressions = async (
   context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
   origin: Origin,
   additions: readonly AddSuppression[],
-): Promise<readonly RecordedSuppression[]> => {
+): Promise<readonly (RecordedSuppression | Refusal)[]> => {
   const secret = await organizationSecret(context.secrets, origin.organizationId);
   return inTurns(additions, { system: context.system, lanes: LANES }, (addition) =>
-    recordSuppression(context, origin, {
-      ...addition,
-      ...{ digest: addressDigest(secret, addition.address), source: null, happenedAt: null },
-    }),
+    orRefusal(
+      recordSuppression(context, origin, {
+        ...addition,
+        ...{ digest: addressDigest(secret, addition.address), source: null, happenedAt: null },
+      }),
+    ),
   );
 };

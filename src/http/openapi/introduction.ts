@@ -26,7 +26,7 @@ ends. After 20 failed attempts in a minute an address is answered 429.
 
 \`ob_live_…\` keys send mail. \`ob_test_…\` keys run the same way with a simulated mail server: nothing leaves, nothing is
 billed. Mail to \`delivered@sandbox.outbox.test\`, \`bounced@…\`, \`deferred@…\`, \`complained@…\` and \`suppressed@…\` ends as the name
-says; any other address is delivered. Messages, events, statistics and webhooks of one environment are not seen from the
+says; any other address is delivered. Messages, events, statistics, webhooks and suppressions of one environment are not seen from the
 other. Domains are shared; a test key cannot change them.
 
 ## Errors

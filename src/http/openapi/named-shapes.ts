@@ -11,6 +11,7 @@ import { keyHistoryEntryShape } from '../shapes/key-history-shape.ts';
 import { listedMessageShape, messageContentShape, messageShape, sentMessageShape } from '../shapes/message-shape.ts';
 import { pageShape } from '../shapes/page-shape.ts';
 import { statsShape } from '../shapes/stats-shape.ts';
+import { suppressionShape } from '../shapes/suppression-shape.ts';
 import { createdWebhookShape, webhookDeliveryShape, webhookShape } from '../shapes/webhook-shape.ts';
 
 /** What clients have a type for. Bodies that are not here are named after their operation: `ListMessagesAnswer`. */
@@ -34,6 +35,7 @@ export const NAMED_SHAPES: Readonly<Record<string, z.ZodType>> = {
   Finding: findingShape,
   Page: pageShape,
   Stats: statsShape,
+  Suppression: suppressionShape,
   CreatedWebhook: createdWebhookShape,
   WebhookDelivery: webhookDeliveryShape,
   Webhook: webhookShape,

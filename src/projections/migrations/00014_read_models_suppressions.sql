@@ -13,3 +13,5 @@ create table read_models.suppressions (
 -- Those that have been taken back are on no list.
 create index suppressions_newest on read_models.suppressions (organization_id, environment, added_at, suppression_id)
   where reasons <> '{}';
+create index suppressions_by_id on read_models.suppressions (organization_id, environment, suppression_id)
+  where reasons <> '{}';

@@ -31,6 +31,40 @@ const LIST = `
   order by added_at desc, suppression_id desc
   limit $9`;
 
+export interface ExportSuppressions {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  /** ISO 8601: what has expired by then is left out. */
+  readonly now: string;
+  /** Id of the last one of the page before; null: the first page. */
+  readonly after: string | null;
+}
+
+/** Larger pages hold more in memory, smaller ones cost round trips. */
+const EXPORT_ROWS = 200;
+
+/** In the order of ids, which nothing moves: what is added to meanwhile is still met. */
+const EXPORT = `
+  select state from read_models.suppressions
+  where organization_id = $1 and environment = $2 and reasons <> '{}'
+    and exists (select from unnest(expiries) as e(expires_at) where e.expires_at is null or e.expires_at > $3)
+    and ($4::text is null or suppression_id > $4)
+  order by suppression_id
+  limit ${EXPORT_ROWS}`;
+
+/** A page of all that is in force; `next` is null behind the last. */
+export const exportSuppressions = async (
+  db: Database,
+  { organizationId, environment, now, after }: ExportSuppressions,
+): Promise<{ readonly items: readonly ExistingSuppression[]; readonly next: string | null }> => {
+  const values = [organizationId, environment, now, after];
+  const { rows } = await db.query<{ state: ExistingSuppression }>({
+    ...{ name: 'export-suppressions', text: EXPORT, values },
+  });
+  const items = rows.map(({ state }) => state);
+  return { items, next: items.length < EXPORT_ROWS ? null : (items.at(-1)?.suppressionId ?? null) };
+};
+
 /** Addresses of an organization that are suppressed, latest addition first. */
 export const listSuppressions = async (
   db: Database,

@@ -46,6 +46,7 @@ export const KINDS = {
     sees: (by, of) => by === 'live' || of === 'test',
   },
   domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },
+  suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

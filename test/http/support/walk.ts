@@ -32,6 +32,13 @@ const newName = (): string => {
   return `walk${names}.test`;
 };
 
+let people = 0;
+
+const newPerson = (): string => {
+  people += 1;
+  return `walk${people}@example.org`;
+};
+
 let addresses = 0;
 
 /** Failures are counted by address: each request of the walk comes from another. */
@@ -63,14 +70,21 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains/:id/verify': () => ({}),
   'POST /v1/destinations/release': () => ({ destination: 'example.net' }),
   'POST /v1/domains/:id/dkim/rotate': () => ({}),
+  'POST /v1/suppressions': () => ({ address: newPerson() }),
+  'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
 };
 
 const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
 
+/** What a route asks for that its path does not say. */
+const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
+  'GET /v1/suppressions/check': '?address=ann@example.net',
+};
+
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
-  ...{ method: method as 'GET', url: url.replace(':id', id), remoteAddress: nextAddress() }, // the table's own
+  ...{ method: method as 'GET', url: `${url.replace(':id', id)}${QUERIES[name] ?? ''}`, remoteAddress: nextAddress() }, // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
 
@@ -95,6 +109,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     'api-keys': async (environment) =>
       (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id,
     domains: () => service.makeDomain(organizationId, newName()),
+    suppressions: (environment) => create('/v1/suppressions', environment, { address: newPerson() }),
     webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
   };
   return {
@@ -109,7 +124,8 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
 
 /** Status, code and message are as the table says, and a refusal says nothing else. */
 export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: Expected): void => {
-  const told = answer.body === '' ? null : answer.json();
+  const isJson = String(answer.headers['content-type']).startsWith('application/json');
+  const told = isJson ? answer.json() : null;
   expect([answer.statusCode, told?.error ?? null]).toEqual([status, error]);
   if (error !== null) expect(told).toEqual({ error });
   expect(answer.headers['x-request-id']).toMatch(/^req_[0-9a-f]{32}$/);

@@ -57,8 +57,8 @@ export const sendBody = z.strictObject({
   unsubscribe: unsubscribe
     .optional()
     .describe(
-      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service. Nothing is suppressed by ' +
-        'that: act upon the event `message.unsubscribed`, and send such people no more.',
+      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service. Whoever follows a link ' +
+        'of this service is suppressed, for bulk mail where `stream` is `bulk`, for all mail otherwise.',
     ),
   scheduled_at: timeField()
     .optional()

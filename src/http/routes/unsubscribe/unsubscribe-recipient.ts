@@ -28,7 +28,8 @@ export const unsubscribeRecipientRoute = (house: House): void =>
       summary: 'Unsubscribe',
       description:
         'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
-        'Unsubscribing a second time changes nothing. The sender is told by the event `message.unsubscribed`; nothing is suppressed.',
+        'Unsubscribing a second time changes nothing. The sender is told by the event `message.unsubscribed`, ' +
+        'and the address is suppressed: for bulk mail where the message was, for all mail otherwise.',
       body: posted,
       examples: {
         'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },

@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream';
+import Papa from 'papaparse';
+import { z } from 'zod';
+import type { SuppressionEvidence } from '../../../domain/contents.ts';
+import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { loadEvidence } from '../../shapes/suppression-shape.ts';
+import { SUPPRESSION_COLUMNS } from './read-suppression-rows.ts';
+import { escapeFormula } from './spreadsheet-cell.ts';
+
+const LINE_BREAK = '\r\n';
+const DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each
+reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
+Addresses that were erased are not in it. An answer that breaks off is not the whole list.`;
+
+const csvOf = (rows: readonly (readonly string[])[]): string =>
+  `${Papa.unparse(rows as string[][], { newline: LINE_BREAK })}${LINE_BREAK}`;
+
+const rowsOf = (
+  { entries }: ExistingSuppression,
+  evidence: ReadonlyMap<string, SuppressionEvidence>,
+  now: string,
+): readonly (readonly string[])[] =>
+  entries
+    .filter((entry) => isInForce(entry, now))
+    .flatMap(({ scope, reason, expiresAt, contentId }) => {
+      const { address = null, text = null } = evidence.get(contentId) ?? {};
+      return address === null ? [] : [[address, scope, reason, expiresAt ?? '', text ?? ''].map(escapeFormula)];
+    });
+
+export const exportSuppressionsRoute = (house: House): void => {
+  const { deps, closing } = house;
+  const { contents, system } = deps.context;
+
+  /** A page is read when the one before it has been taken: no more than that is in memory, however long the list. */
+  async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
+    yield csvOf([SUPPRESSION_COLUMNS]);
+    let after: string | null = null;
+    do {
+      closing.throwIfAborted();
+      const page: { readonly items: readonly ExistingSuppression[]; readonly next: string | null } =
+        await deps.readModels.suppressions.export({ ...by, after });
+      const evidence = await loadEvidence(contents, page.items);
+      const rows = page.items.flatMap((state) => rowsOf(state, evidence, by.now));
+      if (rows.length > 0) yield csvOf(rows);
+      after = page.next;
+    } while (after !== null);
+  }
+
+  defineEndpoint(
+    house,
+    'GET /v1/suppressions/export',
+    { summary: 'All suppressed addresses as CSV', description: DESCRIPTION, answer: z.string(), mediaType: 'text/csv' },
+    async ({ caller: { organizationId, environment }, reply }) => {
+      await readYourWrites(deps, ['suppressions']);
+      reply.type('text/csv; charset=utf-8');
+      reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
+      const now = system.now().toISOString();
+      return Readable.from(pages({ organizationId, environment, now, after: null }));
+    },
+  );
+};

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
+import { Refusal } from '../../../domain/refusal.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { suppressionImportShape } from '../../shapes/suppression-shape.ts';
+import { readSuppressionRows, SUPPRESSION_ROWS_MAX } from './read-suppression-rows.ts';
+
+/** Ten thousand rows of an address and a long note. */
+const CSV_CHARACTERS_MAX = 5_000_000;
+/** As JSON, where line breaks and quotes take two bytes and letters of most alphabets two or three. */
+const BODY_BYTES_MAX = 8_000_000;
+/** As many rows at some hundred appends a second. */
+const DEADLINE_MS = 120_000;
+
+const body = z.strictObject({
+  csv: z
+    .string()
+    .min(1)
+    .max(CSV_CHARACTERS_MAX)
+    .describe(
+      `The file as text, ${SUPPRESSION_ROWS_MAX} rows at most. Its first row names the columns: \`address\`, and as wanted \`scope\`, ` +
+        '`reason`, `expires_at` and `note`.',
+    ),
+});
+
+const DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RFC 4180; semicolons and tabs do as well as commas). A row that
+cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
+some rows may be on the list; send the same again, and what is there already counts as unchanged.`;
+
+export const importSuppressionsRoute = (house: House): void => {
+  const { context } = house.deps;
+  defineEndpoint(
+    house,
+    'POST /v1/suppressions/import',
+    {
+      summary: 'Put the addresses of a CSV file on the list',
+      description: DESCRIPTION,
+      body,
+      examples: {
+        'A few addresses': { csv: 'address\nann@example.net\nbob@example.org\n' },
+        'All columns': {
+          csv: 'address,scope,reason,expires_at,note\r\nann@example.net,bulk,unsubscribe,2099-12-31T23:59:59Z,"From the old list, 2025"\r\n',
+        },
+      },
+      answer: suppressionImportShape,
+      bodyBytesMax: BODY_BYTES_MAX,
+      deadlineMs: DEADLINE_MS,
+    },
+    async ({ caller: { environment }, origin, body: { csv } }) => {
+      const { rows, problems } = await readSuppressionRows(csv, context.system);
+      const results = await addSuppressions(
+        context,
+        origin,
+        rows.map(({ row }) => ({ ...row, environment })),
+      );
+      const refused = results.flatMap((result, index) =>
+        result instanceof Refusal ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
+      );
+      const imported = results.filter((result) => !(result instanceof Refusal) && result.added).length;
+      const told = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
+      return {
+        ...{ object: 'suppression_import', imported, unchanged: results.length - imported - refused.length },
+        ...{ refused: told.length, problems: told },
+      };
+    },
+  );
+};
