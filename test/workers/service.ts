@@ -57,7 +57,7 @@ export interface Service {
     to: readonly string[] | string,
     environment?: Environment,
     text?: string,
-    later?: Partial<Pick<MessageDraft, 'scheduledAt' | 'ttlSeconds' | 'unsubscribe'>>,
+    later?: Partial<Pick<MessageDraft, 'scheduledAt' | 'ttlSeconds' | 'unsubscribe' | 'stream'>>,
   ): Promise<string>;
   message(id: string): Promise<ExistingMessage>;
   history(id: string): Promise<readonly string[]>;

@@ -31,6 +31,46 @@ describe('starting an attempt', () => {
       .when(start())
       .thenEvents(attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3, leaseUntil: LEASE_UNTIL }));
   });
+  test('ends those who are suppressed, and claims the others', () => {
+    const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
+    const startSuppressed = (state: Message) =>
+      startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, chance: 0.5, suppressed });
+    const ended = { ...about, recipientId: 'rcp_1', reason: 'the address is suppressed' };
+    given([two])
+      .when(startSuppressed)
+      .thenEvents(
+        { type: 'RecipientSuppressed', data: { ...ended, sequence: 3 } },
+        attemptStarted(1, ['rcp_2'], { sequence: 4, leaseUntil: LEASE_UNTIL }),
+      );
+    given([two])
+      .when(startSuppressed)
+      .thenState({ lease: { attempt: 1 }, attempts: 1 });
+    given([messageAccepted()])
+      .when(startSuppressed)
+      .thenEvents({ type: 'RecipientSuppressed', data: { ...ended, sequence: 2 } });
+    given([messageAccepted()]).when(startSuppressed).thenState({ lease: null, attempts: 0 });
+  });
+  test('says of who is suppressed after an attempt without an outcome that a copy may have arrived', () => {
+    const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
+    const lost = {
+      type: 'AttemptOutcomeUnknown',
+      data: { ...about, sequence: 3, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: NOW },
+    } as const;
+    given([
+      messageAccepted(),
+      attemptStarted(1, ['rcp_1']),
+      { ...lost, data: { ...lost.data, recipientIds: ['rcp_1'] } },
+    ])
+      .when((state) => startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, chance: 0.5, suppressed }))
+      .thenState({
+        recipients: [
+          {
+            status: 'suppressed',
+            reason: 'the address is suppressed after an attempt whose outcome is unknown',
+          },
+        ],
+      });
+  });
   test('does nothing while another attempt holds the lease', () => {
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
       .when(start())

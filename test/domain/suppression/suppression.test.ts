@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest';
+import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { SuppressionEvent } from '../../../src/domain/events.ts';
+import { type AddSuppression, addSuppression } from '../../../src/domain/suppression/add-suppression.ts';
+import { removeSuppression } from '../../../src/domain/suppression/remove-suppression.ts';
+import { strongestEntry } from '../../../src/domain/suppression/strongest-entry.ts';
+import { isSuppressing, suppressionFor } from '../../../src/domain/suppression/suppressing-event.ts';
+import { type Suppression, suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
+import { contextAt, NOW, specify } from '../../support/specification.ts';
+
+type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>;
+
+const LATER = '2026-11-22T12:00:00.000Z';
+const BEFORE = '2026-11-21T11:00:00.000Z';
+const source = { messageId: 'msg_1', recipientId: 'rcp_1', eventId: 'event-1' };
+const mine = { organizationId: 'org_mine', environment: 'live' } as const;
+
+const added = (data: Partial<Added['data']> = {}): Added => ({
+  type: 'SuppressionAdded',
+  data: {
+    ...{ suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-1', reason: 'manual', scope: 'all' },
+    ...{ expiresAt: null, source: null, ...data },
+  },
+});
+const bounced = added({ reason: 'bounce', source });
+const removed: SuppressionEvent = {
+  type: 'SuppressionRemoved',
+  data: { suppressionId: 'sup_1', contentId: 'content-1' },
+};
+
+const add =
+  (data: Partial<AddSuppression> = {}) =>
+  (state: Suppression) =>
+    addSuppression(state, { ...added().data, now: NOW, happenedAt: null, ...data });
+
+describe('adding to what is known against an address', () => {
+  const { given } = specify(suppression);
+
+  test('is an event', () => {
+    given([]).when(add()).thenEvents(added());
+  });
+  test('is nothing where the same is in force already', () => {
+    given([added()])
+      .when(add({ contentId: 'content-2' }))
+      .thenNothing();
+    given([bounced])
+      .when(add({ ...bounced.data, contentId: 'content-2', happenedAt: LATER }))
+      .thenNothing();
+  });
+  test('with another expiry is an event: the later one counts', () => {
+    given([added()])
+      .when(add({ expiresAt: LATER }))
+      .thenEvents(added({ expiresAt: LATER }));
+    given([added(), added({ expiresAt: LATER })])
+      .when((state) => {
+        expect(strongestEntry(state, 'bulk', LATER)).toBeNull();
+        return [];
+      })
+      .thenNothing();
+  });
+  test('is an event again after the address was taken off, or the entry expired', () => {
+    given([added(), removed]).when(add()).thenEvents(added());
+    given([added({ expiresAt: LATER })])
+      .when(add({ now: LATER }))
+      .thenEvents(added());
+  });
+  test('is refused when it has expired already', () => {
+    given([])
+      .when(add({ expiresAt: NOW }))
+      .thenRefused('invalid_request');
+  });
+  test('keeps what was said for another reason or scope', () => {
+    given([bounced])
+      .when(add({ scope: 'bulk', contentId: 'content-2' }))
+      .thenState({ entries: [{ reason: 'bounce' }, { reason: 'manual', scope: 'bulk' }] });
+  });
+});
+
+describe('what happened before the address was taken off', () => {
+  const { given } = specify(suppression);
+
+  test('does not put it back, however often it is told; what happened later does', () => {
+    given([bounced, removed])
+      .when(add({ ...bounced.data, happenedAt: BEFORE }))
+      .thenNothing();
+    given([bounced, removed])
+      .when(add({ ...bounced.data, happenedAt: NOW }))
+      .thenNothing();
+    given([bounced, removed])
+      .when(add({ ...bounced.data, happenedAt: LATER }))
+      .thenEvents(bounced);
+  });
+});
+
+describe('taking an address off the list', () => {
+  const { given } = specify(suppression);
+  const remove = (state: Suppression) => removeSuppression(state, mine);
+
+  test('ends all that is in force and keeps it on record', () => {
+    given([bounced, added({ contentId: 'content-2' })])
+      .when(remove)
+      .thenEvents({ type: 'SuppressionRemoved', data: { suppressionId: 'sup_1', contentId: 'content-2' } });
+    given([bounced])
+      .when(remove)
+      .thenState({ removedAt: NOW, entries: [{ reason: 'bounce', removedAt: NOW }] });
+  });
+  test('that is off it is nothing', () => {
+    given([bounced, removed]).when(remove).thenNothing();
+  });
+  test('is refused for another organization, another environment, and where there is none', () => {
+    given([bounced], 'org_other').when(remove).thenRefused('other_organization');
+    given([bounced])
+      .when((state) => removeSuppression(state, { ...mine, environment: 'test' }))
+      .thenRefused('not_found');
+    given([]).when(remove).thenRefused('not_found');
+  });
+});
+
+describe('what keeps mail back', () => {
+  const stateOf = (...events: SuppressionEvent[]): Suppression =>
+    events.reduce((state, event) => suppression.evolve(state, event, contextAt(NOW)), suppression.initial);
+  const kept = (state: Suppression, at = NOW) =>
+    (['transactional', 'bulk'] as const).map((stream) => strongestEntry(state, stream, at)?.reason ?? null);
+
+  test('is what is in force for the stream of the message', () => {
+    expect(kept(stateOf())).toEqual([null, null]);
+    expect(kept(stateOf(added({ scope: 'bulk' })))).toEqual([null, 'manual']);
+    expect(kept(stateOf(added({ scope: 'transactional' })))).toEqual(['manual', null]);
+    expect(kept(stateOf(bounced))).toEqual(['bounce', 'bounce']);
+    expect(kept(stateOf(bounced, removed))).toEqual([null, null]);
+  });
+  test('ends at its expiry, to the millisecond', () => {
+    const state = stateOf(added({ expiresAt: LATER }));
+    expect(kept(state, '2026-11-22T11:59:59.999Z')).toEqual(['manual', 'manual']);
+    expect(kept(state, LATER)).toEqual([null, null]);
+  });
+  test('is the strongest where several do: all mail before some, the recipient before us', () => {
+    const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
+    expect(kept(stateOf(unsubscribed, added()))).toEqual(['manual', 'manual']);
+    expect(kept(stateOf(added(), added({ reason: 'complaint' })))).toEqual(['complaint', 'complaint']);
+    expect(kept(stateOf(unsubscribed, added({ expiresAt: LATER })), LATER)).toEqual([null, 'unsubscribe']);
+  });
+  test('never grows beyond one entry for each reason and scope', () => {
+    const events = Array.from({ length: 100 }, (_, index) => [added({ contentId: `content-${index}` }), removed]);
+    const state = stateOf(...events.flat());
+    expect(state.status === 'absent' ? 0 : state.entries.length).toBe(1);
+  });
+});
+
+describe('an event of a message', () => {
+  const event = (type: string, data: object = {}) => ({ type, data }) as unknown as RecordedEvent;
+
+  test.each([
+    ['RecipientBounced', { category: 'no_mailbox' }, true],
+    ['RecipientBounced', { category: 'mailbox_disabled' }, true],
+    ['RecipientBounced', { category: 'mailbox_full' }, false],
+    ['RecipientBounced', { category: 'reputation' }, false],
+    ['RecipientBounced', {}, false],
+    ['RecipientComplained', {}, true],
+    ['RecipientUnsubscribed', {}, true],
+    ['RecipientDeferred', { category: 'no_mailbox' }, false],
+    ['RecipientDelivered', {}, false],
+  ])('%s %j suppresses: %s', (type, data, expected) => {
+    expect(isSuppressing(event(type, data))).toBe(expected);
+  });
+  test('suppresses all mail, but for who unsubscribes from bulk mail', () => {
+    expect(suppressionFor({ type: 'RecipientBounced' }, 'bulk')).toEqual({ reason: 'bounce', scope: 'all' });
+    expect(suppressionFor({ type: 'RecipientComplained' }, 'bulk')).toEqual({ reason: 'complaint', scope: 'all' });
+    const unsubscribed = { type: 'RecipientUnsubscribed' } as const;
+    expect(suppressionFor(unsubscribed, 'bulk')).toEqual({ reason: 'unsubscribe', scope: 'bulk' });
+    expect(suppressionFor(unsubscribed, 'transactional')).toEqual({ reason: 'unsubscribe', scope: 'all' });
+  });
+});
+
+test('an address has another id in each environment', () => {
+  expect(suppressionId('live', 'digest')).toMatch(/^sup_[a-z2-7]{26}$/);
+  expect(suppressionId('live', 'digest')).not.toBe(suppressionId('test', 'digest'));
+  expect(suppressionId('live', 'digest')).not.toBe(suppressionId('live', 'digest2'));
+});

@@ -1,0 +1,62 @@
+import { load } from '../../../src/commands/execute.ts';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
+import { LOG_START, type RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { SuppressionEvent } from '../../../src/domain/events.ts';
+import { message, messageStream } from '../../../src/domain/message/message.ts';
+import { numbered, type UnnumberedEvent } from '../../../src/domain/message/numbered.ts';
+import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
+import { contextAt } from '../../support/specification.ts';
+import type { Service } from '../service.ts';
+
+const REPLY_TEXT = '5.1.1 no such user';
+
+/** Appends what the other side, or the recipient, did. */
+const happen = async (
+  { dependencies: { store, contents }, system, organizationId }: Service,
+  id: string,
+  make: (about: { messageId: string; contentId: string; recipientId: string }, replyId: string) => UnnumberedEvent,
+): Promise<void> => {
+  const { state, revision } = await load(store, message, messageStream(id));
+  if (state.status === 'absent') throw new Error(`there is no message ${id}`);
+  const { messageId, contentId } = state.accepted;
+  const replyId = system.uuid();
+  await contents.put([{ id: replyId, organizationId, body: { kind: 'reply', messageId, text: REPLY_TEXT } }]);
+  const made = make({ messageId, contentId, recipientId: state.recipients[0]?.id ?? '' }, replyId);
+  await store.append({
+    ...{ stream: messageStream(id), expected: revision },
+    events: numbered(state, [made]).map((event) => ({ ...event, id: system.uuid() })),
+    context: { ...contextAt(system.now().toISOString(), organizationId), environment: state.environment },
+  });
+};
+
+/** The first recipient of a message that waits is refused for good. */
+export const bounce = async (service: Service, id: string, category: BounceCategory): Promise<void> => {
+  const { store } = service.dependencies;
+  const { system } = service;
+  await startAttempt({ store, system }, { messageId: id, leaseMs: 60_000, chance: 0.5 });
+  await happen(service, id, (about, replyId) => ({
+    type: 'RecipientBounced',
+    data: {
+      ...{ ...about, attempt: 1, reason: 'the other side refused it for good', category },
+      smtp: { code: 550, enhanced: '5.1.1', mx: 'mx.example.net', tls: null, replyId },
+    },
+  }));
+};
+
+export const complain = (service: Service, id: string): Promise<void> =>
+  happen(service, id, (data) => ({ type: 'RecipientComplained', data }));
+
+export const unsubscribe = (service: Service, id: string): Promise<void> =>
+  happen(service, id, (data) => ({ type: 'RecipientUnsubscribed', data: { ...data, method: 'page' } }));
+
+const eventsOf = async ({ dependencies: { store } }: Service, category: string): Promise<readonly RecordedEvent[]> =>
+  (await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 10_000 })).events;
+
+/** The log's events that suppress somebody. */
+export const suppressing = async (service: Service): Promise<readonly SuppressingEvent[]> =>
+  (await eventsOf(service, 'message')).filter(isSuppressing);
+
+/** What the log says of suppressions, in order. */
+export const suppressions = async (service: Service): Promise<readonly RecordedEvent<SuppressionEvent>[]> =>
+  (await eventsOf(service, 'suppression')) as readonly RecordedEvent<SuppressionEvent>[]; // a category holds its family only
