@@ -44,8 +44,9 @@ describe('a service that is sent anything at all', () => {
       ({ status }) => status === 202,
     );
     const hook = await api.post('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['domain.*'] });
+    const suppression = await api.post('/v1/suppressions', { address: 'nobody@example.net' });
     const keys = await api.get('/v1/api-keys');
-    return [domain, sent.body.id, hook.body.id, keys.body.data[0].id];
+    return [domain, sent.body.id, hook.body.id, suppression.body.id, keys.body.data[0].id];
   };
 
   const material = async (): Promise<Material> => {
@@ -93,7 +94,7 @@ describe('a service that is sent anything at all', () => {
     );
 
     const api = apiClient(program.baseUrl, made.keys[0] ?? '');
-    const message = { from: 'a@example.test', to: 'b@example.org', subject: 'Still there', text: 'x' };
+    const message = { from: 'a@example.test', to: 'still.there@example.org', subject: 'Still there', text: 'x' };
     const sent = await api.post('/v1/messages/send', message);
     await eventually(
       () => api.get(`/v1/messages/${sent.body.id}`),

@@ -29,7 +29,8 @@ export const apiClient = (baseUrl: string, key: string) => {
     const text = await response.text();
     const { status, headers: given } = response;
     await requireDescribed(baseUrl, { method, path, status, headers: given, text });
-    return { status, headers: given, body: text === '' ? undefined : JSON.parse(text) };
+    const isJson = given.get('content-type')?.startsWith('application/json') === true;
+    return { status, headers: given, body: isJson ? JSON.parse(text) : text || undefined };
   };
   return {
     call,

@@ -3,7 +3,7 @@ export const INTRODUCTION = `Outbox sends email for the domains of your organiza
 becomes of it is told by the message itself, by events, by statistics and by webhooks.
 
 Bodies are JSON in UTF-8. Names are \`snake_case\`; times are ISO 8601 in UTC with milliseconds; ids are a prefix and 26
-characters: \`msg_…\`, \`key_…\`, \`dom_…\`, \`whk_…\`, \`evt_…\`. Fields and query parameters that an operation does not know are
+characters: \`msg_…\`, \`key_…\`, \`dom_…\`, \`whk_…\`, \`sup_…\`, \`evt_…\`. Fields and query parameters that an operation does not know are
 refused, so that a misspelt one never goes unnoticed.
 
 ## Authentication

@@ -10,6 +10,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]
   domains: ['domain', 'dom'],
   templates: ['template', 'tpl'],
   webhooks: ['webhook', 'whk'],
+  suppressions: ['suppression', 'sup'],
   deliveries: ['delivery', 'dlv'],
   invoices: ['invoice', 'inv'],
 };

@@ -31,7 +31,7 @@ describe('§1 What the service does', () => {
     expect((await service().ask({ path: '/v1/messages?limit=1' })).body.data[0]?.id).toBe(before);
   });
 
-  test.each(['messages', 'events', 'stats', 'domains', 'webhooks', 'api-keys', 'billing'])(
+  test.each(['messages', 'events', 'stats', 'domains', 'webhooks', 'suppressions', 'api-keys', 'billing'])(
     '3: it has the resource %s',
     async (resource) => {
       expect((await service().ask({ path: `/v1/${resource}` })).status).toBe(200);

@@ -77,6 +77,15 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   // A webhook names nothing but an address.
   registerWebhook: () => [],
   listWebhooks: () => [{}],
+  // Both have this address on their lists: whoever adds it, or reads of it, does so to his own.
+  addSuppressions: () => [{ body: { address: 'nobody@example.net', expires_at: null } }],
+  importSuppressions: () => [{ body: { csv: 'address\nnobody@example.net\n' } }],
+  listSuppressions: async (victim) => [
+    ...[{ query: '?limit=100' }, { query: '?address=nobody@example.net' }],
+    ...(await cursorsOf(victim, '/v1/suppressions')),
+  ],
+  checkSuppression: () => [{ query: '?address=nobody@example.net' }],
+  exportSuppressions: () => [{}],
   readEvents: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/events'))],
   getStats: ({ domain, second, ids }) => [
     ...[domain, second].map(({ id }) => ({ query: `?domain=${id}`, ofOtherDomain: true, check: counted }) as const),

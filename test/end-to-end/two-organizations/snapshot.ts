@@ -9,11 +9,13 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   msg: ['/v1/messages/ID', '/v1/messages/ID/content', '/v1/messages/ID/events?limit=100'],
   key: ['/v1/api-keys/ID', '/v1/api-keys/ID/history?limit=100'],
   dom: ['/v1/domains/ID'],
+  sup: ['/v1/suppressions/ID'],
   whk: ['/v1/webhooks/ID', '/v1/webhooks/ID/deliveries?limit=100'],
 };
 
 const LISTS = [
   ...['/v1/messages?limit=100', '/v1/api-keys?limit=100', '/v1/domains?limit=100', '/v1/webhooks?limit=100'],
+  ...['/v1/suppressions?limit=100', '/v1/suppressions/check?address=nobody@example.net'],
   ...['/v1/events?limit=100', `/v1/stats?granularity=month&from=${YEAR_2000}&to=${YEAR_2100}`, '/v1/billing'],
   ...['/v1/billing/usage', '/v1/inbox?limit=100', '/v1/organization'],
 ];

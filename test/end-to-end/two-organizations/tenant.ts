@@ -112,11 +112,14 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
   const hook = { url: `${place.listener}?${name}`, events: ['message.*'] };
   const webhooks = [await create(live, '/v1/webhooks', hook), await create(test, '/v1/webhooks', hook)];
   const messages = [...(await sendSome(live, domain.name)), ...(await sendSome(test, domain.name))];
+  const nobody = { address: 'nobody@example.net', note: `of ${name}` };
+  const suppressions = [await create(live, '/v1/suppressions', nobody), await create(test, '/v1/suppressions', nobody)];
+  suppressions.push(await create(live, '/v1/suppressions', { address: 'nobody.else@example.net' }));
   const neighboursMessage = await create(neighbour, '/v1/messages/send', messageFrom(second.name));
   const testKey = { name: 'test', domain_id: domain.id, permissions: ['send'] };
   keyIds.push(await create(test, '/v1/api-keys', testKey));
   return {
     ...{ organizationId, domain, second, live, test, keys, neighbour, neighboursMessage },
-    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks },
+    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks, sup: suppressions },
   };
 };

@@ -50,8 +50,6 @@ const columnsOf = (header: CsvRecord | undefined): readonly Column[] => {
   return columns;
 };
 
-const isEmpty = ({ fields }: CsvRecord): boolean => fields.every((field) => field.trim() === '');
-
 const readRow = ({ line, fields }: CsvRecord, columns: readonly Column[], now: string): SuppressionRow | RowProblem => {
   if (fields.length > columns.length) return { line, message: 'has more fields than the first row' };
   const cells = columns.map((column, index) => [column, unescapeFormula((fields[index] ?? '').trim())] as const);
@@ -90,7 +88,7 @@ export const readSuppressionRows = async (
 ): Promise<{ readonly rows: readonly SuppressionRow[]; readonly problems: readonly RowProblem[] }> => {
   const records = await readCsv(csv);
   if (typeof records === 'string') throw refuse(records);
-  const [header, ...body] = records.filter((record) => !isEmpty(record));
+  const [header, ...body] = records;
   const columns = columnsOf(header);
   if (body.length > SUPPRESSION_ROWS_MAX) throw refuse(`must have at most ${SUPPRESSION_ROWS_MAX} rows`);
   const now = system.now().toISOString();
