@@ -27,6 +27,16 @@ const WEBHOOK: OutboxEvent = {
 };
 
 const DKIM_KEY = { selector: 'ob-r-1', algorithm: 'rsa-sha256', publicKey: 'cnNh', secretId: 's' } as const;
+const SUPPRESSION: readonly OutboxEvent[] = [
+  {
+    type: 'SuppressionAdded',
+    data: {
+      ...{ suppressionId: 'sup_1', digest: 'd', contentId: 'content-2', reason: 'manual', scope: 'bulk' },
+      ...{ expiresAt: null, source: null },
+    },
+  },
+  { type: 'SuppressionRemoved', data: { suppressionId: 'sup_1', contentId: 'content-2' } },
+];
 
 /** A log with every event there is, of two organizations and both environments. */
 const openFeed = async () => {
@@ -61,6 +71,7 @@ const openFeed = async () => {
     environment: 'test',
   });
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
+  await given('suppression-sup_1', SUPPRESSION);
   await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
   await given('organization-org_mine', [
     { type: 'OrganizationCreated', data: { organizationId: 'org_mine', name: 'n', ceilings: null } },

@@ -28,6 +28,7 @@ import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createRegister } from '../../../src/domain/register.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
+import { suppressSome } from './suppress-some.ts';
 
 /** An organization with a verified domain, and the keys and webhooks made so far. */
 interface Tenant {
@@ -200,13 +201,10 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   };
 
   const makeWebhook: Action = async ({ organizationId, webhooks }) => {
-    const command = {
+    const { webhook } = await registerWebhook(context, originOf(organizationId, 'live'), {
+      ...{ url: 'https://hooks.example/', events: ['message.*'], description: null },
       environment: 'live',
-      url: 'https://hooks.example/',
-      events: ['message.*'],
-      description: null,
-    } as const;
-    const { webhook } = await registerWebhook(context, originOf(organizationId, 'live'), command);
+    });
     webhooks.push(webhook.webhookId);
   };
 
@@ -224,6 +222,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     ...Array.from({ length: 4 }, () => (tenant: Tenant) => send(tenant, { scheduledAt: hence(1 + below(100_000)) })),
     ...Array.from({ length: 18 }, () => attempt),
     ...[cancelSome, rescheduleSome, rescheduleSome],
+    ({ organizationId }) => suppressSome(context, originOf(organizationId, 'live'), below),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),

@@ -1,0 +1,18 @@
+import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { type AddSuppression, addSuppressions } from '../../../src/commands/suppression/add-suppressions.ts';
+import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+
+/** Puts some address on the list of some organization, or takes it off again. @param below a number in [0, limit). */
+export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
+  const environment = origin.environment ?? 'live';
+  const one: AddSuppression = {
+    ...{ environment, address: `unwanted${below(10)}@example.net`, text: 'asked for it' },
+    reason: below(2) === 0 ? 'manual' : 'import',
+    scope: below(2) === 0 ? 'all' : 'bulk',
+    expiresAt: below(3) === 0 ? new Date(context.system.now().getTime() + 1 + below(100_000_000)).toISOString() : null,
+  };
+  const [result] = await addSuppressions(context, origin, [one]);
+  if (result === undefined || result instanceof Refusal || below(2) === 0) return;
+  await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });
+};
