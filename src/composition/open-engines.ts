@@ -95,6 +95,7 @@ export const openEngines = async ({ config, logger, closers, owner }: OpenEngine
   closers.add('resolver', resolver.close);
   const context: CommandContext = {
     ...{ store, contents, secrets, resolver, dkimKeys, webhookTarget, system, capturing },
+    bounceDomain: config.bounceDomain ?? null,
   };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {

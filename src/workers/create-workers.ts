@@ -26,6 +26,7 @@ import type { Destinations } from './messages/destinations.ts';
 import { dispatchMessages } from './messages/dispatch-messages.ts';
 import { createPacer } from './messages/pacer.ts';
 import { createRecentlyAdded } from './messages/recently-added.ts';
+import { createSigningDomains } from './messages/signing-domains.ts';
 import { sweepDeliveries, type Timetable } from './messages/sweep-deliveries.ts';
 import { remember } from './remember.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
@@ -91,11 +92,12 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const duty = createDuty();
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
+  const signingDomains = createSigningDomains(deps.secrets);
   const pacer = createPacer(system);
   const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, acceptedAtHand, pacer },
+    ...{ ...deps, deletedDomains, signingDomains, acceptedAtHand, pacer },
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
   const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
@@ -110,6 +112,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: sendingDomain.category, apply: deletedDomains.apply },
     { category: destination.category, apply: applyPace },
     { category: sendingDomain.category, apply: domainTimetable.apply },
+    { category: sendingDomain.category, apply: signingDomains.apply },
   ]);
 
   const jobs = {
@@ -121,7 +124,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       duty,
     }),
     'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, recentlyAdded, duty }),
-    'the list of webhook endpoints and deleted domains': remembering.work,
+    'the memory of webhook endpoints, domains and destinations': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
     'the recording of webhook deliveries': recordWebhookDeliveries({

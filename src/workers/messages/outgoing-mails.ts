@@ -3,11 +3,14 @@ import { storedBody } from '../../commands/message/stored-body.ts';
 import { organizationSecret } from '../../commands/organization/organization-secret.ts';
 import type { Contents, MessageBody } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/secrets.ts';
+import type { SigningKey } from '../../domain/signing-key.ts';
 import type { System } from '../../domain/system.ts';
 import { persistently } from '../persistently.ts';
+import type { SigningDomains } from './signing-domains.ts';
 
 /** Where nothing is signed. */
 const NO_SECRET = new Uint8Array(0);
@@ -20,11 +23,20 @@ export interface OutgoingMailParts {
   readonly system: System;
   /** Where recipients reach this service: without a slash at its end. */
   publicUrl(): string;
+  readonly signingDomains: Pick<SigningDomains, 'keysOf'>;
   /** Where undelivered mail comes back to; absent: to its sender. */
   readonly bounceDomain?: string | undefined;
 }
 
-const mailOf = ({ message: { state }, attempt, recipientIds }: Claimed, body: MessageBody): OutgoingMail => ({
+/** What mailbox providers count complaints by: the stream, the domain, the organization, and who sent it for them. */
+const feedbackIdOf = ({ accepted: { stream, domainId }, organizationId }: ExistingMessage): string =>
+  `${stream}:${domainId}:${organizationId}:outbox`;
+
+const mailOf = (
+  { message: { state }, attempt, recipientIds }: Claimed,
+  body: MessageBody,
+  signing: readonly SigningKey[],
+): OutgoingMail => ({
   envelope: {
     from: body.from.address,
     to: body.recipients
@@ -33,6 +45,8 @@ const mailOf = ({ message: { state }, attempt, recipientIds }: Claimed, body: Me
   },
   messageId: state.accepted.internetMessageId,
   body,
+  signing,
+  feedbackId: feedbackIdOf(state),
   date: new Date(state.acceptedAt),
   attempt,
 });
@@ -88,10 +102,13 @@ const linkedCopies = (
  * @throws {Error} contents or secret are missing: faults.
  */
 export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const { contents, secrets, system, bounceDomain } = parts;
+  const { contents, secrets, system, signingDomains, bounceDomain } = parts;
   const { state } = claim.message;
-  const body = await persistently(system, () => storedBody(contents, state));
-  const mail = mailOf(claim, body);
+  const [body, signing] = await Promise.all([
+    persistently(system, () => storedBody(contents, state)),
+    persistently(system, () => signingDomains.keysOf(state.accepted.domainId)),
+  ]);
+  const mail = mailOf(claim, body, signing);
   const { unsubscribe } = body;
   const needsSecret = unsubscribe === 'managed' || bounceDomain !== undefined;
   const secret = needsSecret
