@@ -17,8 +17,10 @@ export const CONFIGURATION: readonly Variable[] = [
   {
     name: 'MAIL_URL',
     default: 'capture:',
-    meaning: '`capture:` (nothing leaves), `smtp://user:password@host:587`, `smtps://…`',
+    meaning: '`capture:` (nothing leaves), `smtp://user:password@host:587`, `smtps://…`, `direct:`',
   },
+  { name: 'SOURCE_ADDRESSES', default: '', meaning: 'IPs that `direct:` sends from, by commas; any when absent' },
+  { name: 'ALLOW_PRIVATE_MX', default: 'false', meaning: '`true`: `direct:` sends to private networks too' },
   { name: 'ROLES', default: 'api,projections,workers', meaning: 'what this process does: any of these' },
   { name: 'HOST', default: '127.0.0.1', meaning: 'address the API listens on' },
   { name: 'PORT', default: '3000', meaning: 'port the API listens on; `0` picks a free one' },

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { EVENT_STORE, HOST_NAME, isHost, isSmarthost, list, listOf, port, text, url } from './config-values.ts';
@@ -12,11 +13,11 @@ import { StartRefused } from './domain/start-refused.ts';
 const ROLES = ['api', 'projections', 'workers'] as const;
 type Role = (typeof ROLES)[number];
 
+/** `capture`: nothing leaves the machine, mail goes to the inbox; `direct`: to the recipients' own servers. */
+type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
+
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
-
-/** `capture`: nothing leaves the machine, mail goes to the inbox. */
-type MailRoute = { readonly kind: 'capture' } | { readonly kind: 'smarthost'; readonly url: string };
 
 export interface Config {
   /** Absent: the built-in PostgreSQL in `dataDir`. */
@@ -26,6 +27,10 @@ export interface Config {
   /** Absent: the queue is in PostgreSQL, and each process counts rate limits for itself. */
   readonly redisUrl: string | undefined;
   readonly mail: MailRoute;
+  /** IPs that mail to the recipients' own servers comes from. Empty: any. */
+  readonly sourceAddresses: readonly string[];
+  /** Whether it may go to servers on this machine and in private networks. */
+  readonly allowPrivateMx: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly host: string;
   /** 0: a free one. */
@@ -66,20 +71,25 @@ interface Trial {
   readonly failPoint: string | undefined;
   /** Short leases, and webhooks may be posted to this machine. */
   readonly isQuick: boolean;
+  /** Of the recipients' own servers. Absent: 25. */
+  readonly mxPort: number | undefined;
 }
 
 /** Any text will do, but a short one can be guessed from a copy of the database. */
 const SECRET_KEY_CHARACTERS_MIN = 32;
 
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
-const MAIL_VALUES = 'set `capture:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
 
-const mail = z
-  .string()
+const MAIL_VALUES = 'set `capture:`, `direct:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
+
+const readMail = (value: string): MailRoute => {
+  if (value === 'capture:' || value === 'direct:') return { kind: value === 'direct:' ? 'direct' : 'capture' };
+  return { kind: 'smarthost', url: value };
+};
+
+const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost(value), MAIL_VALUES)
   .default('capture:')
-  .refine((value) => value !== 'direct:', `delivery to the recipients' own servers is not there yet: ${MAIL_VALUES}`)
-  .refine((value) => value === 'direct:' || value === 'capture:' || isSmarthost(value), MAIL_VALUES)
-  .transform((value): MailRoute => (value === 'capture:' ? { kind: 'capture' } : { kind: 'smarthost', url: value }));
+  .transform(readMail);
 
 const roles = z
   .string()
@@ -97,6 +107,8 @@ const schema = z
     ).optional(),
     REDIS_URL: url('set `redis://:password@host:6379` or `rediss://…`', 'redis:', 'rediss:'),
     MAIL_URL: mail,
+    SOURCE_ADDRESSES: listOf((item) => isIP(item) !== 0, 'set addresses by commas, such as `192.0.2.7,2001:db8::7`'),
+    ALLOW_PRIVATE_MX: z.enum(['true', 'false'], 'set `true` or `false`').default('false'),
     ROLES: roles,
     HOST: text(isHost, 'set an address or a host name, such as 127.0.0.1').default('127.0.0.1'),
     PORT: port(3000).default(3000),
@@ -164,6 +176,8 @@ export const readConfig = (environment: Environment): Config => {
     eventStoreUrl: read.EVENTSTORE_URL,
     redisUrl: read.REDIS_URL,
     mail: read.MAIL_URL,
+    sourceAddresses: read.SOURCE_ADDRESSES,
+    allowPrivateMx: read.ALLOW_PRIVATE_MX === 'true',
     roles: read.ROLES,
     host: read.HOST,
     port: read.PORT,
@@ -183,6 +197,10 @@ export const readConfig = (environment: Environment): Config => {
       read.TLS_CERT_FILE === undefined || read.TLS_KEY_FILE === undefined
         ? undefined
         : { cert: resolve(read.TLS_CERT_FILE), key: resolve(read.TLS_KEY_FILE) },
-    trial: { failPoint: environment.OUTBOX_FAIL_POINT, isQuick: environment.OUTBOX_TRIAL === 'quick' },
+    trial: {
+      failPoint: environment.OUTBOX_FAIL_POINT,
+      isQuick: environment.OUTBOX_TRIAL === 'quick',
+      mxPort: Number(environment.OUTBOX_TRIAL_MX_PORT ?? 0) || undefined,
+    },
   };
 };

@@ -20,13 +20,14 @@ describe('the configuration', () => {
   test('needs nothing: everything has a default', () => {
     expect(readConfig({})).toEqual({
       ...{ databaseUrl: undefined, eventStoreUrl: undefined, redisUrl: undefined, mail: { kind: 'capture' } },
+      ...{ sourceAddresses: [], allowPrivateMx: false },
       ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
       ...{ bounceDomain: undefined, bouncePort: 25, ehloName: undefined, dnsServers: [], logLevel: 'info' },
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
       ...{ submissionPort: undefined, tlsFiles: undefined },
-      trial: { failPoint: undefined, isQuick: false },
+      trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
     });
   });
 
@@ -48,6 +49,7 @@ describe('the configuration', () => {
         REDIS_URL: 'rediss://r',
       },
       ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
+      ...{ SOURCE_ADDRESSES: '192.0.2.7, 2001:db8::7', ALLOW_PRIVATE_MX: 'true' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
       ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
@@ -57,6 +59,7 @@ describe('the configuration', () => {
     expect(config).toEqual({
       ...{ databaseUrl: 'postgres://a:b@db/outbox', eventStoreUrl: 'esdb://es:2113?tls=false', redisUrl: 'rediss://r' },
       ...{ mail: { kind: 'smarthost', url: 'smtp://u:p@mail:587' }, roles: new Set(['api', 'workers']) },
+      ...{ sourceAddresses: ['192.0.2.7', '2001:db8::7'], allowPrivateMx: true },
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
       ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
@@ -66,13 +69,15 @@ describe('the configuration', () => {
       ],
       ...{ submissionPort: 587, tlsFiles: { cert: '/tls/cert.pem', key: '/tls/key.pem' } },
       ...{ bounceDomain: 'bounces.example.com', bouncePort: 2525 },
-      trial: { failPoint: undefined, isQuick: false },
+      trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
     });
   });
 
   test('reads how the program is tried out, which its users are not told of', () => {
-    const { trial } = readConfig({ OUTBOX_FAIL_POINT: 'before-mail-send#2', OUTBOX_TRIAL: 'quick' });
-    expect(trial).toEqual({ failPoint: 'before-mail-send#2', isQuick: true });
+    const { trial } = readConfig({
+      ...{ OUTBOX_FAIL_POINT: 'before-mail-send#2', OUTBOX_TRIAL: 'quick', OUTBOX_TRIAL_MX_PORT: '2525' },
+    });
+    expect(trial).toEqual({ failPoint: 'before-mail-send#2', isQuick: true, mxPort: 2525 });
   });
 
   test('tells all problems at once, a line for each, by name and with what to do', () => {
@@ -84,6 +89,7 @@ describe('the configuration', () => {
         MAIL_URL: 'ftp://x',
         ROLES: 'api,cook',
       },
+      ...{ SOURCE_ADDRESSES: 'mail.example.com', ALLOW_PRIVATE_MX: 'maybe' },
       ...{ HOST: 'a b', PORT: '70000', PUBLIC_URL: 'example.com', TRUSTED_PROXIES: '10.0.0.0/33' },
       ...{
         EHLO_NAME: 'a..b',
@@ -157,10 +163,11 @@ describe('the configuration', () => {
     expect(problems({ ...database, SECRET_KEY: KEY })).toEqual([]);
   });
 
-  test('knows direct delivery by name and says that it is not there yet', () => {
-    expect(problems({ MAIL_URL: 'direct:' })).toEqual([
-      expect.stringMatching(/^MAIL_URL: .*not there yet: set `capture:`, `smtp:.*` or `smtps:.*`$/),
-    ]);
+  test('takes delivery to the recipients’ own servers', () => {
+    expect(readConfig({ MAIL_URL: 'direct:' }).mail).toEqual({ kind: 'direct' });
+    for (const MAIL_URL of ['direct', 'direct://x', 'smtp:', 'capture:x']) {
+      expect(problems({ MAIL_URL })).toEqual([expect.stringMatching(/^MAIL_URL: set `capture:`, `direct:`, `smtp:/)]);
+    }
   });
 
   test('never repeats a secret in a problem', () => {

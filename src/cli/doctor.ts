@@ -1,10 +1,17 @@
 import { readDirectory } from '../composition/directory.ts';
+import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/event-store.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
 
 /** Behind by more than this, a read model is not just busy. */
 const LAG_SECONDS_MAX = 60;
+
+const mailProblems = ({ mail, ehloName }: Config): readonly string[] => {
+  if (mail.kind === 'capture') return ['MAIL_URL is capture: no mail leaves this machine'];
+  const isNameless = mail.kind === 'direct' && ehloName === undefined;
+  return isNameless ? ['EHLO_NAME is not set: many servers take no mail from whoever has no public name'] : [];
+};
 
 export const doctorCommand: OperatorCommand = {
   name: 'doctor',
@@ -27,7 +34,7 @@ export const doctorCommand: OperatorCommand = {
         ({ name, parkedEvents }) =>
           `read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``,
       ),
-      ...(config.mail.kind === 'capture' ? ['MAIL_URL is capture: no mail leaves this machine'] : []),
+      ...mailProblems(config),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),
     ];
     const counted = { organizations: organizations.size, domains: domains.size, keys: keys.size };

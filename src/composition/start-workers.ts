@@ -1,15 +1,9 @@
-import { hostname } from 'node:os';
-import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
-import { startCaptureServer } from '../adapters/mail/capture.ts';
 import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
-import { createSmtpTransport } from '../adapters/mail/smtp.ts';
-import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain-when-due.ts';
 import type { Config } from '../config.ts';
-import type { MailTransport } from '../domain/mail-transport.ts';
 import { type Queues, QueueUnavailable } from '../domain/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createReadModels } from '../projections/read-models.ts';
@@ -20,6 +14,7 @@ import {
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
 import type { Engines } from './open-engines.ts';
+import { openMail } from './open-mail.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
 import { startReturnedMail } from './start-returned-mail.ts';
 import { QUICK_TRIAL } from './trial.ts';
@@ -36,32 +31,6 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
   }
 };
 
-/** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */
-const SESSIONS_MAX = 50;
-
-interface Mail {
-  readonly transport: MailTransport;
-  /** The server is on this machine. */
-  readonly local: boolean;
-}
-
-const openMail = async (config: Config, { pool, system, logger, closers }: Engines): Promise<Mail> => {
-  const ehloName = config.ehloName ?? hostname();
-  if (config.mail.kind === 'smarthost') {
-    const { url } = config.mail;
-    return {
-      transport: createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX }),
-      local: isLoopback(parseSmarthost(url).host),
-    };
-  }
-  const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
-  closers.add('capturing mail server', capture.close);
-  return {
-    transport: createSmtpTransport({ url: capture.url, ehloName, system, sessionsMax: SESSIONS_MAX }),
-    local: true,
-  };
-};
-
 /** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */
 export const startWorkers = async (
   config: Config,
@@ -72,7 +41,7 @@ export const startWorkers = async (
   const { context, pool, store, system, logger, closers, failing } = engines;
   const queues = failing.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
-  const { transport, local } = await openMail(config, engines);
+  const { transport, local, destinations } = await openMail(config, engines);
   closers.add('mail transport', transport.close);
   const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
@@ -81,6 +50,7 @@ export const startWorkers = async (
     // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
+    ...(destinations === undefined ? {} : { destinations }),
     timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),

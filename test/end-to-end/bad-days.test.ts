@@ -38,7 +38,7 @@ describe('a service that must not start says why in one sentence', () => {
   };
 
   test('when its configuration is wrong, all problems at once', async () => {
-    await refused({ PORT: 'http', ROLES: 'cook', MAIL_URL: 'direct:' }, /MAIL_URL: .*\nROLES: .*\nPORT: /);
+    await refused({ PORT: 'http', ROLES: 'cook', MAIL_URL: 'direct' }, /MAIL_URL: .*\nROLES: .*\nPORT: /);
   });
 
   test('when it is told to die where there is no such place', async () => {

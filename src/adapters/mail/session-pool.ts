@@ -5,6 +5,10 @@ export interface SessionPoolOptions {
   readonly open: (signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
   /** More are refused by many servers, fewer leave their latency on the table. */
   readonly sessionsMax: number;
+  /** A session idles that nobody waits for. */
+  readonly onIdle?: () => void;
+  /** The last session has ended, and nobody waits for another. */
+  readonly onEmpty?: () => void;
 }
 
 export interface PooledSession {
@@ -33,7 +37,7 @@ interface Waiter {
 }
 
 /** Keeps sessions between messages, at most so many, and hands them out first come, first served. */
-export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => {
+export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: SessionPoolOptions) => {
   const idle: Kept[] = [];
   const waiting: Waiter[] = [];
   const closing: (() => void)[] = [];
@@ -45,6 +49,7 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
     count -= 1;
     if (closed && count === 0) for (const done of closing.splice(0)) done();
     serve();
+    if (count === 0) onEmpty?.(); // whoever waited has got the room
   };
 
   const takeIdle = (): Kept | undefined => {
@@ -64,6 +69,7 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
   const keepIdle = (kept: Kept): void => {
     kept.idleTimer = setTimeout(dropIdle, IDLE_MS, kept).unref();
     idle.push(kept);
+    onIdle?.();
   };
 
   const passOn = (kept: Kept): void => {
@@ -135,6 +141,16 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
         if (closed) reject(new SmtpConnectFailed(noReply('the service is stopping')));
         else wait({ signal, resolve, reject });
       }),
+    /** One that would be taken at once. */
+    hasIdle: (): boolean => idle.some(({ session }) => session.isOpen()),
+    /** Ends the session that has idled longest. @returns false: there is none. */
+    endIdle: (): boolean => {
+      const kept = idle[0];
+      if (kept === undefined) return false;
+      clearTimeout(kept.idleTimer);
+      dropIdle(kept);
+      return true;
+    },
     /** Resolves when every session handed out has come back and ended. */
     close: async (): Promise<void> => {
       closed = true;
@@ -147,3 +163,5 @@ export const createSessionPool = ({ open, sessionsMax }: SessionPoolOptions) => 
     },
   };
 };
+
+export type SessionPool = ReturnType<typeof createSessionPool>;

@@ -61,6 +61,8 @@ export interface SmtpSessionOptions {
 
 /** Name, connection, greeting and TLS together; a shorter one gives up on slow greylisters (RFC 5321 §4.5.3.2.1). */
 const CONNECT_MS = 60_000;
+/** As long again for EHLO, its repetition and AUTH: without it a half reply is waited for until the caller's deadline. */
+const SETUP_TIMES = 2;
 /** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
 const SOCKET_IDLE_MS = 600_000;
 /** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
@@ -186,15 +188,21 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
     const { target, onEnd } = options;
     const connection = new SMTPConnection(connectionOptions(options));
     const fail = (reply: SmtpReply): void => {
-      signal.removeEventListener('abort', abort);
+      settle();
       const failed = new SmtpConnectFailed(reply, sideOf(target, connection._socket), isSettingUpTls(connection));
       connection.close();
       reject(failed);
     };
     const abort = (): void => fail(noReply('the deadline passed before the server was ready'));
+    const giveUp = (): void => fail(noReply('the server was not ready in time'));
+    const timer = setTimeout(giveUp, SETUP_TIMES * (options.connectMs ?? CONNECT_MS));
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    };
     const failWith = (error: SMTPError): void => fail(replyOf(error));
     const ready = (socket: Socket): void => {
-      signal.removeEventListener('abort', abort);
+      settle();
       const session = sessionOf(connection, socket, options);
       connection.removeListener('error', failWith);
       resolve(session);

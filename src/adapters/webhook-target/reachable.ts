@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { addressRange } from '../address-range.ts';
 
 /** What an endpoint may be; capturing, the machine itself is one too, so that webhooks can be tried. */
 export interface Reach {
@@ -10,8 +11,7 @@ const PORTS_ALLOWED = ['', '443', '8443'];
 
 /** Globally routable unicast only: private, link-local, translated (NAT64, 6to4, Teredo) and reserved ones are not. */
 export const mayReach = (address: string, { allowLoopback }: Reach): boolean => {
-  if (!ipaddr.isValid(address)) return false;
-  const range = ipaddr.process(address).range();
+  const range = addressRange(address);
   return range === 'unicast' || (allowLoopback && range === 'loopback');
 };
 

@@ -94,7 +94,7 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
       if (isYes(reply)) to.push(/<(.*?)>/.exec(line)?.[1] ?? line);
     },
     DATA: (_, reply) => {
-      if (reply.startsWith('354')) mode = 'message';
+      if (reply.startsWith('3')) mode = 'message';
     },
     STAR: (_, reply) => {
       if (reply.startsWith('220')) startTls();

@@ -59,6 +59,10 @@ export interface ScriptedServerOptions {
   readonly cut?: CutOff;
   /** Has 503 for RCPT without a sender and for a message without recipients, whatever the script says. */
   readonly strict?: boolean;
+  /** 127.0.0.1 without it. */
+  readonly host?: string;
+  /** A free one without it. */
+  readonly port?: number;
   /** Takes BDAT for a command it does not know: what follows is read as commands. */
   readonly chunkless?: boolean;
 }
@@ -66,7 +70,7 @@ export interface ScriptedServerOptions {
 /** A server that does what a test tells it, and writes down what it was told. */
 export const startScriptedServer = async (
   script: Script = {},
-  { write = writeAtOnce, certificate, cut, strict = false, chunkless = false }: ScriptedServerOptions = {},
+  { write = writeAtOnce, certificate, cut, strict = false, chunkless = false, ...at }: ScriptedServerOptions = {},
 ) => {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
@@ -90,7 +94,7 @@ export const startScriptedServer = async (
     if (cut !== undefined) cutOff(socket, cut);
     serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict, chunkless });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(at.port ?? 0, at.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

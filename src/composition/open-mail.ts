@@ -1,0 +1,56 @@
+import { hostname } from 'node:os';
+import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
+import { startCaptureServer } from '../adapters/mail/capture.ts';
+import { createDirectTransport } from '../adapters/mail/direct/direct.ts';
+import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
+import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
+import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
+import { createSmtpTransport } from '../adapters/mail/smtp.ts';
+import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
+import type { Config } from '../config.ts';
+import type { MailTransport } from '../domain/mail-transport.ts';
+import type { Destinations } from '../workers/messages/destinations.ts';
+import type { Engines } from './open-engines.ts';
+
+/** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */
+const SESSIONS_MAX = 50;
+
+interface Mail {
+  readonly transport: MailTransport;
+  /** The server is on this machine. */
+  readonly local: boolean;
+  /** Where recipients have servers of their own. */
+  readonly destinations?: Destinations;
+}
+
+const SMTP_PORT = 25;
+
+const openDirect = (config: Config, { context, system, logger, closers }: Engines, ehloName: string): Mail => {
+  const { resolver } = context;
+  const { sourceAddresses, allowPrivateMx: allowPrivate, trial } = config;
+  const port = trial.mxPort ?? SMTP_PORT;
+  const mtaSts = createMtaSts({ resolver, system });
+  closers.add('MTA-STS policies', mtaSts.close);
+  const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
+  const routes = createMxRoutes({ resolver, system, ehloName });
+  const transport = createDirectTransport({
+    ...{ routes, resolver, security, system, ehloName, sourceAddresses, allowPrivate, port },
+  });
+  return { transport, local: false, destinations: routes };
+};
+
+const captureUrl = async ({ pool, system, logger, closers }: Engines): Promise<string> => {
+  const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
+  closers.add('capturing mail server', capture.close);
+  return capture.url;
+};
+
+/** Opens the way that mail takes, as it is configured. */
+export const openMail = async (config: Config, engines: Engines): Promise<Mail> => {
+  const { system } = engines;
+  const ehloName = config.ehloName ?? hostname();
+  if (config.mail.kind === 'direct') return openDirect(config, engines, ehloName);
+  const url = config.mail.kind === 'smarthost' ? config.mail.url : await captureUrl(engines);
+  const transport = createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX });
+  return { transport, local: isLoopback(parseSmarthost(url).host) };
+};
