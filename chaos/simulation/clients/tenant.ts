@@ -62,7 +62,11 @@ export const createTenant = async (world: World): Promise<Tenant> => {
     keyIds.push(key.keyId);
   }
   if (world.ground.random.chance(0.5)) {
-    const endpoint = { url: 'https://hooks.example.test/', events: ['message.*', 'api_key.*'], description: null };
+    const endpoint = {
+      url: 'https://hooks.example.test/',
+      events: ['message.*', 'api_key.*', 'suppression.*'],
+      description: null,
+    };
     await registerWebhook(context, origin('live'), { ...endpoint, environment: 'live' });
   }
   return {
