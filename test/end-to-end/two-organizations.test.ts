@@ -96,6 +96,12 @@ const attemptsOn = async (victim: Tenant) => {
   return (await Promise.all(all)).flat();
 };
 
+/** Keys of a domain may wait for their records for ever. */
+const underWay = (snapshot: readonly AnyBody[]): boolean => {
+  const others = JSON.stringify(snapshot.filter(([path]) => !path.startsWith('/v1/domains')));
+  return others.includes('"status":"pending"') || others.includes('"status":"sending"');
+};
+
 /** When nothing is on its way any more. */
 const atRest = async (tenant: Tenant): Promise<readonly AnyBody[]> => {
   let last = '';
@@ -104,7 +110,7 @@ const atRest = async (tenant: Tenant): Promise<readonly AnyBody[]> => {
     (snapshot) => {
       const before = last;
       last = JSON.stringify(snapshot);
-      return last === before && !last.includes('"status":"pending"') && !last.includes('"status":"sending"');
+      return last === before && !underWay(snapshot);
     },
     60_000,
   );
