@@ -106,6 +106,9 @@ export interface WebhookDeliveries {
    */
   failingSince(webhookId: string): Promise<Date | null>;
 
+  /** Deliveries among these ids, newest first and at most `limit`; ids that there are none of are passed over. */
+  find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;
+
   /** Deliveries of one endpoint, newest first. @param after `next` of the page before. */
   list(options: {
     readonly webhookId: string;

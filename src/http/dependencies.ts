@@ -20,7 +20,9 @@ export interface HttpDependencies {
   /** Captured mail; null: mail leaves this machine. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
-  readonly webhookDeliveries: Pick<WebhookDeliveries, 'list'>;
+  readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find'>;
+  /** Who runs the mail servers of a recipient's domain (A-labels); absent: one server takes everything. */
+  readonly operatorOf?: (domain: string) => Promise<string>;
   readonly logger: Logger;
   /** Where keys are followed; the log on a connection of its own where there is one. Default: `context.store`. */
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;

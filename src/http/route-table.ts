@@ -81,6 +81,7 @@ export const ROUTES = {
   'GET /v1/messages/:id': { ...READ, errors: ONE },
   'GET /v1/messages/:id/content': { ...READ, errors: ONE },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
+  'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': {
     ...{ ...SEND, status: 200 },
     errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],

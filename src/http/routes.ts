@@ -20,6 +20,7 @@ import { readEventsRoute } from './routes/events/read-events.ts';
 import { listInboxRoute } from './routes/inbox/list-inbox.ts';
 import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { cancelMessageRoute } from './routes/messages/cancel-message.ts';
+import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { getMessageRoute } from './routes/messages/get-message.ts';
 import { getMessageContentRoute } from './routes/messages/get-message-content.ts';
 import { listMessageEventsRoute } from './routes/messages/list-message-events.ts';
@@ -56,6 +57,7 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getMessageRoute,
   getMessageContentRoute,
   listMessageEventsRoute,
+  explainMessageRoute,
   cancelMessageRoute,
   rescheduleMessageRoute,
   createKeyRoute,

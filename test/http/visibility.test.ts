@@ -41,6 +41,7 @@ describe('a resource', () => {
     '/v1/messages/$message',
     '/v1/messages/$message/content',
     '/v1/messages/$message/events',
+    '/v1/messages/$message/explain',
     '/v1/api-keys/$key-admin',
     '/v1/domains/$domain',
     '/v1/webhooks/$webhook',

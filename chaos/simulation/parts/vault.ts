@@ -51,6 +51,7 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       release: owed('releases', webhookDeliveries.release),
       finish: owed('finishes', webhookDeliveries.finish),
       failingSince: owed('judges', webhookDeliveries.failingSince),
+      find: owed('finds', webhookDeliveries.find),
       list: owed('lists', webhookDeliveries.list),
     },
   };

@@ -106,6 +106,13 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
 
     failingSince: async (webhookId) => failures.get(webhookId) ?? null,
 
+    find: async ({ ids, limit }) =>
+      [...new Set(ids)]
+        .flatMap((id) => rows.get(id) ?? [])
+        .sort((left, right) => right.number - left.number)
+        .slice(0, limit)
+        .map(shown),
+
     list: async ({ webhookId, limit, after }) => {
       const before = after === undefined ? Number.POSITIVE_INFINITY : Number(after);
       const found = [...rows.values()]

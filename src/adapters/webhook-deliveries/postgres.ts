@@ -8,7 +8,7 @@ import type {
   WebhookDeliveryState,
 } from '../../domain/webhook-deliveries.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { CHECKPOINT, CLAIM, FAILING_SINCE, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
+import { CHECKPOINT, CLAIM, FAILING_SINCE, FIND, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
 
 interface ClaimedRow {
   readonly id: string;
@@ -102,6 +102,11 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
     failingSince: async (webhookId) => {
       const { rows } = await query<{ since: Date }>(FAILING_SINCE, [webhookId]);
       return rows[0]?.since ?? null;
+    },
+
+    find: async ({ ids, limit }) => {
+      const { rows } = await query<ListedRow>(FIND, [ids, limit]);
+      return rows.map(deliveryOf);
     },
 
     list: async ({ webhookId, limit, after }) => {

@@ -96,20 +96,40 @@ export const FAILING_SINCE: Statement = {
   text: 'select since from vault.webhook_failures where webhook_id = $1',
 };
 
-export const LIST: Statement = {
-  name: 'list_webhook_deliveries',
-  text: `
-    select delivery.*, coalesce(tries.all, '[]'::json) as tries
-    from (
-      select id, number, webhook_id, event, state, attempts, due_at, created_at from vault.webhook_deliveries
-      where webhook_id = $1 and ($2::bigint is null or number < $2)
-      order by number desc
-      limit $3
-    ) as delivery
+const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at';
+
+/** Of deliveries, which are in the query's `delivery`: every try of each. */
+const WITH_TRIES = `
     cross join lateral (
       select json_agg(json_build_object('at', at, 'status', status, 'duration_ms', duration_ms, 'answer', answer)
         order by attempt) as all
       from vault.webhook_tries where delivery_id = delivery.id
     ) as tries
-    order by delivery.number desc`,
+    order by delivery.number desc`;
+
+export const LIST: Statement = {
+  name: 'list_webhook_deliveries',
+  text: `
+    select delivery.*, coalesce(tries.all, '[]'::json) as tries
+    from (
+      select ${COLUMNS} from vault.webhook_deliveries
+      where webhook_id = $1 and ($2::bigint is null or number < $2)
+      order by number desc
+      limit $3
+    ) as delivery
+    ${WITH_TRIES}`,
+};
+
+/** By primary key: who knows endpoints and events knows the ids, so that no index by event has to be kept. */
+export const FIND: Statement = {
+  name: 'find_webhook_deliveries',
+  text: `
+    select delivery.*, coalesce(tries.all, '[]'::json) as tries
+    from (
+      select ${COLUMNS} from vault.webhook_deliveries
+      where id = any($1::text[])
+      order by number desc
+      limit $2
+    ) as delivery
+    ${WITH_TRIES}`,
 };

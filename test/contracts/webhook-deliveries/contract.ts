@@ -187,5 +187,20 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
         ...{ deliveries: [], next: null },
       });
     });
+
+    test('are found by their ids, newest first and no more than asked for, each with its tries', async () => {
+      const rows = [owed('whk_1', 'evt_1'), owed('whk_2', 'evt_1'), owed('whk_1', 'evt_2')];
+      await record(rows);
+      const failed = finished(rows[0] as OwedDelivery, { status: 500, state: 'pending', dueAt: after(60) });
+      await deliveries.finish([failed]);
+      await deliveries.finish([{ ...failed, attempt: 2, at: after(60), status: 200, state: 'delivered' }]);
+      const ids = [...rows.map(({ id }) => id), 'dlv_none', rows[0]?.id ?? '', 'NUL'];
+      const found = await deliveries.find({ ids, limit: 10 });
+      expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).toReversed());
+      expect(found.at(-1)).toMatchObject({ state: 'delivered', tries: [{ status: 500 }, { status: 200 }] });
+      expect(found[0]).toMatchObject({ state: 'pending', tries: [] });
+      expect((await deliveries.find({ ids, limit: 1 })).map(({ id }) => id)).toEqual([rows[2]?.id]);
+      expect(await deliveries.find({ ids: [], limit: 10 })).toEqual([]);
+    });
   });
 };

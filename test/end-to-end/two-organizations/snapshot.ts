@@ -6,7 +6,7 @@ const YEAR_2000 = '2000-01-01T00:00:00Z';
 const YEAR_2100 = '2100-01-01T00:00:00Z';
 
 const PATHS: Readonly<Record<string, readonly string[]>> = {
-  msg: ['/v1/messages/ID', '/v1/messages/ID/content', '/v1/messages/ID/events?limit=100'],
+  msg: ['/v1/messages/ID', '/v1/messages/ID/content', '/v1/messages/ID/events?limit=100', '/v1/messages/ID/explain'],
   key: ['/v1/api-keys/ID', '/v1/api-keys/ID/history?limit=100'],
   dom: ['/v1/domains/ID'],
   sup: ['/v1/suppressions/ID'],

@@ -1,27 +1,17 @@
 import { z } from 'zod';
 import { customerEvents } from '../../../domain/customer-events.ts';
-import { READ_STREAM_LIMIT, type RecordedEvent } from '../../../domain/event-store.ts';
 import { messageStream } from '../../../domain/message/message.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
-import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { eventShape } from '../../shapes/event-shape.ts';
 import { listOf, listShape } from '../../shapes/list-shape.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { loadMessage } from './load-message.ts';
+import { readStreamOf } from './read-stream-of.ts';
 
 const listOfMessage = (id: string): string => `message-events/${id}`;
 const query = z.strictObject(pageParameters);
-
-const readAll = async ({ context }: HttpDependencies, id: string): Promise<readonly RecordedEvent[]> => {
-  const events: RecordedEvent[] = [];
-  for (;;) {
-    const page = await context.store.readStream(messageStream(id), { from: events.length });
-    events.push(...page);
-    if (page.length < READ_STREAM_LIMIT) return events;
-  }
-};
 
 export const listMessageEventsRoute = (house: House): void => {
   const { deps } = house;
@@ -33,7 +23,9 @@ export const listMessageEventsRoute = (house: House): void => {
       const { after } = decodePlace(listOfMessage(id), cursor);
       const before = Number(after ?? Number.POSITIVE_INFINITY);
       await loadMessage(deps, caller, id);
-      const all = (await readAll(deps, id)).flatMap(customerEvents).filter(({ sequence }) => sequence < before);
+      const all = (await readStreamOf(deps.context.store, messageStream(id)))
+        .flatMap(customerEvents)
+        .filter(({ sequence }) => sequence < before);
       const shown = all.toReversed().slice(0, limit);
       const last = shown.at(-1);
       const hasMore = all.length > shown.length;

@@ -1,0 +1,154 @@
+import type { MessageEvent } from '../../events.ts';
+import type { SmtpFacts } from '../events.ts';
+import { actorOf, byWhom } from './actor.ts';
+import { quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
+import type { ExplainedStep, StepFacts, StepType } from './explanation.ts';
+import { atTime } from './plain-time.ts';
+import { type Happening, listed, type View } from './view.ts';
+
+type Of<Type> = Extract<MessageEvent, { readonly type: Type }>['data'];
+
+interface Told {
+  readonly type: StepType;
+  readonly sentence: string;
+  readonly facts: StepFacts;
+}
+
+type Tell<Data> = (data: Data, view: View, actor: string) => Told;
+
+const UNSUBSCRIBED_BY: Readonly<Record<Of<'RecipientUnsubscribed'>['method'], string>> = {
+  one_click: 'with the button of the mail program',
+  page: 'on the page that the link leads to',
+};
+
+/** What comes after a wait. */
+export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
+  nextAttemptAt < expiresAt
+    ? `It is tried again at ${atTime(nextAttemptAt)}.`
+    : `Its time to live ends at ${atTime(expiresAt)}, before another attempt: it expires then.`;
+
+const replyFacts = (view: View, { attempt, smtp }: { readonly attempt: number; readonly smtp: SmtpFacts }) => ({
+  attempt,
+  smtp: view.smtpOf(smtp),
+});
+
+const scheduling = (
+  type: 'scheduled' | 'rescheduled',
+  { recipientIds, scheduledAt, expiresAt }: Of<'MessageScheduled'>,
+  opening: string,
+): Told => ({
+  type,
+  sentence: `${opening} ${atTime(scheduledAt)}; until ${atTime(expiresAt)} it is tried.`,
+  facts: { recipient_ids: recipientIds, scheduled_at: scheduledAt, expires_at: expiresAt },
+});
+
+const ending =
+  (type: StepType, word: string): Tell<Of<'RecipientFailed'>> =>
+  ({ recipientId, reason }, view) => ({
+    type,
+    sentence: `${view.nameOf([recipientId])} ${word}: ${reason}.`,
+    facts: { reason },
+  });
+
+const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
+  const { recipientId, nextAttemptAt, reason } = data;
+  const facts = replyFacts(view, data);
+  const { smtp } = facts;
+  const who = view.nameOf([recipientId]);
+  const said = saidOf(smtp);
+  const what =
+    smtp.code === 0
+      ? `It could not be handed over for ${who}: ${reason}${said === '' ? '' : ` (${said})`}.`
+      : `${speakerOf(view, smtp)} did not take it for ${who}${whereOf(smtp)}${quoteOf(smtp)}. It may work later.`;
+  return {
+    type: 'deferred',
+    sentence: `${what} ${nextOf(nextAttemptAt, view.message.expiresAt)}${securityOf(view, smtp)}`,
+    facts: { ...facts, reason, next_attempt_at: nextAttemptAt },
+  };
+};
+
+/** Who was not even asked has been found unable to take it. */
+const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean): string => {
+  const smtp = view.smtpOf(data.smtp);
+  const who = view.nameOf([data.recipientId]);
+  const said = saidOf(smtp);
+  const why = said === '' ? data.reason : said;
+  if (late) return `After it had been taken for ${who}, a report came that it could not be delivered: ${why}.`;
+  if (smtp.code === 0) return `${who} can never get it, and is not tried again: ${why}.`;
+  const refused = `${speakerOf(view, smtp)} refused it for ${who} for good${whereOf(smtp)}${quoteOf(smtp)}.`;
+  return `${refused} It is not tried again.${securityOf(view, smtp)}`;
+};
+
+/** One line for each event; one that is missing here does not compile. */
+const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
+  MessageAccepted: ({ recipients, stream, expiresAt }, view) => {
+    const ids = recipients.map(({ id }) => id);
+    return {
+      type: 'accepted',
+      sentence: `It was accepted for ${view.nameOf(ids)}, as ${stream} mail; until ${atTime(expiresAt)} it is tried.`,
+      facts: { recipient_ids: ids, stream, expires_at: expiresAt },
+    };
+  },
+  MessageScheduled: (data) => scheduling('scheduled', data, 'Its sender asked for it to be sent at'),
+  MessageRescheduled: (data, _view, actor) =>
+    scheduling('rescheduled', data, `Another time was asked for by ${byWhom(actor)}: it is to be sent at`),
+  AttemptStarted: ({ attempt, recipientIds, leaseUntil }, view) => {
+    const destinations = view.domainsOf(recipientIds);
+    return {
+      type: 'attempt_started',
+      sentence: `Attempt ${attempt} began, for ${view.nameOf(recipientIds)} (${listed(destinations.slice(0, 3))}${
+        destinations.length > 3 ? ' and others' : ''
+      }). If nothing is heard of it by ${atTime(leaseUntil)}, it is looked at again.`,
+      facts: { attempt, recipient_ids: recipientIds, destinations, lease_until: leaseUntil },
+    };
+  },
+  AttemptOutcomeUnknown: ({ attempt, recipientIds, nextAttemptAt }, view) => ({
+    type: 'outcome_unknown',
+    sentence:
+      `Nobody knows what came of attempt ${attempt} for ${view.nameOf(recipientIds)}: it ended after the message may have ` +
+      `been sent, and no answer is on record. A later attempt has the same Message-ID, by which a second copy can be told. ` +
+      nextOf(nextAttemptAt, view.message.expiresAt),
+    facts: { attempt, recipient_ids: recipientIds, next_attempt_at: nextAttemptAt },
+  }),
+  RecipientDelivered: (data, view) => {
+    const facts = replyFacts(view, data);
+    const { smtp } = facts;
+    const taken = `${speakerOf(view, smtp)} took it for ${view.nameOf([data.recipientId])}${quoteOf(smtp)}.`;
+    return { type: 'delivered', sentence: `${taken}${securityOf(view, smtp)}`, facts };
+  },
+  RecipientDeferred: deferred,
+  RecipientBounced: (data, view) => {
+    const late = view.wasDelivered(data.recipientId, data.sequence);
+    const facts = { ...replyFacts(view, data), reason: data.reason, late };
+    return { type: 'bounced', sentence: bouncedSentence(data, view, late), facts };
+  },
+  RecipientExpired: ending('expired', 'is given up'),
+  RecipientFailed: ending('failed', 'cannot be sent to'),
+  RecipientSuppressed: ending('suppressed', 'gets nothing'),
+  RecipientCancelled: (data, view, actor) => {
+    const told = ending('cancelled', 'does not get it any more')(data, view, actor);
+    return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor)}).`) };
+  },
+  RecipientComplained: ({ recipientId }, view) => ({
+    type: 'complained',
+    sentence: `${view.nameOf([recipientId])} complained of it as unwanted mail.`,
+    facts: {},
+  }),
+  RecipientUnsubscribed: ({ recipientId, method }, view) => ({
+    type: 'unsubscribed',
+    sentence: `${view.nameOf([recipientId])} unsubscribed, ${UNSUBSCRIBED_BY[method]}.`,
+    facts: { method },
+  }),
+};
+
+/** The step that an event of the message is. */
+export const explainEvent = ({ type, data, metadata }: Happening, view: View): ExplainedStep => {
+  const tell = TELLING[type] as Tell<MessageEvent['data']>; // the line of this very type
+  const { actor, occurredAt } = metadata;
+  return {
+    at: occurredAt,
+    actor: actorOf(actor),
+    ...tell(data, view, actor),
+    ...('recipientId' in data ? { recipient: view.recipientOf(data.recipientId) } : {}),
+  };
+};

@@ -1,0 +1,106 @@
+import type { Suspension } from '../../destination/destination.ts';
+import type { Recipient } from '../message.ts';
+import { isOpen } from '../status.ts';
+import { nextOf } from './explain-event.ts';
+import { saidOf, speakerOf } from './explain-reply.ts';
+import type { ExplainedWait, WaitReason } from './explanation.ts';
+import { atTime } from './plain-time.ts';
+import type { Happening, View } from './view.ts';
+
+export interface Waiting {
+  readonly now: string;
+  /** Of recipients' domains whose servers get nothing now. */
+  readonly suspensions: ReadonlyMap<string, Suspension>;
+}
+
+type Why = Omit<ExplainedWait, 'recipient'>;
+
+/** A worker takes what is due within a second or two; longer is worth a word, shorter would alarm for nothing. */
+const UNUSUAL_MS = 60_000;
+
+const GREYLISTING = /gr[ae]y-?\s?list/i;
+
+const SUSPENDED: Readonly<Record<Suspension['reason'], string>> = {
+  busy: 'asked for less mail for now',
+  unreachable: 'did not answer',
+};
+
+const why = (reason: WaitReason, sentence: string, next: string | null): Why => ({
+  ...{ reason, sentence, next_attempt_at: next },
+});
+
+const concerns = ({ data }: Happening, id: string): boolean => {
+  if ('recipientId' in data) return data.recipientId === id;
+  return 'recipientIds' in data && data.recipientIds.includes(id);
+};
+
+const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recipient['lease']>, now: string): Why => {
+  const begun = view.happenings.findLast(({ type, data }) => type === 'AttemptStarted' && data.attempt === attempt);
+  const since = begun === undefined ? '' : `, since ${atTime(begun.metadata.occurredAt)}`;
+  if (until > now) {
+    const sentence = `It is being handed over for ${who} at this moment${since}; if nothing is heard by ${atTime(until)}, it is looked at again.`;
+    return why('in_hand', sentence, until);
+  }
+  const sentence = `Attempt ${attempt} for ${who} was begun${since} and not heard of by ${atTime(until)}: a copy may have arrived, and it is looked at again within moments.`;
+  return why('attempt_lost', sentence, null);
+};
+
+/** It has been tried; its next time stands. */
+const retryOf = (who: string, recipient: Recipient, view: View, next: string): Why => {
+  const last = view.happenings.findLast(
+    (each) =>
+      (each.type === 'AttemptOutcomeUnknown' || each.type === 'RecipientDeferred') && concerns(each, recipient.id),
+  );
+  const then = nextOf(next, view.message.expiresAt);
+  if (last?.type !== 'RecipientDeferred') {
+    return why('outcome_unknown', `Nobody knows whether an earlier attempt reached ${who}. ${then}`, next);
+  }
+  const smtp = view.smtpOf(last.data.smtp);
+  const said = saidOf(smtp);
+  if (smtp.code === 0) {
+    const more = said === '' ? '' : ` (${said})`;
+    return why('not_handed_over', `It could not be handed over for ${who}: ${last.data.reason}${more}. ${then}`, next);
+  }
+  const speaker = speakerOf(view, smtp);
+  if (GREYLISTING.test(smtp.text ?? '')) {
+    const sentence = `${speaker} lets senders that it does not know wait for a while (greylisting): ${said}, for ${who}. ${then}`;
+    return why('greylisted', sentence, next);
+  }
+  return why('told_to_wait', `${speaker} did not take it for ${who}, and may later: ${said}. ${then}`, next);
+};
+
+const suspendedOf = (who: string, { operator, reason, since, until }: Suspension): Why => {
+  const what = `The mail servers of ${operator} ${SUSPENDED[reason]} and get nothing since ${atTime(since)}`;
+  return why('destination_suspended', `${what}: ${who} is tried when that ends, at ${atTime(until)}.`, until);
+};
+
+const dueOf = (who: string, due: string, now: string): Why => {
+  const ageMs = Date.parse(now) - Date.parse(due);
+  const slow = ageMs > UNUSUAL_MS ? ', which is unusually long: all workers are busy, or none is running' : '';
+  return why('due_now', `${who} is next: it waits for a free worker since ${atTime(due)}${slow}.`, null);
+};
+
+/** It is free to be taken: when it is, and by whom not. */
+const waitingOf = (recipient: Recipient, view: View, { now, suspensions }: Waiting): Why => {
+  const { domain, id } = recipient;
+  const who = view.nameOf([id]);
+  const due = recipient.nextAttemptAt ?? view.message.acceptedAt;
+  if (recipient.status === 'scheduled' && due > now) {
+    return why('scheduled', `Its sender asked for it to be sent to ${who} at ${atTime(due)}.`, due);
+  }
+  const suspension = suspensions.get(domain);
+  const tried = due > now ? due : now;
+  if (suspension !== undefined && suspension.until > tried) return suspendedOf(who, suspension);
+  return due > now ? retryOf(who, recipient, view, due) : dueOf(who, due, now);
+};
+
+const whyOf = (recipient: Recipient, view: View, waiting: Waiting): Why =>
+  recipient.lease === null
+    ? waitingOf(recipient, view, waiting)
+    : inHandOf(view.nameOf([recipient.id]), view, recipient.lease, waiting.now);
+
+/** Why each recipient that does not have it yet does not, in the order of the recipients. */
+export const explainWaits = (view: View, waiting: Waiting): readonly ExplainedWait[] =>
+  view.message.recipients
+    .filter(({ status }) => isOpen(status))
+    .map((recipient) => ({ recipient: view.recipientOf(recipient.id), ...whyOf(recipient, view, waiting) }));

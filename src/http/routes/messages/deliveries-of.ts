@@ -1,0 +1,36 @@
+import { customerEvents } from '../../../domain/customer-events.ts';
+import { explained, type Known } from '../../../domain/message/explain/explain-message.ts';
+import type { Happening } from '../../../domain/message/explain/view.ts';
+import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { wants } from '../../../domain/webhook/webhook.ts';
+import { deliveryId } from '../../../domain/webhook-deliveries.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+
+/** Most organizations have one or two; of more, the newest are looked at. */
+const ENDPOINTS_MAX = 20;
+/** Each id is a look-up by primary key: about 20 ms in all. The newest events are the ones asked about. */
+const IDS_MAX = 2_000;
+/** Each has up to eleven tries. */
+const DELIVERIES_MAX = 100;
+
+/** What the organization's endpoints were told of this message; endpoints that are deleted are not looked for. */
+export const deliveriesOf = async (
+  { readModels, webhookDeliveries }: HttpDependencies,
+  { organizationId, environment }: ExistingMessage,
+  happenings: readonly Happening[],
+): Promise<Pick<Known, 'deliveries' | 'hasMoreDeliveries' | 'disabledWebhooks'>> => {
+  const { items, hasMore } = await readModels.webhooks.list({
+    ...{ organizationId, environment, limit: ENDPOINTS_MAX, after: null },
+  });
+  const events = explained(happenings).flatMap(customerEvents).reverse();
+  const ids = events.flatMap(({ id, type }) =>
+    items.filter((endpoint) => wants(endpoint.events, type)).map(({ webhookId }) => deliveryId(webhookId, id)),
+  );
+  const asked = ids.slice(0, IDS_MAX);
+  const found = asked.length === 0 ? [] : await webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 });
+  return {
+    deliveries: found.slice(0, DELIVERIES_MAX),
+    hasMoreDeliveries: hasMore || ids.length > asked.length || found.length > DELIVERIES_MAX,
+    disabledWebhooks: new Set(items.filter(({ status }) => status === 'disabled').map(({ webhookId }) => webhookId)),
+  };
+};

@@ -1,0 +1,36 @@
+import { load } from '../../../commands/execute.ts';
+import {
+  destination,
+  destinationStream,
+  isSuspended,
+  type Suspension,
+} from '../../../domain/destination/destination.ts';
+import { inTime } from '../../../domain/in-time.ts';
+import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { isOpen } from '../../../domain/message/status.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+
+/** Whoever asks is kept waiting; too short, and a slow resolver hides why a message waits. */
+const LOOK_UP_MS_MAX = 1_000;
+
+type Found = readonly (readonly [domain: string, suspension: Suspension])[];
+
+/** What is suspended of the destinations that this message still waits for; what DNS does not tell in time is left out. */
+export const suspensionsOf = async (
+  { context, operatorOf }: HttpDependencies,
+  { recipients, environment }: ExistingMessage,
+  now: string,
+): Promise<ReadonlyMap<string, Suspension>> => {
+  if (operatorOf === undefined || environment === 'test') return new Map();
+  const { store, system } = context;
+
+  const lookUp = async (domain: string): Promise<Found> => {
+    const { state } = await load(store, destination, destinationStream(await operatorOf(domain)));
+    return state.suspension !== null && isSuspended(state, now) ? [[domain, state.suspension]] : [];
+  };
+  const inTimeOrNothing = (domain: string): Promise<Found> =>
+    inTime(system, LOOK_UP_MS_MAX, lookUp(domain), () => new Error('too late')).catch(() => []);
+
+  const waitedFor = new Set(recipients.filter(({ status }) => isOpen(status)).map(({ domain }) => domain));
+  return new Map((await Promise.all([...waitedFor].map(inTimeOrNothing))).flat());
+};

@@ -1,0 +1,49 @@
+import type { MessageBody, ReplyText } from '../../../../src/domain/contents.ts';
+import { fold } from '../../../../src/domain/decider.ts';
+import type { MessageEvent } from '../../../../src/domain/events.ts';
+import { explainMessage, type Known } from '../../../../src/domain/message/explain/explain-message.ts';
+import type { Explanation } from '../../../../src/domain/message/explain/explanation.ts';
+import type { Happening } from '../../../../src/domain/message/explain/view.ts';
+import { message } from '../../../../src/domain/message/message.ts';
+import { contextAt, NOW } from '../../../support/specification.ts';
+
+export const minute = (count: number): string => new Date(Date.parse(NOW) + count * 60_000).toISOString();
+
+export interface Told {
+  readonly event: MessageEvent;
+  /** Minutes after the first. */
+  readonly at?: number;
+  readonly actor?: string;
+}
+
+export const recorded = (told: readonly Told[], environment: 'live' | 'test' = 'live'): readonly Happening[] =>
+  told.map(({ event, at = 0, actor = 'worker:deliver-message' }, revision) => {
+    const metadata = { ...contextAt(minute(at)), actor, environment, schemaVersion: 1 };
+    const place = { stream: 'message-msg_1', revision, position: String(revision).padStart(8, '0') };
+    return { ...event, ...place, id: `event-${revision}`, metadata } as Happening;
+  });
+
+/** Of recipients `rcp_1` to `rcp_3`. */
+export const HEAD: MessageBody = {
+  ...{ kind: 'message', messageId: 'msg_1', from: { address: 'shop@example.test' }, subject: 'Order', text: 'Thanks' },
+  recipients: ['ada', 'bob', 'cy'].map((name, index) => ({
+    ...{ id: `rcp_${index + 1}`, kind: 'to', address: `${name}@example.net` },
+  })),
+  ...{ replyTo: [], headers: {}, attachments: [], tags: [], metadata: {} },
+};
+
+export const reply = (text: string): ReplyText => ({ kind: 'reply', messageId: 'msg_1', text });
+
+/** What is explained of these happenings, a minute after the last. */
+export const explain = (happenings: readonly Happening[], more: Partial<Known> = {}): Explanation => {
+  const state = fold(message, happenings);
+  if (state.status === 'absent') throw new Error('the message was accepted');
+  const last = happenings.at(-1)?.metadata.occurredAt ?? NOW;
+  return explainMessage({
+    ...{ message: state, happenings, contents: new Map([['content-1', HEAD]]), suspensions: new Map() },
+    circumstances: { keyName: 'Shop', verification: { method: 'dns', verifiedAt: NOW }, hadHtml: true, analysis: null },
+    ...{ deliveries: [], hasMoreDeliveries: false, disabledWebhooks: new Set() },
+    now: new Date(Date.parse(last) + 60_000).toISOString(),
+    ...more,
+  });
+};

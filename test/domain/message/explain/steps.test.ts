@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import type { MessageHead, ReplyText } from '../../../../src/domain/contents.ts';
+import type { MessageEvent } from '../../../../src/domain/events.ts';
+import { messageEvents, type SmtpFacts } from '../../../../src/domain/message/events.ts';
+import type { LoadedContents } from '../../../../src/domain/shown-event.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+} from '../../../support/controls/message.ts';
+import { explain, HEAD, minute, recorded, reply, type Told } from './explaining.ts';
+
+const smtp = (more: Partial<SmtpFacts> = {}): SmtpFacts => ({
+  ...{ code: 250, enhanced: '2.0.0', mx: 'mx.example.net', tls: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
+  ...{ policy: 'mta-sts', address: '192.0.2.7', stage: 'content', replyId: 'reply-1' },
+  ...more,
+});
+const attempted = (more: Partial<SmtpFacts> = {}) => ({
+  ...{ ...about, sequence: 9, recipientId: 'rcp_1', attempt: 1, smtp: smtp(more) },
+});
+const ended = { ...about, sequence: 9, recipientId: 'rcp_1', reason: 'because of this' };
+
+/** Every event there is, with what its sentence has to say. */
+const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & { type: Type }, RegExp] } = {
+  MessageAccepted: [
+    messageAccepted(),
+    /accepted for ada@example\.net, as transactional mail; until 2026-11-24 12:00:00 UTC/,
+  ],
+  MessageScheduled: [messageScheduled(), /asked for it to be sent at 2026-11-22 08:00:00 UTC/],
+  MessageRescheduled: [
+    { ...messageScheduled(), type: 'MessageRescheduled' },
+    /Another time was asked for by API key key_9: .* 2026-11-22 08:00:00 UTC/,
+  ],
+  AttemptStarted: [
+    attemptStarted(1, ['rcp_1']) as MessageEvent & { type: 'AttemptStarted' },
+    /Attempt 1 began, for ada@example\.net \(example\.net\)\. If nothing is heard of it by 2026-11-21 12:05:00 UTC/,
+  ],
+  AttemptOutcomeUnknown: [
+    {
+      type: 'AttemptOutcomeUnknown',
+      data: { ...about, sequence: 9, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: minute(5) },
+    },
+    /Nobody knows what came of attempt 1 for ada@example\.net: .* same Message-ID.* tried again at 2026-11-21 12:05:00 UTC/,
+  ],
+  RecipientDelivered: [
+    { type: 'RecipientDelivered', data: attempted() },
+    /mx\.example\.net \(192\.0\.2\.7\) took it for ada@example\.net: 250 2\.0\.0 "As it was said"\. .*MTA-STS.*TLSv1\.3 with TLS_AES/,
+  ],
+  RecipientDeferred: [
+    {
+      type: 'RecipientDeferred',
+      data: {
+        ...attempted({ code: 451, enhanced: '4.7.1', stage: 'recipient' }),
+        reason: 'x',
+        nextAttemptAt: minute(7),
+      },
+    },
+    /did not take it for ada@example\.net when it was told who the recipient is: 451 4\.7\.1 .*may work later\. It is tried again at 2026-11-21 12:07:00 UTC/,
+  ],
+  RecipientBounced: [
+    { type: 'RecipientBounced', data: { ...attempted({ code: 550, enhanced: '5.1.1' }), reason: 'x' } },
+    /refused it for ada@example\.net for good .*550 5\.1\.1.*not tried again/,
+  ],
+  RecipientExpired: [{ type: 'RecipientExpired', data: ended }, /ada@example\.net is given up: because of this\./],
+  RecipientFailed: [{ type: 'RecipientFailed', data: ended }, /ada@example\.net cannot be sent to: because of this\./],
+  RecipientSuppressed: [
+    { type: 'RecipientSuppressed', data: ended },
+    /ada@example\.net gets nothing: because of this\./,
+  ],
+  RecipientCancelled: [
+    { type: 'RecipientCancelled', data: ended },
+    /ada@example\.net does not get it any more: because of this \(by API key key_9\)\./,
+  ],
+  RecipientComplained: [
+    { type: 'RecipientComplained', data: { ...about, sequence: 9, recipientId: 'rcp_1' } },
+    /ada@example\.net complained of it as unwanted mail/,
+  ],
+  RecipientUnsubscribed: [
+    { type: 'RecipientUnsubscribed', data: { ...about, sequence: 9, recipientId: 'rcp_1', method: 'one_click' } },
+    /ada@example\.net unsubscribed, with the button/,
+  ],
+};
+
+const contents: LoadedContents = new Map<string, MessageHead | ReplyText>([
+  ['content-1', HEAD],
+  ['reply-1', reply('As it was\r\n said')],
+]);
+const lastOf = (...told: readonly Told[]) => explain(recorded(told), { contents }).steps.at(-1);
+const accepted: Told = { event: messageAccepted(), actor: 'key:key_9' };
+
+describe('a step of an explanation', () => {
+  test('is there for every event', () => {
+    expect(Object.keys(SAID).sort()).toEqual(Object.keys(messageEvents).sort());
+  });
+
+  test.each(Object.entries(SAID))('says what %s means', (type, [event, sentence]) => {
+    const told = { event, actor: 'key:key_9' };
+    const step = type === 'MessageAccepted' ? lastOf(told) : lastOf(accepted, told);
+    expect(step?.sentence).toMatch(sentence);
+    expect(step?.actor).toEqual({ type: 'key', id: 'key_9' });
+  });
+
+  test('holds what the other side said as it was said', () => {
+    const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] });
+    expect(step?.facts.smtp).toEqual({
+      ...{ code: 250, enhanced: '2.0.0', text: 'As it was\r\n said', mx: 'mx.example.net', address: '192.0.2.7' },
+      ...{ tls: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', policy: 'mta-sts', stage: 'content' },
+    });
+    expect(step?.recipient).toEqual({ id: 'rcp_1', address: 'ada@example.net' });
+  });
+
+  test('says when nothing was encrypted, and that nothing leaves in the test environment', () => {
+    const event: MessageEvent = {
+      type: 'RecipientDelivered',
+      data: attempted({ tls: null, cipher: null, policy: null }),
+    };
+    expect(lastOf(accepted, { event })?.sentence).toContain('was not encrypted');
+    const simulated = explain(recorded([accepted, { event }], 'test')).steps.at(-1)?.sentence;
+    expect(simulated).toContain('The simulation of the test environment took it');
+    expect(simulated).not.toContain('encrypted');
+  });
+
+  test('says that nobody was asked where nothing was said', () => {
+    const nothing = { code: 0, enhanced: '5.1.10', mx: null, stage: 'connect', tls: null } as const;
+    const event: MessageEvent = { type: 'RecipientBounced', data: { ...attempted(nothing), reason: 'x' } };
+    expect(lastOf(accepted, { event })?.sentence).toBe(
+      'ada@example.net can never get it, and is not tried again: 5.1.10 "As it was said".',
+    );
+  });
+
+  test('tells a report that came after the delivery from a refusal', () => {
+    const data = { ...attempted({ code: 550, enhanced: '5.1.1' }), sequence: 10, reason: 'x' };
+    const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] }, { event: { type: 'RecipientBounced', data } });
+    expect(step?.sentence).toMatch(/^After it had been taken for ada@example\.net, a report came/);
+    expect(step?.facts.late).toBe(true);
+  });
+
+  test('says that the time to live ends where no attempt comes before that', () => {
+    const nextAttemptAt = messageAccepted().data.expiresAt;
+    const data = { ...attempted({ code: 451 }), reason: 'x', nextAttemptAt };
+    expect(lastOf(accepted, { event: { type: 'RecipientDeferred', data } })?.sentence).toContain(
+      'Its time to live ends at 2026-11-24 12:00:00 UTC, before another attempt: it expires then.',
+    );
+  });
+
+  test('names three recipients, and counts more', () => {
+    const recipients = Array.from({ length: 50 }, (_, index) => recipient(`rcp_${index + 1}`));
+    const { sentence, facts } = lastOf({ event: messageAccepted({ recipients }) }) ?? {};
+    expect(sentence).toContain('for ada@example.net, bob@example.net and 48 others,');
+    expect(facts?.recipient_ids).toHaveLength(50);
+  });
+});
+
+describe('what came before the acceptance', () => {
+  const first = (told: Told, more: Parameters<typeof explain>[1] = {}) =>
+    explain(recorded([told]), more).steps.map(({ sentence }) => sentence);
+
+  test('is the request, its key, and the checks', () => {
+    expect(first(accepted)).toEqual([
+      'Request req_1 came from API key key_9, without an Idempotency-Key, so that repeating the request sends another message.',
+      'API key "Shop" (key_1) is valid, may send, and belongs to the live environment.',
+      'The domain example.test may be sent from: it had been verified by its DNS (2026-11-21 12:00:00 UTC).',
+      'Its HTML was read and has no errors that mail programs stumble over.',
+      expect.stringMatching(/^It was accepted/),
+    ]);
+  });
+
+  test('says whether the request can be repeated, and what an analysis said', () => {
+    const analysis = { score: 93, verdict: 'warn', findings: [] } as const;
+    const circumstances = { keyName: null, verification: null, hadHtml: false, analysis };
+    const sentences = first({ event: messageAccepted({ bodyDigest: 'digest' }) }, { circumstances });
+    expect(sentences[0]).toContain('with an Idempotency-Key, so that repeating the request sends nothing twice');
+    expect(sentences[1]).toContain('API key key_1 is valid');
+    expect(sentences[3]).toBe('Its contents were analyzed: 93 of 100 points, 0 findings, verdict "warn".');
+  });
+});
+
+describe('a long life', () => {
+  test('is told by its beginning and its end, and what is left out is said', () => {
+    const starts = Array.from({ length: 600 }, (_, index): Told => ({ event: attemptStarted(index + 1, ['rcp_1']) }));
+    const { steps, left_out } = explain(recorded([accepted, ...starts]));
+    expect(steps).toHaveLength(404);
+    expect(steps.at(-1)?.facts.attempt).toBe(600);
+    expect(left_out).toBe('201 events after the first 100 are left out: GET /v1/messages/msg_1/events lists them.');
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest';
+import type { Suspension } from '../../../../src/domain/destination/destination.ts';
+import type { MessageEvent } from '../../../../src/domain/events.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+  smtpReply,
+} from '../../../support/controls/message.ts';
+import { explain, HEAD, minute, recorded, reply, type Told } from './explaining.ts';
+
+const accepted: Told = { event: messageAccepted() };
+const started: Told = { event: attemptStarted(1, ['rcp_1']), at: 1 };
+
+const deferred = (
+  code: number,
+  text: string | null,
+  reason = 'may work later',
+): readonly [Told, Map<string, never>] => {
+  const smtp = { ...smtpReply(code), replyId: text === null ? null : 'reply-1' };
+  const data = { ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason, nextAttemptAt: minute(30) };
+  const contents = new Map([
+    ['content-1', HEAD],
+    ...(text === null ? [] : [['reply-1', reply(text)] as const]),
+  ] as never);
+  return [{ event: { type: 'RecipientDeferred', data }, at: 2 }, contents as Map<string, never>];
+};
+
+const suspension: Suspension = {
+  ...{ operator: 'mail.example', domain: 'example.net', reason: 'unreachable', code: 0, enhanced: null, mx: null },
+  ...{ times: 1, since: minute(0), until: minute(45) },
+};
+
+describe('an explanation says why a recipient waits', () => {
+  test('for a free worker, and for how long it has', () => {
+    const { waiting_because, summary } = explain(recorded([accepted]));
+    expect(waiting_because).toEqual([
+      {
+        recipient: { id: 'rcp_1', address: 'ada@example.net' },
+        reason: 'due_now',
+        sentence: 'ada@example.net is next: it waits for a free worker since 2026-11-21 12:00:00 UTC.',
+        next_attempt_at: null,
+      },
+    ]);
+    expect(summary).toBe(
+      'Its only recipient is waiting: ada@example.net is next: it waits for a free worker since 2026-11-21 12:00:00 UTC.',
+    );
+    const late = explain(recorded([accepted]), { now: minute(180) }).summary;
+    expect(late).toContain('since 2026-11-21 12:00:00 UTC, which is unusually long');
+  });
+
+  test('for the time that its sender asked for', () => {
+    const [wait] = explain(recorded([accepted, { event: messageScheduled() }])).waiting_because;
+    expect(wait).toMatchObject({ reason: 'scheduled', next_attempt_at: '2026-11-22T08:00:00.000Z' });
+  });
+
+  test('because it is in hand, and what happens if nothing is heard', () => {
+    const { waiting_because, summary } = explain(recorded([accepted, started]));
+    expect(waiting_because).toMatchObject([{ reason: 'in_hand', next_attempt_at: minute(5) }]);
+    expect(summary).toContain(
+      'It is being handed over for ada@example.net at this moment, since 2026-11-21 12:01:00 UTC; if nothing is heard by 2026-11-21 12:05:00 UTC, it is looked at again.',
+    );
+  });
+
+  test('because whoever had it in hand was not heard of', () => {
+    const [wait] = explain(recorded([accepted, started]), { now: minute(6) }).waiting_because;
+    expect(wait).toMatchObject({ reason: 'attempt_lost', next_attempt_at: null });
+    expect(wait?.sentence).toContain('a copy may have arrived');
+  });
+
+  test('because nobody knows what came of it', () => {
+    const data = { ...about, sequence: 3, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: minute(30) };
+    const event: MessageEvent = { type: 'AttemptOutcomeUnknown', data };
+    const [wait] = explain(recorded([accepted, started, { event, at: 6 }])).waiting_because;
+    expect(wait).toMatchObject({ reason: 'outcome_unknown', next_attempt_at: minute(30) });
+  });
+
+  test.each([
+    ['greylisted', 451, 'Greylisted, please try again'],
+    ['greylisted', 450, '4.2.0 <ada@example.net>: grey listing in effect'],
+    ['told_to_wait', 452, 'Too much mail'],
+    ['told_to_wait', 451, null],
+    ['not_handed_over', 0, 'connect ECONNREFUSED'],
+  ])('as %s after %i %s', (reason, code, text) => {
+    const [event, contents] = deferred(code, text);
+    const [wait] = explain(recorded([accepted, started, event]), { contents }).waiting_because;
+    expect(wait).toMatchObject({ reason, next_attempt_at: minute(30) });
+    expect(wait?.sentence).toContain(text ?? '451');
+    expect(wait?.sentence).toContain('tried again at 2026-11-21 12:30:00 UTC');
+  });
+
+  test('because its destination is suspended, where that is what it waits for', () => {
+    const [event] = deferred(451, null);
+    const suspensions = new Map([['example.net', suspension]]);
+    const [wait] = explain(recorded([accepted, started, event]), { suspensions }).waiting_because;
+    expect(wait).toMatchObject({ reason: 'destination_suspended', next_attempt_at: minute(45) });
+    expect(wait?.sentence).toContain('The mail servers of mail.example did not answer');
+    const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
+    const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
+    expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });
+  });
+});
+
+describe('a summary', () => {
+  const two: Told = { event: messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] }) };
+  const delivered = (recipientId: string): Told => ({
+    event: { type: 'RecipientDelivered', data: { ...about, sequence: 5, recipientId, attempt: 1, smtp: smtpReply() } },
+    at: 3,
+  });
+
+  test('counts who has it and says what the next one waits for', () => {
+    const [event] = deferred(451, null);
+    expect(explain(recorded([two, delivered('rcp_2'), event])).summary).toMatch(
+      /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.net did not take it for ada@example\.net/,
+    );
+  });
+
+  test('says that it has its end', () => {
+    const { summary, waiting_because } = explain(recorded([two, delivered('rcp_1'), delivered('rcp_2')]));
+    expect(waiting_because).toEqual([]);
+    expect(summary).toBe(
+      'All of its 2 recipients are delivered; it has its end since 2026-11-21 12:03:00 UTC, and nothing more is tried.',
+    );
+  });
+
+  test('says why not everybody has it, and who complained', () => {
+    const data = { ...about, sequence: 7, recipientId: 'rcp_2', reason: 'it was too late' };
+    const complained: MessageEvent = {
+      type: 'RecipientComplained',
+      data: { ...about, sequence: 8, recipientId: 'rcp_1' },
+    };
+    const events = [
+      two,
+      delivered('rcp_1'),
+      { event: { type: 'RecipientExpired', data }, at: 9 } as Told,
+      { event: complained, at: 10 },
+    ];
+    expect(explain(recorded(events)).summary).toBe(
+      'Of its 2 recipients, 1 delivered and 1 expired (it was too late); 1 complained of it; it has its end since 2026-11-21 12:09:00 UTC, and nothing more is tried.',
+    );
+  });
+});
