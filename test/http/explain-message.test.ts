@@ -194,6 +194,21 @@ describe('GET /v1/messages/{id}/explain', () => {
     expect(answer.json().waiting_because[0].recipient.address).toBeNull();
   });
 
+  test('is there while nobody knows what webhooks were told, and says so', async () => {
+    const id = await send();
+    const away = async (): Promise<never> => {
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const { readModels } = database.deps;
+    const without = await startService({ ...database.deps, readModels: { ...readModels, webhooks: { list: away } } });
+    const answer = await without.request({ url: `/v1/messages/${id}/explain`, key: keys.reader ?? '' });
+    await without.server.close();
+    expect(answer.json()).toMatchObject({
+      left_out: 'What webhooks were told is left out: it cannot be read just now.',
+      waiting_because: [{ reason: 'due_now' }, { reason: 'due_now' }],
+    });
+  });
+
   test('is not found for another environment and another domain, and refused to others', async () => {
     const id = await send();
     const refusal = async (by: string, of = id): Promise<unknown[]> => {

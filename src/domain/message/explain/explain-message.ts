@@ -9,6 +9,12 @@ import type { ExplainedStep, Explanation } from './explanation.ts';
 import { summarize } from './summarize.ts';
 import { createView, type Happening } from './view.ts';
 
+const TOLD = {
+  all: null,
+  newest: 'Earlier webhook tries are left out: GET /v1/webhooks/{id}/deliveries lists them.',
+  unavailable: 'What webhooks were told is left out: it cannot be read just now.',
+} as const;
+
 /** Everything that is known of a message. */
 export interface Known extends Waiting {
   readonly message: ExistingMessage;
@@ -18,8 +24,8 @@ export interface Known extends Waiting {
   readonly contents: LoadedContents;
   readonly circumstances: Circumstances;
   readonly deliveries: readonly WebhookDelivery[];
-  /** There are more deliveries than these. */
-  readonly hasMoreDeliveries: boolean;
+  /** Whether these are all there are, the newest, or could not be read. */
+  readonly deliveriesTold: keyof typeof TOLD;
   readonly disabledWebhooks: DisabledWebhooks;
 }
 
@@ -61,15 +67,10 @@ const merged = (events: readonly ExplainedStep[], tries: readonly ExplainedStep[
   return [...steps, ...tries.slice(told)];
 };
 
-const leftOut = (events: number, tries: boolean, messageId: string): string | null => {
-  const told = [
-    ...(events === 0
-      ? []
-      : [
-          `${events} events after the first ${FIRST_EVENTS} are left out: GET /v1/messages/${messageId}/events lists them.`,
-        ]),
-    ...(tries ? ['Earlier webhook tries are left out: GET /v1/webhooks/{id}/deliveries lists them.'] : []),
-  ];
+const leftOut = (events: number, tries: string | null, messageId: string): string | null => {
+  const where = `GET /v1/messages/${messageId}/events lists them`;
+  const said = events === 0 ? null : `${events} events after the first ${FIRST_EVENTS} are left out: ${where}.`;
+  const told = [said, tries].filter((sentence) => sentence !== null);
   return told.length === 0 ? null : told.join(' ');
 };
 
@@ -82,13 +83,13 @@ export const explainMessage = (known: Known): Explanation => {
   const shown = explained(happenings);
   const tries = explainWebhooks(known.deliveries, view, known.disabledWebhooks);
   const events = shown.map((each) => explainEvent(each, view));
-  const withoutAll = known.hasMoreDeliveries || tries.length > TRIES_MAX;
+  const told = tries.length > TRIES_MAX ? 'newest' : known.deliveriesTold;
   return {
     object: 'explanation',
     message_id: messageId,
     summary: summarize(view, waits),
     waiting_because: waits,
     steps: merged([...explainRequest(view, known.circumstances), ...events], tries.slice(-TRIES_MAX)),
-    left_out: leftOut(happenings.length - shown.length, withoutAll, messageId),
+    left_out: leftOut(happenings.length - shown.length, TOLD[told], messageId),
   };
 };

@@ -5,6 +5,7 @@ import type { ExistingMessage } from '../../../domain/message/message.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
 import { deliveryId } from '../../../domain/webhook-deliveries.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
+import { isUnavailable } from '../../errors/is-unavailable.ts';
 
 /** Most organizations have one or two; of more, the newest are looked at. */
 const ENDPOINTS_MAX = 20;
@@ -13,12 +14,13 @@ const IDS_MAX = 2_000;
 /** Each has up to eleven tries. */
 const DELIVERIES_MAX = 100;
 
-/** What the organization's endpoints were told of this message; endpoints that are deleted are not looked for. */
-export const deliveriesOf = async (
+type Told = Pick<Known, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
+
+const read = async (
   { readModels, webhookDeliveries }: HttpDependencies,
   { organizationId, environment }: ExistingMessage,
   happenings: readonly Happening[],
-): Promise<Pick<Known, 'deliveries' | 'hasMoreDeliveries' | 'disabledWebhooks'>> => {
+): Promise<Told> => {
   const { items, hasMore } = await readModels.webhooks.list({
     ...{ organizationId, environment, limit: ENDPOINTS_MAX, after: null },
   });
@@ -28,9 +30,28 @@ export const deliveriesOf = async (
   );
   const asked = ids.slice(0, IDS_MAX);
   const found = asked.length === 0 ? [] : await webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 });
+  const areAll = !hasMore && ids.length === asked.length && found.length <= DELIVERIES_MAX;
   return {
     deliveries: found.slice(0, DELIVERIES_MAX),
-    hasMoreDeliveries: hasMore || ids.length > asked.length || found.length > DELIVERIES_MAX,
+    deliveriesTold: areAll ? 'all' : 'newest',
     disabledWebhooks: new Set(items.filter(({ status }) => status === 'disabled').map(({ webhookId }) => webhookId)),
   };
+};
+
+/**
+ * What the organization's endpoints were told of this message; endpoints that are deleted are not looked for. A message
+ * can be explained while this cannot be read.
+ */
+export const deliveriesOf = async (
+  deps: HttpDependencies,
+  message: ExistingMessage,
+  happenings: readonly Happening[],
+): Promise<Told> => {
+  try {
+    return await read(deps, message, happenings);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    deps.logger.warn({ err: error }, 'what webhooks were told of a message cannot be read');
+    return { deliveries: [], deliveriesTold: 'unavailable', disabledWebhooks: new Set() };
+  }
 };

@@ -42,7 +42,7 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
   return explainMessage({
     ...{ message: state, happenings, contents: new Map([['content-1', HEAD]]), suspensions: new Map() },
     circumstances: { keyName: 'Shop', verification: { method: 'dns', verifiedAt: NOW }, hadHtml: true, analysis: null },
-    ...{ deliveries: [], hasMoreDeliveries: false, disabledWebhooks: new Set() },
+    ...{ deliveries: [], deliveriesTold: 'all', disabledWebhooks: new Set() },
     now: new Date(Date.parse(last) + 60_000).toISOString(),
     ...more,
   });
