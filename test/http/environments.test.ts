@@ -111,7 +111,9 @@ describe.each(BOTH)('a %s key', (by, of) => {
       for (const id of made[of].messages) {
         const url = `/v1/messages/${id}`;
         const answers = [
-          ...['', '/content', '/events', '/events?limit=1', '/explain'].map((path) => ask(made[by].key, 'GET', url + path)),
+          ...['', '/content', '/events', '/events?limit=1', '/explain'].map((path) =>
+            ask(made[by].key, 'GET', url + path),
+          ),
           ask(made[by].key, 'POST', `${url}/cancel`),
           ask(made[by].key, 'PATCH', url, { scheduled_at: inAnHour() }),
         ];

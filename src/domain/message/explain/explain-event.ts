@@ -1,9 +1,9 @@
 import type { MessageEvent } from '../../events.ts';
 import type { SmtpFacts } from '../events.ts';
 import { actorOf, byWhom } from './actor.ts';
+import { atTime } from './at-time.ts';
 import { quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
 import type { ExplainedStep, StepFacts, StepType } from './explanation.ts';
-import { atTime } from './plain-time.ts';
 import { type Happening, listed, type View } from './view.ts';
 
 type Of<Type> = Extract<MessageEvent, { readonly type: Type }>['data'];

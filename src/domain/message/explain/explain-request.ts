@@ -1,8 +1,8 @@
 import type { ToldAnalysis } from '../../contents.ts';
 import type { VerificationMethod } from '../../sending-domain/events.ts';
 import { actorOf, byWhom } from './actor.ts';
+import { atTime } from './at-time.ts';
 import type { ExplainedStep, StepFacts, StepType } from './explanation.ts';
-import { atTime } from './plain-time.ts';
 import type { View } from './view.ts';
 
 /** What was known when the message was accepted; null is what cannot be told any more. */

@@ -1,10 +1,10 @@
 import type { Suspension } from '../../destination/destination.ts';
 import type { Recipient } from '../message.ts';
 import { isOpen } from '../status.ts';
+import { atTime } from './at-time.ts';
 import { nextOf } from './explain-event.ts';
 import { saidOf, speakerOf } from './explain-reply.ts';
 import type { ExplainedWait, WaitReason } from './explanation.ts';
-import { atTime } from './plain-time.ts';
 import type { Happening, View } from './view.ts';
 
 export interface Waiting {

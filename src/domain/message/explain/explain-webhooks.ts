@@ -1,7 +1,7 @@
 import type { WebhookDelivery, WebhookTry } from '../../webhook-deliveries.ts';
 import { actorOf } from './actor.ts';
+import { atTime } from './at-time.ts';
 import type { ExplainedStep } from './explanation.ts';
-import { atTime } from './plain-time.ts';
 import type { View } from './view.ts';
 
 /** Endpoints that get nothing until they are replaced. */

@@ -1,7 +1,7 @@
 import type { Recipient } from '../message.ts';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '../status.ts';
+import { atTime } from './at-time.ts';
 import type { ExplainedWait } from './explanation.ts';
-import { atTime } from './plain-time.ts';
 import { type Happening, listed, type View } from './view.ts';
 
 /** What has become of one who is not waited for any more, in the plural and the singular alike. */

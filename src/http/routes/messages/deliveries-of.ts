@@ -9,7 +9,7 @@ import { isUnavailable } from '../../errors/is-unavailable.ts';
 
 /** Most organizations have one or two; of more, the newest are looked at. */
 const ENDPOINTS_MAX = 20;
-/** Each id is a look-up by primary key: about 20 ms in all. The newest events are the ones asked about. */
+/** Each id is a look-up by primary key: about 10 ms in all. The newest events are the ones asked about. */
 const IDS_MAX = 2_000;
 /** Each has up to eleven tries. */
 const DELIVERIES_MAX = 100;
