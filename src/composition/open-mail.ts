@@ -25,14 +25,22 @@ interface Mail {
 
 const SMTP_PORT = 25;
 
-const openDirect = (config: Config, { context, system, logger, closers }: Engines, ehloName: string): Mail => {
+const ehloNameOf = ({ ehloName }: Config): string => ehloName ?? hostname();
+
+/** Who takes the mail of a domain, where it goes to the recipients' own servers. */
+export const openRoutes = (config: Config, { context: { resolver }, system }: Engines) =>
+  createMxRoutes({ resolver, system, ehloName: ehloNameOf(config) });
+
+const openDirect = (config: Config, engines: Engines): Mail => {
+  const { context, system, logger, closers } = engines;
+  const ehloName = ehloNameOf(config);
   const { resolver } = context;
   const { sourceAddresses, allowPrivateMx: allowPrivate, trial } = config;
   const port = trial.mxPort ?? SMTP_PORT;
   const mtaSts = createMtaSts({ resolver, system });
   closers.add('MTA-STS policies', mtaSts.close);
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
-  const routes = createMxRoutes({ resolver, system, ehloName });
+  const routes = openRoutes(config, engines);
   const transport = createDirectTransport({
     ...{ routes, resolver, security, system, ehloName, sourceAddresses, allowPrivate, port },
   });
@@ -48,9 +56,8 @@ const captureUrl = async ({ pool, system, logger, closers }: Engines): Promise<s
 /** Opens the way that mail takes, as it is configured. */
 export const openMail = async (config: Config, engines: Engines): Promise<Mail> => {
   const { system } = engines;
-  const ehloName = config.ehloName ?? hostname();
-  if (config.mail.kind === 'direct') return openDirect(config, engines, ehloName);
+  if (config.mail.kind === 'direct') return openDirect(config, engines);
   const url = config.mail.kind === 'smarthost' ? config.mail.url : await captureUrl(engines);
-  const transport = createSmtpTransport({ url, ehloName, system, sessionsMax: SESSIONS_MAX });
+  const transport = createSmtpTransport({ url, ehloName: ehloNameOf(config), system, sessionsMax: SESSIONS_MAX });
   return { transport, local: isLoopback(parseSmarthost(url).host) };
 };

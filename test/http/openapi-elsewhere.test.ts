@@ -83,7 +83,7 @@ describe('where there is no operation', () => {
       for (const method of METHODS.filter((one) => !taken.includes(one))) {
         const answer = await ask(`${method} ${path} HTTP/1.1`);
         expect([answer.status, codeOf(answer)], `${method} ${path}`).toEqual([405, 'method_not_allowed']);
-        expect((answer.headers.get('allow') ?? '').split(', ').sort()).toEqual(taken.toSorted());
+        expect((answer.headers.get('allow') ?? '').split(', ').sort()).toEqual([...new Set(taken)].sort());
         expect(check({ method, path, ...answer })).toEqual([]);
       }
     }

@@ -44,7 +44,7 @@ describe('starting an attempt', () => {
       );
     given([two])
       .when(startSuppressed)
-      .thenState({ lease: { attempt: 1 }, attempts: 1 });
+      .thenState({ attempts: 1, recipients: [{ status: 'suppressed' }, { lease: { attempt: 1 } }] });
     given([messageAccepted()])
       .when(startSuppressed)
       .thenEvents({ type: 'RecipientSuppressed', data: { ...ended, sequence: 2 } });

@@ -71,7 +71,7 @@ describe('a report that a recipient was given up', () => {
   test('may come before the outcome of the attempt, which then comes too late', () => {
     given(sent)
       .when(reporting(failure('rcp_1')))
-      .thenState({ lease: null, recipients: [{ status: 'bounced' }] });
+      .thenState({ recipients: [{ status: 'bounced', lease: null }] });
   });
   test('is about each recipient that it names', () => {
     given(two)

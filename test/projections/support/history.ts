@@ -29,6 +29,7 @@ import { Refusal } from '../../../src/domain/refusal.ts';
 import { createRegister } from '../../../src/domain/register.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
+import { suspendSome } from './suspend-some.ts';
 
 /** An organization with a verified domain, and the keys and webhooks made so far. */
 interface Tenant {
@@ -214,15 +215,15 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const deleteSomeWebhook: Action = ({ organizationId, webhooks }) =>
     deleteWebhook(context, originOf(organizationId, 'live'), { webhookId: pick(webhooks) ?? '', environment: 'live' });
 
+  const sendSome: Action = (tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' });
+
   const actions: readonly Action[] = [
-    ...Array.from(
-      { length: 14 },
-      () => (tenant: Tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' }),
-    ),
+    ...Array.from({ length: 14 }, () => sendSome),
     ...Array.from({ length: 4 }, () => (tenant: Tenant) => send(tenant, { scheduledAt: hence(1 + below(100_000)) })),
     ...Array.from({ length: 18 }, () => attempt),
     ...[cancelSome, rescheduleSome, rescheduleSome],
     ({ organizationId }) => suppressSome(context, originOf(organizationId, 'live'), below),
+    ({ organizationId }) => suspendSome(context, originOf(organizationId, 'live'), below),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),

@@ -19,6 +19,7 @@ type Tell<Data> = (data: Data, view: View, actor: string) => Told;
 const UNSUBSCRIBED_BY: Readonly<Record<Of<'RecipientUnsubscribed'>['method'], string>> = {
   one_click: 'with the button of the mail program',
   page: 'on the page that the link leads to',
+  mail: 'by mail to the address that the mail program was given',
 };
 
 /** What comes after a wait. */
