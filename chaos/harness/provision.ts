@@ -1,4 +1,3 @@
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization/create-organization.ts';
@@ -6,6 +5,7 @@ import { registerDomain } from '../../src/commands/sending-domain/register-domai
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import { registerWebhook } from '../../src/commands/webhook/register-webhook.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
+import type { TestNameServer } from '../../test/support/name-server.ts';
 
 /** As high as a key's limits can be. */
 const PER_MINUTE = 10_000_000;
@@ -13,8 +13,14 @@ const PER_MINUTE = 10_000_000;
 /** The address that every message is sent from. */
 export const SENDER = 'shop@chaos.example';
 
+interface Around {
+  readonly webhookUrl: string;
+  /** The one that the context asks. */
+  readonly dns: TestNameServer;
+}
+
 /** Makes an organization that may send, and be told of everything that becomes of its messages. @returns a live key. */
-export const provision = async (given: CommandContext, webhookUrl: string): Promise<string> => {
+export const provision = async (given: CommandContext, { webhookUrl, dns }: Around): Promise<string> => {
   const context: CommandContext = { ...given, capturing: false };
   const organizationId = await createOrganization(context, { name: 'Chaos', ceilings: null });
   const origin: Origin = {
@@ -24,9 +30,9 @@ export const provision = async (given: CommandContext, webhookUrl: string): Prom
   const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
   const { domainId } = domain;
   const records = recordsToPublish(domain, { wasVerified: false, bounceDomain: null });
-  const txt = (at: string): readonly string[] => records.flatMap(({ host, value }) => (host === at ? [value] : []));
-  const resolver = createInMemoryResolver({ txt });
-  await verifyDomain({ ...context, resolver }, origin, { domainId });
+  const texts = records.filter(({ type }) => type === 'TXT');
+  dns.change(Object.fromEntries(texts.map(({ host, value }) => [host, { TXT: [value] }])));
+  await verifyDomain(context, origin, { domainId });
   // The receiver is on this machine, where no customer's would be.
   const webhookTarget = { ...context.webhookTarget, problemWith: async () => null };
   const endpoint = { url: webhookUrl, events: ['message.*'], environment: 'live', description: null } as const;

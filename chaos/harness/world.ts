@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
+import { startNameServer, type TestNameServer } from '../../test/support/name-server.ts';
 import { createDisturbances, type Disturbances } from './disturbances.ts';
 import { newFolder } from './folder.ts';
 import { createLoad, type Load } from './load.ts';
@@ -19,6 +20,8 @@ export interface World {
   readonly key: string;
   readonly sink: SmtpSink;
   readonly receiver: WebhookReceiver;
+  /** Whom the programs ask; it knows the records of the domain that the load is sent from. */
+  readonly dns: TestNameServer;
   readonly disturbances: Disturbances;
   /** Settings by which an observer reaches the same log and database, past any fault. */
   readonly observed: Environment;
@@ -78,6 +81,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const folder = await newFolder();
   const sink = await openSmtpSink();
   const receiver = await openWebhookReceiver();
+  const dns = await startNameServer();
   const database = await openDatabase(options);
   const webhookUrl = (await options.webhookUrl?.(receiver.url)) ?? receiver.url;
   const addresses: Addresses = {
@@ -85,12 +89,12 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     ...{ mailUrl: sink.url, webhookUrl },
   };
   const observed: Environment = {
-    ...{ DATA_DIR: folder.path, MAIL_URL: sink.url, LOG_LEVEL: 'error' },
+    ...{ DATA_DIR: folder.path, MAIL_URL: sink.url, LOG_LEVEL: 'error', DNS_SERVERS: dns.text },
     ...(database === undefined ? {} : { DATABASE_URL: database.url, SECRET_KEY }),
     ...log,
   };
   const operator = await openOperator(readConfig(observed));
-  const key = await provision(operator.context, webhookUrl).finally(operator.close);
+  const key = await provision(operator.context, { webhookUrl, dns }).finally(operator.close);
 
   const common = { ...observed, LOG_LEVEL: 'warn', ...TRIAL, ...(await options.env?.(addresses)) };
   const disturbances = createDisturbances();
@@ -100,12 +104,12 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     disturbances,
   });
   return {
-    ...{ programs, key, sink, receiver, disturbances, observed },
+    ...{ programs, key, sink, receiver, dns, disturbances, observed },
     load: createLoad({ baseUrl: programs.baseUrl, key, from: SENDER }),
     postmasterPid: () => pidIn(folder.path),
     close: async () => {
       await programs.end('SIGTERM');
-      await Promise.all([sink.close(), receiver.close(), killDatabaseIn(folder.path)]);
+      await Promise.all([sink.close(), receiver.close(), dns.close(), killDatabaseIn(folder.path)]);
       await database?.drop();
       await folder.remove();
     },
