@@ -5,7 +5,10 @@ import { passingOf } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
 /** Not passed by mere sending on PostgreSQL: these have scenarios of their own. */
-const ELSEWHERE = ['append-lost', 'append-other', 'secret-put', 'contents-put'];
+const ELSEWHERE = [
+  ...['append-lost', 'append-report', 'append-suppression', 'append-suspension', 'append-keys', 'append-check'],
+  ...['append-other', 'secret-put', 'contents-put'],
+];
 
 const isPassedBySending = (point: FailPointName): boolean => !ELSEWHERE.some((step) => point.endsWith(step));
 

@@ -6,6 +6,15 @@ const STEPS = [
   'append-started',
   'append-outcome',
   'append-lost',
+  /** What a mail that came back says, before its sender is answered. */
+  'append-report',
+  'append-suppression',
+  /** A destination gets nothing for a while. */
+  'append-suspension',
+  /** New keys of a domain, whose private halves are in the vault. */
+  'append-keys',
+  /** What was seen of a domain in the DNS, and each of its consequences. */
+  'append-check',
   'append-other',
   'contents-put',
   'secret-put',

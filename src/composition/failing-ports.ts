@@ -50,9 +50,23 @@ const STEP_OF: Readonly<Record<string, FailStep>> = {
   RecipientDelivered: 'append-outcome',
   RecipientDeferred: 'append-outcome',
   RecipientBounced: 'append-outcome',
+  SuppressionAdded: 'append-suppression',
+  DestinationSuspended: 'append-suspension',
+  DkimKeysAdded: 'append-keys',
+  DomainRecordsChecked: 'append-check',
+  DomainNameTaken: 'append-check',
+  DomainNameReleased: 'append-check',
+  DomainVerified: 'append-check',
+  DomainDegraded: 'append-check',
+  DomainFailed: 'append-check',
+  DkimKeysActivated: 'append-check',
 };
 
-const stepOf = ({ events }: Append): FailStep => STEP_OF[events[0]?.type ?? ''] ?? 'append-other';
+/** Its events are those of attempts. */
+const REPORTER = 'worker:returned-mail';
+
+const stepOf = ({ events, context }: Append): FailStep =>
+  context.actor === REPORTER ? 'append-report' : (STEP_OF[events[0]?.type ?? ''] ?? 'append-other');
 
 const failingQueue = <Job>(pass: PassPoint, queue: Queue<Job>): Queue<Job> => ({
   ...queue,

@@ -41,7 +41,10 @@ queue.work(done, { concurrency: 1 });
 const client = { query: done } as unknown as PoolClient;
 failing.pool(new EventEmitter() as unknown as Pool).emit('connect', client);
 
-const appending = (type: string) => (): Promise<unknown> => store.append({ events: [{ type }] } as unknown as Append);
+const appending =
+  (type: string, actor = 'service') =>
+  (): Promise<unknown> =>
+    store.append({ events: [{ type }], context: { actor } } as unknown as Append);
 const any = undefined as never;
 
 const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -49,6 +52,11 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'append-started': appending('AttemptStarted'),
   'append-outcome': appending('RecipientDelivered'),
   'append-lost': appending('AttemptOutcomeUnknown'),
+  'append-report': appending('RecipientBounced', 'worker:returned-mail'),
+  'append-suppression': appending('SuppressionAdded'),
+  'append-suspension': appending('DestinationSuspended'),
+  'append-keys': appending('DkimKeysAdded'),
+  'append-check': appending('DomainRecordsChecked'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
   'secret-put': () => secrets.put(any, any, any),
