@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { StoredHead } from '../../src/domain/contents.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/event-store.ts';
 import type { Disturbance } from './disturbances.ts';
+import { type DkimKeyFound, dkimKeysFound } from './dkim-keys-found.ts';
 import type { AcceptedMessage } from './load.ts';
 import type { Observer } from './observer.ts';
 import { makeReadModelsAnew, type ReadModelRows, readModelRows } from './read-model-rows.ts';
@@ -25,6 +26,8 @@ export interface Evidence {
   readonly events: readonly RecordedEvent[];
   /** The vault's contents by id. */
   readonly contents: ReadonlyMap<string, StoredHead>;
+  /** The log's DKIM keys. */
+  readonly keys: readonly DkimKeyFound[];
   readonly readModels: { readonly live: ReadModelRows; readonly rebuilt: ReadModelRows; readonly parked: number };
 }
 
@@ -59,6 +62,7 @@ const gatherOnce = async (world: World, observer: Observer): Promise<Evidence> =
     ...{ accepted: load.accepted, refused: load.refused, mails: sink.mails, posts: receiver.posts, events },
     disturbances: disturbances.all,
     contents: await observer.context.contents.heads(contentIds),
+    keys: await dkimKeysFound(observer, events),
     readModels: {
       live: await readModelRows(observer.pool),
       rebuilt: await makeReadModelsAnew(observer),

@@ -1,3 +1,4 @@
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
 import type { Evidence } from './evidence.ts';
 import { messageIdOf } from './received-mail.ts';
 import type { Violation } from './violation.ts';
@@ -19,6 +20,16 @@ const again = <Item>(items: readonly Item[], change: (item: Item) => Item = (ite
   ...items,
   ...items.slice(0, 1).map(change),
 ];
+
+/** Whoever got mail is said to have bounced for good, and nothing followed. */
+const withBounces = (honest: Evidence): Evidence => ({
+  ...honest,
+  events: honest.events.map((event) =>
+    event.type === 'RecipientDelivered'
+      ? ({ ...event, type: 'RecipientBounced', data: { ...event.data, category: 'no_mailbox' } } as RecordedEvent)
+      : event,
+  ),
+});
 
 const withoutType = ({ events, ...rest }: Evidence, type: string): Evidence => ({
   ...rest,
@@ -123,5 +134,33 @@ export const FORGERIES: readonly Forgery[] = [
     name: 'a webhook was told of what never happened',
     promise: 'webhooks',
     forge: (honest) => withoutType(honest, 'RecipientDelivered'),
+  },
+  {
+    name: 'whoever bounced for good is not on the list',
+    promise: 'suppressions',
+    forge: withBounces,
+  },
+  {
+    name: 'a key has no private half',
+    promise: 'domains',
+    forge: (honest) => ({ ...honest, keys: honest.keys.map((key) => ({ ...key, fits: false })) }),
+  },
+  {
+    name: 'mail is signed by a key of nobody',
+    promise: 'domains',
+    forge: (honest) => ({ ...honest, keys: [] }),
+  },
+  {
+    name: 'mail is not signed',
+    promise: 'domains',
+    forge: (honest) => ({
+      ...honest,
+      mails: honest.mails.map((mail) => ({ ...mail, raw: mail.raw.replaceAll('DKIM-Signature:', 'X-Signature:') })),
+    }),
+  },
+  {
+    name: 'a domain is verified and does not hold its name',
+    promise: 'domains',
+    forge: (honest) => withoutType(honest, 'DomainNameTaken'),
   },
 ];

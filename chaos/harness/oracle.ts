@@ -2,9 +2,11 @@ import { type Evidence, gatherEvidence } from './evidence.ts';
 import { openObserver } from './observer.ts';
 import { comeToRest } from './rest.ts';
 import { acceptedIsSettled } from './verdicts/accepted-is-settled.ts';
+import { domainsAreWhole } from './verdicts/domains-are-whole.ts';
 import { noStrangeMail } from './verdicts/no-strange-mail.ts';
 import { type Doubles, oneCopy } from './verdicts/one-copy.ts';
 import { readModelsAreAsRebuilt } from './verdicts/read-models-are-as-rebuilt.ts';
+import { suppressedOnce } from './verdicts/suppressed-once.ts';
 import { webhooksWereTold } from './verdicts/webhooks-were-told.ts';
 import type { Violation } from './violation.ts';
 import type { World } from './world.ts';
@@ -13,6 +15,8 @@ export interface Judging {
   /** How long everything may take to come to rest: leases, the five seconds after a lost attempt, and webhooks' leases. */
   readonly restMs?: number;
   readonly doubles?: Doubles;
+  /** What the scenario knows beyond what must hold of any. */
+  readonly more?: (evidence: Evidence) => readonly Violation[];
 }
 
 const REST_MS = 90_000;
@@ -24,15 +28,18 @@ export const violationsIn = (evidence: Evidence, doubles: Doubles = 'in the wind
   ...oneCopy(evidence, doubles),
   ...readModelsAreAsRebuilt(evidence),
   ...webhooksWereTold(evidence),
+  ...suppressedOnce(evidence),
+  ...domainsAreWhole(evidence),
 ];
 
 /** Waits until all is at rest, and compares what everybody saw. Programs of all roles must be running. */
 export const judge = async (world: World, judging: Judging = {}): Promise<readonly Violation[]> => {
-  const { restMs = REST_MS, doubles = 'in the window' } = judging;
+  const { restMs = REST_MS, doubles = 'in the window', more = () => [] } = judging;
   const observer = await openObserver(world);
   try {
     const unrest = await comeToRest(observer, restMs);
-    const violations = violationsIn(await gatherEvidence(world, observer), doubles);
+    const evidence = await gatherEvidence(world, observer);
+    const violations = [...violationsIn(evidence, doubles), ...more(evidence)];
     if (unrest === null) return violations;
     return [{ promise: 'scenario', what: `not at rest after ${restMs} ms: ${unrest}` }, ...violations];
   } finally {

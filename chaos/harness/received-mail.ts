@@ -8,5 +8,9 @@ const headerOf = (mail: SinkMail, name: string): string | null =>
 /** RFC 5322 Message-ID with its angle brackets. */
 export const messageIdOf = (mail: SinkMail): string => headerOf(mail, 'Message-ID') ?? '(none)';
 
+/** Selectors of the keys that it is signed by (RFC 6376 §3.5), one for each signature. */
+export const signaturesOf = (mail: SinkMail): readonly string[] =>
+  [...unfolded(mail.raw).matchAll(/^DKIM-Signature:.*?\bs= *([^;\s]+)/gim)].map(([, selector = '']) => selector);
+
 /** What the load marked it with. */
 export const markerOf = (mail: SinkMail): string => headerOf(mail, 'X-Load') ?? '(none)';

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { askIn, untilAnswered } from '../harness/asking.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { World, WorldOptions } from '../harness/world.ts';
+import { inWorld } from './in-world.ts';
+
+/** Mail goes to the recipients' own server, which is the sink. */
+const DIRECT: WorldOptions = {
+  env: ({ mailUrl }) => ({
+    ...{ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true', EHLO_NAME: 'sender.example' },
+    OUTBOX_TRIAL_MX_PORT: new URL(mailUrl).port,
+  }),
+};
+
+/** More than a destination gets at once: some wait when it turns out to be away. */
+const MESSAGES = 8;
+/** Several sweeps. */
+const QUIET_MS = 3000;
+/** A deferred recipient waits a minute, which comes on top. */
+const REST_MS = 150_000;
+
+const isSuspended = ({ text }: { readonly text: string }): boolean => JSON.parse(text).data.length > 0;
+
+/** Dies of the first try at a server that is away. */
+const dieOfSilence = async (world: World, point: FailPointName): Promise<void> => {
+  const { programs, sink, dns, load } = world;
+  dns.change({ 'example.net': { MX: [[10, 'mx.example.net']] }, 'mx.example.net': { A: ['127.0.0.1'] } });
+  const back = sink.whenever({ command: 'CONNECT', when: 'arrived' }, () => 'hang up');
+  await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+  await load.singles(MESSAGES);
+  await programs.died();
+  back();
+  await programs.start();
+};
+
+const forgotten: Scenario = {
+  name: 'killed before-append-suspension by a server that is away',
+  run: () => inWorld(DIRECT, (world) => dieOfSilence(world, 'before-append-suspension'), { restMs: REST_MS }),
+};
+
+/** What one process found out, the next one knows. */
+const remembered: Scenario = {
+  name: 'killed after-append-suspension by a server that is away',
+  run: () =>
+    inWorld(
+      DIRECT,
+      async (world) => {
+        await dieOfSilence(world, 'after-append-suspension');
+        const ask = askIn(world);
+        await untilAnswered(ask, { path: '/v1/destinations' }, isSuspended);
+        await sleep(QUIET_MS);
+        if (world.sink.mails.length > 0) throw new Error('mail left for a destination that is suspended');
+        const body = { destination: 'example.net' };
+        await untilAnswered(ask, { path: '/v1/destinations/release', body }, ({ status }) => status === 200);
+      },
+      {
+        restMs: REST_MS,
+        more: ({ events }) => {
+          const found = events.filter(({ type }) => type === 'DestinationSuspended').length;
+          return found === 1 ? [] : [{ promise: 'scenario', what: `it was suspended ${found} times` }];
+        },
+      },
+    ),
+};
+
+export const DESTINATION_CRASHES: readonly Scenario[] = [forgotten, remembered];

@@ -1,0 +1,86 @@
+import { createTransport } from 'nodemailer';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { askIn, untilAnswered } from '../harness/asking.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { World } from '../harness/world.ts';
+import { inWorld } from './in-world.ts';
+
+const LISTENING = /"port":(\d+)[^\n]*mail that comes back is received/g;
+
+/** Another server's report (RFC 3464) that a mailbox is gone after all. */
+const report = (address: string): string =>
+  [
+    'From: MAILER-DAEMON@mx.example.net',
+    'Subject: Undelivered Mail Returned to Sender',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=B',
+    '',
+    '--B',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.example.net',
+    '',
+    `Final-Recipient: rfc822; ${address}`,
+    'Action: failed',
+    'Status: 5.1.1',
+    `Diagnostic-Code: smtp; 550 5.1.1 <${address}>: User unknown`,
+    '',
+    '--B--',
+    '',
+  ].join('\r\n');
+
+/** Brings the report of the first mail, as a server does that keeps it until it is answered 250. @returns whether it was. */
+const bring = async ({ programs, sink }: World): Promise<boolean> => {
+  const [mail] = sink.mails;
+  const port = Number([...programs.running().output().matchAll(LISTENING)].at(-1)?.[1]);
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
+  try {
+    await transport.sendMail({ envelope: { from: '', to: [mail?.from ?? ''] }, raw: report(mail?.to[0] ?? '') });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    transport.close();
+  }
+};
+
+/** Nobody was answered 250, so the report comes again. */
+const diesAt = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by a report`,
+  run: () =>
+    inWorld(
+      { env: () => ({ BOUNCE_DOMAIN: 'bounces.chaos.example', BOUNCE_PORT: '0', LOG_LEVEL: 'info' }) },
+      async (world) => {
+        const { programs, load } = world;
+        const ask = askIn(world);
+        const isShown = (status: string): Promise<string> =>
+          untilAnswered(
+            ask,
+            { path: `/v1/messages/${load.accepted[0]?.id}` },
+            ({ text }) => JSON.parse(text).status === status,
+          );
+        await programs.start();
+        await load.singles(1);
+        await isShown('delivered');
+        programs.kill();
+        await programs.died();
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        if (await bring(world)) throw new Error('the report was answered 250 by a process that died of it');
+        await programs.died();
+        await programs.start();
+        if (!(await bring(world))) throw new Error('the report is not taken');
+        await isShown('bounced');
+      },
+      {
+        more: ({ events }) => {
+          const found = events.filter(({ type }) => type === 'RecipientBounced').length;
+          return found === 1 ? [] : [{ promise: 'scenario', what: `the report is ${found} times in the log` }];
+        },
+      },
+    ),
+});
+
+/** A report is in the log before its sender is answered, and once however often it comes. */
+export const RETURNED_MAIL_CRASHES: readonly Scenario[] = (
+  ['before-append-report', 'after-append-report'] as const
+).map(diesAt);

@@ -1,0 +1,58 @@
+import { createTransport } from 'nodemailer';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { SENDER } from '../harness/provision.ts';
+import { markerOf } from '../harness/received-mail.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { World } from '../harness/world.ts';
+import { inWorld } from './in-world.ts';
+
+const LISTENING = /Mail is taken by SMTP at \S+:(\d+)/;
+const MARKER = 'by-smtp';
+
+/** What any client does: the same message until it is answered 250. @returns whether it was. */
+const submit = async ({ programs, key }: World): Promise<boolean> => {
+  const port = Number(LISTENING.exec(programs.running().output())?.[1]);
+  const auth = { user: 'outbox', pass: key };
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true, auth });
+  try {
+    await transport.sendMail({
+      ...{ from: SENDER, to: 'ann@example.net', subject: 'Hello', text: 'Hello', messageId: '<one@chaos.example>' },
+      ...{ date: new Date(0), headers: { 'X-Outbox-Idempotency': 'message-id', 'X-Load': MARKER } },
+    });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    transport.close();
+  }
+};
+
+const diesAt = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by a submission`,
+  run: () =>
+    inWorld(
+      { env: () => ({ SUBMISSION_PORT: '0' }) },
+      async (world) => {
+        const { programs } = world;
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        if (await submit(world)) throw new Error('the message was answered 250 by a process that died of it');
+        await programs.died();
+        await programs.start();
+        if (!(await submit(world))) throw new Error('the message is not taken');
+      },
+      {
+        doubles: 'never',
+        more: ({ events, mails }) => {
+          const accepted = events.filter(({ type }) => type === 'MessageAccepted').length;
+          const copies = mails.filter((mail) => markerOf(mail) === MARKER).length;
+          if (accepted === 1 && copies === 1) return [];
+          return [{ promise: 'scenario', what: `one submission became ${accepted} messages and ${copies} copies` }];
+        },
+      },
+    ),
+});
+
+/** Who submits by SMTP and names the message by its Message-ID may ask again, too. */
+export const SUBMISSION_CRASHES: readonly Scenario[] = (
+  ['before-append-accepted', 'after-append-accepted'] as const
+).map(diesAt);

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { World } from './world.ts';
+
+export interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One request of an administrator: a GET, or a POST where there is a body. @returns null: nothing was answered. */
+export type Ask = (path: string, body?: unknown) => Promise<Answered | null>;
+
+const REQUEST_MS = 10_000;
+const AGAIN_MS = 200;
+const TIMES_MAX = 100;
+
+/** Of the world's API, with its key unless another is given. */
+export const askIn =
+  ({ programs, key }: Pick<World, 'programs' | 'key'>): Ask =>
+  async (path, body) => {
+    try {
+      const response = await fetch(programs.baseUrl() + path, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(REQUEST_MS),
+      });
+      return { status: response.status, text: await response.text() };
+    } catch {
+      return null;
+    }
+  };
+
+/** What a patient administrator does. @throws {Error} it was never answered so. */
+export const untilAnswered = async (
+  ask: Ask,
+  { path, body }: { readonly path: string; readonly body?: unknown },
+  isWanted: (answer: Answered) => boolean,
+): Promise<string> => {
+  let last = '';
+  for (let time = 0; time < TIMES_MAX; time += 1) {
+    const answer = await ask(path, body);
+    if (answer !== null && isWanted(answer)) return answer.text;
+    last = JSON.stringify(answer);
+    await sleep(AGAIN_MS);
+  }
+  throw new Error(`${path} is not answered as it should be: ${last}`);
+};

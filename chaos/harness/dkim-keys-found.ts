@@ -1,0 +1,35 @@
+import { createPublicKey } from 'node:crypto';
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
+import type { DkimKey } from '../../src/domain/sending-domain/events.ts';
+import type { Observer } from './observer.ts';
+
+/** A key that the log tells of. */
+export interface DkimKeyFound {
+  readonly selector: string;
+  /** Its private half is in the vault, and is that of the public one. */
+  readonly fits: boolean;
+}
+
+/** An Ed25519 key is published bare: it is the end of its SubjectPublicKeyInfo (RFC 8410 §4). */
+const isHalfOf = (privateKey: string, { publicKey }: DkimKey): boolean =>
+  createPublicKey(privateKey)
+    .export({ type: 'spki', format: 'der' })
+    .subarray(-Buffer.from(publicKey, 'base64').length)
+    .equals(Buffer.from(publicKey, 'base64'));
+
+const keysIn = ({ type, data }: RecordedEvent): readonly DkimKey[] => {
+  if (type === 'DomainRegistered') return data.dkim ?? [];
+  return type === 'DkimKeysAdded' ? data.keys : [];
+};
+
+/** Every DKIM key of the log, looked up in the vault. */
+export const dkimKeysFound = (
+  { context }: Pick<Observer, 'context'>,
+  events: readonly RecordedEvent[],
+): Promise<readonly DkimKeyFound[]> =>
+  Promise.all(
+    events.flatMap(keysIn).map(async (key) => {
+      const privateKey = await context.secrets.get(key.secretId);
+      return { selector: key.selector, fits: privateKey !== undefined && isHalfOf(privateKey, key) };
+    }),
+  );

@@ -1,0 +1,41 @@
+import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { Evidence } from '../evidence.ts';
+import { signaturesOf } from '../received-mail.ts';
+import type { Violation } from '../violation.ts';
+
+const violation = (what: string): Violation => ({ promise: 'domains', what });
+
+/** A key in the log without its private half signs nothing, and its mail waits for ever. */
+const keysWithoutSecrets = ({ keys }: Evidence): readonly Violation[] =>
+  keys
+    .filter(({ fits }) => !fits)
+    .map(({ selector }) => violation(`the vault does not hold the private half of the key ${selector}`));
+
+/** What leaves is signed by keys that the log knows. */
+const unsigned = ({ keys, mails }: Evidence): readonly Violation[] => {
+  const known = new Set(keys.map(({ selector }) => selector));
+  return mails.flatMap((mail) => {
+    const selectors = signaturesOf(mail);
+    if (selectors.length === 0) return [violation('a mail arrived without a signature')];
+    const strange = selectors.filter((selector) => !known.has(selector));
+    return strange.map((selector) => violation(`a mail is signed by ${selector}, a key of no domain`));
+  });
+};
+
+/** A domain is verified while it holds its name, which one of several that prove it does. */
+const namesOfOthers = (events: readonly RecordedEvent[]): readonly Violation[] => {
+  const holders = new Map<string, string>();
+  return events.flatMap(({ type, data }) => {
+    if (type === 'DomainNameTaken') holders.set(data.name, data.domainId);
+    if (type === 'DomainNameReleased') holders.delete(data.name);
+    if (type !== 'DomainVerified' || holders.get(data.name) === data.domainId) return [];
+    return [violation(`${data.domainId} was verified, and ${data.name} was not its own`)];
+  });
+};
+
+/** Each key has both halves, mail is signed, and a verified name is its domain's alone. */
+export const domainsAreWhole = (evidence: Evidence): readonly Violation[] => [
+  ...keysWithoutSecrets(evidence),
+  ...unsigned(evidence),
+  ...namesOfOthers(evidence.events),
+];
