@@ -2,13 +2,14 @@ import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.t
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
-import { StoreUnavailable } from '../../src/domain/event-store.ts';
+import { type EventStore, StoreUnavailable } from '../../src/domain/event-store.ts';
 import type { MailTransport } from '../../src/domain/mail-transport.ts';
 import type { FreshRegister } from '../../src/domain/register.ts';
 import { createKeyDirectory } from '../../src/http/door/key-directory.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import type { Breakage } from './breakage.ts';
 import { processStore } from './parts/event-store.ts';
+import type { Operators } from './parts/operators.ts';
 import { processQueues } from './parts/queue.ts';
 import { processWebhookTarget } from './parts/receiver.ts';
 import { processTransport } from './parts/transport.ts';
@@ -50,6 +51,17 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
   };
 };
 
+/** Whoever writes that a destination gets nothing keeps to it, even where the log never has it. */
+const hearing = (store: EventStore, { suspended }: Operators): EventStore => ({
+  ...store,
+  append: (append) => {
+    for (const { type, data } of append.events) {
+      if (type === 'DestinationSuspended') suspended(data.operator, data.until);
+    }
+    return store.append(append);
+  },
+});
+
 const PUBLIC_URL = 'https://mail.example.test';
 
 export const createLife = (
@@ -61,7 +73,8 @@ export const createLife = (
   const process = createProcess(ground, name, skewMs);
   const { system, logger } = process;
   const reached = processVault(ground, vault, process);
-  const plainStore = processStore(ground, log, process);
+  const plainStore = hearing(processStore(ground, log, process), world.operators);
+  const { destinations } = world.operators;
   const store = breakage.store?.(plainStore, process) ?? plainStore;
   const secrets = breakage.secrets?.(reached.secrets, process) ?? reached.secrets;
   const webhookTarget = processWebhookTarget(ground, receiver, process);
@@ -78,6 +91,7 @@ export const createLife = (
     queues: processQueues(ground, engine, process),
     transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },
     ...queries,
+    ...(destinations === undefined ? {} : { destinations }),
     timetable: breakage.timetable ?? queries.timetable,
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => PUBLIC_URL,

@@ -1,4 +1,5 @@
 import type { Machine } from './machine.ts';
+import type { Operators } from './parts/operators.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
@@ -16,9 +17,16 @@ const isQuiet = ({ engine, requests, readModels, owed }: World): boolean =>
   owed.isQuiet() &&
   ![...engine.hands.values(), ...requests.values()].some(isDoing);
 
+/** What is due at a destination that gets nothing waits until it does, or the message's time is over. */
+const leavesMs = (row: Readonly<Record<string, unknown>>, { suspendedUntilMs }: Operators): number => {
+  const { environment, dueAt, destination, expiresAt } = row;
+  if (environment === 'test') return timeOf(dueAt);
+  return Math.max(timeOf(dueAt), Math.min(suspendedUntilMs(String(destination)), timeOf(expiresAt)));
+};
+
 /** When the next thing is due (ms since the epoch): a message, a webhook or the end of a key; infinity: nothing is. */
-export const nextDueMs = ({ readModels: { tables }, owed }: World): number => {
-  const messages = [...(tables.get('deliveries')?.values() ?? [])].map(({ dueAt }) => timeOf(dueAt));
+export const nextDueMs = ({ readModels: { tables }, owed, operators }: World): number => {
+  const messages = [...(tables.get('deliveries')?.values() ?? [])].map((row) => leavesMs(row, operators));
   const keys = [...(tables.get('api_keys')?.values() ?? [])].flatMap(({ status, expiresAt, expiryNoted }) =>
     status === 'active' && expiryNoted === false && expiresAt !== null ? [timeOf(expiresAt)] : [],
   );

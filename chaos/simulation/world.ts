@@ -1,6 +1,7 @@
 import type { Violation } from '../harness/violation.ts';
 import { createGround, type Ground } from './ground.ts';
 import { createLog, type Log } from './parts/log.ts';
+import { createOperators, type Operators } from './parts/operators.ts';
 import { createOwed, type Owed } from './parts/owed.ts';
 import { createPostOffice, type PostOffice } from './parts/post-office.ts';
 import { createQueueEngine, type QueueEngine } from './parts/queue.ts';
@@ -16,6 +17,7 @@ export interface World {
   readonly vault: Vault;
   readonly engine: QueueEngine;
   readonly office: PostOffice;
+  readonly operators: Operators;
   readonly receiver: Receiver;
   readonly owed: Owed;
   readonly readModels: ReadModels;
@@ -34,11 +36,13 @@ export const createWorld = (seed: number, options: { readonly keepTrace: boolean
   const log = createLog(ground, plainVault.contents);
   const owed = createOwed(ground, log);
   const vault = { ...plainVault, webhookDeliveries: owed.noticing(plainVault.webhookDeliveries) };
+  const operators = createOperators(ground, log);
   const violations: Violation[] = [];
   return {
     ...{ ground, vault, log, owed, violations, requests: new Map() },
     engine: createQueueEngine(),
-    office: createPostOffice(ground),
+    operators,
+    office: createPostOffice(ground, operators),
     receiver: createReceiver(),
     readModels: createReadModels(ground, log),
     violate: (promise, what) => {

@@ -10,12 +10,14 @@ export interface DraftOptions {
   /** Goes into the metadata, so that the vault tells which request a message is of. */
   readonly name: string;
   readonly now: number;
+  /** Of recipients. */
+  readonly domains: readonly string[];
 }
 
 /** A message somebody may want sent: its recipients' addresses say what becomes of it. */
-export const draft = (random: Random, { name, now }: DraftOptions): MessageDraft => {
+export const draft = (random: Random, { name, now, domains }: DraftOptions): MessageDraft => {
   const recipients = Array.from({ length: random.between(1, RECIPIENTS_MAX) }, (_, index) => ({
-    address: `${random.pick(FATES)}-${index}@example.net`,
+    address: `${random.pick(FATES)}-${index}@${random.pick(domains)}`,
     kind: 'to' as const,
   }));
   const scheduledAt = new Date(now + random.between(2000, LATER_MS_MAX)).toISOString();

@@ -1,3 +1,4 @@
+import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
 import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
 import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
@@ -17,6 +18,8 @@ const TRIES = 8;
 const BATCH_MAX = 5;
 
 const nowOf = ({ world: { ground } }: Desk): number => ground.startMs + ground.scheduler.nowMs();
+
+const settingOf = (desk: Desk) => ({ now: nowOf(desk), domains: desk.world.operators.domains });
 
 const environmentOf = ({ world: { ground } }: Desk): Environment => (ground.random.chance(0.1) ? 'test' : 'live');
 
@@ -52,7 +55,7 @@ const sendOnce = async (desk: Desk, { key, environment, draft: sent }: Single): 
 const send: Action = async (desk) => {
   const { random } = desk.world.ground;
   const key = nextKey(desk);
-  const single = { key, environment: environmentOf(desk), draft: draft(random, { name: key, now: nowOf(desk) }) };
+  const single = { key, environment: environmentOf(desk), draft: draft(random, { name: key, ...settingOf(desk) }) };
   const other = { ...single, draft: { ...single.draft, subject: 'Something else' } };
   const twice = random.chance(0.2);
   const reused = random.chance(0.1);
@@ -66,7 +69,7 @@ const send: Action = async (desk) => {
 
 const sendUnkeyed: Action = async (desk) => {
   const { tenant, ask } = desk;
-  const sent = draft(desk.world.ground.random, { name: '', now: nowOf(desk) });
+  const sent = draft(desk.world.ground.random, { name: '', ...settingOf(desk) });
   const told = await ask(
     'send',
     ({ context }) =>
@@ -81,9 +84,9 @@ const batch: Action = async (desk) => {
   const { tenant, ask } = desk;
   const { random } = desk.world.ground;
   const key = nextKey(desk);
-  const now = nowOf(desk);
+  const setting = settingOf(desk);
   const drafts = Array.from({ length: random.between(1, BATCH_MAX) }, (_, index) =>
-    draft(random, { name: `${key}#${index}`, now }),
+    draft(random, { name: `${key}#${index}`, ...setting }),
   );
   desk.bodies.set(key, JSON.stringify(drafts));
   const command = {
@@ -151,6 +154,19 @@ const unsubscribe: Action = async ({ ask, world, expect }) => {
   expect('unsubscribe', told, []);
 };
 
+/** An operator of ours looks at what is suspended, and tries it again. */
+const release: Action = async ({ tenant, ask, world, expect }) => {
+  const { names } = world.operators;
+  if (names.length === 0) return;
+  const operator = world.ground.random.pick(names);
+  const told = await ask(
+    `release ${operator}`,
+    ({ context }) => releaseDestination(context, tenant.origin('live'), operator),
+    TRIES,
+  );
+  expect(`release ${operator}`, told, []);
+};
+
 export const MAIL_ACTIONS: readonly Action[] = [
   send,
   send,
@@ -161,4 +177,5 @@ export const MAIL_ACTIONS: readonly Action[] = [
   cancel,
   reschedule,
   unsubscribe,
+  release,
 ];

@@ -1,5 +1,6 @@
 import type { EnvelopeRecipient, OutgoingMail } from '../../../src/domain/mail-transport.ts';
 import type { Ground } from '../ground.ts';
+import type { Mood, Operators } from './operators.ts';
 
 /** A copy of a message that the other side has taken. */
 export interface Copy {
@@ -21,6 +22,8 @@ export type Verdict = 'taken' | 'refused' | 'later';
 
 /** The servers of all recipients. */
 export interface PostOffice {
+  /** How the servers of a recipient answer whoever connects. */
+  mood(recipient: EnvelopeRecipient): Mood;
   verdict(recipient: EnvelopeRecipient): Verdict;
   /** What follows the final dot. */
   take(mail: OutgoingMail, to: readonly EnvelopeRecipient[], sent: Pick<Copy, 'sender' | 'leftMs'>): void;
@@ -31,12 +34,13 @@ export interface PostOffice {
 /** `grey2-…@…`: taken after so many refusals for now. */
 const GREY = /^grey(\d)/;
 
-export const createPostOffice = ({ scheduler, trace }: Ground): PostOffice => {
+export const createPostOffice = ({ scheduler, trace }: Ground, { moodOf }: Operators): PostOffice => {
   const copies: Copy[] = [];
   const listeners: ((copy: Copy) => void)[] = [];
   const asked = new Map<string, number>();
 
   return {
+    mood: ({ address }) => moodOf(address.split('@')[1] ?? ''),
     verdict: ({ address, recipientId }) => {
       if (address.startsWith('bounce')) return 'refused';
       if (address.startsWith('never')) return 'later';

@@ -12,6 +12,8 @@ import type { PostOffice, Verdict } from './post-office.ts';
 interface Said {
   readonly outcome: 'delivered' | 'deferred' | 'bounced' | 'unknown';
   readonly code: number;
+  /** Where it came to before the envelope: absent: further. */
+  readonly stage?: 'connect' | 'session';
 }
 
 const TAKEN: Said = { outcome: 'delivered', code: 250 };
@@ -22,9 +24,14 @@ const CUT: Said = { outcome: 'deferred', code: 0 };
 /** The final dot has left, and nothing came back. */
 const IN_DOUBT: Said = { outcome: 'unknown', code: 0 };
 
+/** RFC 5321 §3.8: not now. */
+const BUSY: Said = { outcome: 'deferred', code: 421, stage: 'session' };
+const AWAY: Said = { outcome: 'deferred', code: 0, stage: 'connect' };
+
 const SAID: Readonly<Record<Verdict, Said>> = { taken: TAKEN, later: LATER, refused: REFUSED };
 
-const told = ({ recipientId }: EnvelopeRecipient, { outcome, code }: Said): RecipientOutcome => ({
+const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, stage }: Said): RecipientOutcome => ({
+  ...(stage === undefined ? {} : { stage }),
   ...{ recipientId, outcome, code, enhanced: null, mx: 'mx.example.net', tls: null, text: `said ${code}` },
 });
 
@@ -91,10 +98,19 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     return said;
   };
 
+  /** What comes of connecting to servers that have a bad day; null: they have none. */
+  const connect = async (to: readonly EnvelopeRecipient[], options: SendOptions): Promise<Said | null> => {
+    const mood = to[0] === undefined ? 'well' : office.mood(to[0]);
+    if (mood === 'well') return null;
+    if (mood === 'busy') return BUSY;
+    if (random.chance(0.5)) await wait(HANG_MS, options);
+    return AWAY;
+  };
+
   const send = async (mail: OutgoingMail, options: SendOptions): Promise<readonly RecipientOutcome[]> => {
     const { to } = mail.envelope;
     await command(options);
-    const beforeEnvelope = await trouble(options);
+    const beforeEnvelope = (await connect(to, options)) ?? (await trouble(options));
     if (beforeEnvelope !== null) return to.map((each) => told(each, beforeEnvelope));
     const verdicts = new Map(to.map((each) => [each, office.verdict(each)]));
     const taken = to.filter((each) => verdicts.get(each) === 'taken');

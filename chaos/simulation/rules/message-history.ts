@@ -3,7 +3,7 @@ import type { MessageEvent } from '../../../src/domain/events.ts';
 
 /**
  * What may follow what in the stream of a message, said a second time and in other words than the domain says it: it
- * knows of no state but which recipients are in hand, and which have ended.
+ * knows of no state but which recipients are in whose hands, and which have ended.
  */
 export interface MessageHistory {
   /** What the next event breaks, one phrase; null: nothing. */
@@ -13,7 +13,8 @@ export interface MessageHistory {
 /** Recipients of a message by what may happen to them. */
 interface Standing {
   readonly open: Set<string>;
-  readonly inHand: Set<string>;
+  /** Each with its attempt: several run at once, to a destination each. */
+  readonly inHand: Map<string, number>;
   readonly ended: Set<string>;
   readonly unsubscribed: Set<string>;
   attempt: number;
@@ -23,17 +24,27 @@ interface Standing {
 /** @param event as far as the rule looks at it. */
 type Rule<Data> = (standing: Standing, event: { readonly data: Data; readonly revision: number }) => string | null;
 
-const move = (ids: readonly string[], from: Set<string>, to: Set<string>): boolean =>
+const move = (ids: readonly string[], from: Pick<Set<string>, 'delete'>, to: Set<string>): boolean =>
   ids.every((id) => {
     to.add(id);
     return from.delete(id);
   });
 
+interface OfAttempt {
+  readonly attempt: number;
+  readonly recipientIds: readonly string[];
+}
+
+const isInHandsOf = ({ inHand }: Standing, { attempt, recipientIds }: OfAttempt): boolean =>
+  recipientIds.every((id) => inHand.get(id) === attempt);
+
 const outcome =
   (to: 'ended' | 'open'): Rule<{ readonly attempt: number; readonly recipientId: string }> =>
   (standing, { data: { attempt, recipientId } }) => {
-    if (attempt !== standing.attempt) return `is about attempt ${attempt}, and ${standing.attempt} is the last`;
-    return move([recipientId], standing.inHand, standing[to]) ? null : 'is about a recipient who is not in hand';
+    const recipientIds = [recipientId];
+    if (!isInHandsOf(standing, { attempt, recipientIds })) return 'is about a recipient who is not in its hands';
+    move(recipientIds, standing.inHand, standing[to]);
+    return null;
   };
 
 /** Whoever has not ended, wherever he stands. */
@@ -43,7 +54,7 @@ const ending: Rule<{ readonly recipientId: string }> = (standing, { data: { reci
 };
 
 const endingUnsent: Rule<{ readonly recipientId: string }> = (standing, { data: { recipientId } }) => {
-  if (standing.inHand.size > 0) return 'ends a recipient while an attempt is in hand';
+  if (standing.inHand.has(recipientId)) return 'ends a recipient who is in hand';
   return move([recipientId], standing.open, standing.ended) ? null : 'ends a recipient who had ended';
 };
 
@@ -62,14 +73,18 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   MessageScheduled: scheduling,
   MessageRescheduled: scheduling,
   AttemptStarted: (standing, { data: { attempt, recipientIds } }) => {
-    if (standing.inHand.size > 0) return 'claims what is in hand';
     if (attempt !== standing.attempt + 1) return `claims attempt ${attempt} after ${standing.attempt}`;
     standing.attempt = attempt;
-    return move(recipientIds, standing.open, standing.inHand) ? null : 'claims a recipient who has ended';
+    for (const id of recipientIds) {
+      if (!standing.open.delete(id)) return 'claims a recipient who is in hand or has ended';
+      standing.inHand.set(id, attempt);
+    }
+    return null;
   },
-  AttemptOutcomeUnknown: (standing, { data: { attempt, recipientIds } }) => {
-    if (attempt !== standing.attempt) return `is about attempt ${attempt}, and ${standing.attempt} is the last`;
-    return move(recipientIds, standing.inHand, standing.open) ? null : 'is about a recipient who is not in hand';
+  AttemptOutcomeUnknown: (standing, { data }) => {
+    if (!isInHandsOf(standing, data)) return 'is about a recipient who is not in its hands';
+    move(data.recipientIds, standing.inHand, standing.open);
+    return null;
   },
   RecipientDelivered: outcome('ended'),
   RecipientDeferred: outcome('open'),
@@ -93,7 +108,7 @@ const countOf = ({ data }: MessageEvent): number => {
 
 export const createMessageHistory = (): MessageHistory => {
   const standing: Standing = {
-    ...{ open: new Set(), inHand: new Set(), ended: new Set(), unsubscribed: new Set() },
+    ...{ open: new Set(), inHand: new Map(), ended: new Set(), unsubscribed: new Set() },
     ...{ attempt: 0, sequence: 1 },
   };
   let known = 0;

@@ -1,0 +1,71 @@
+import type { Destinations } from '../../../src/workers/messages/destinations.ts';
+import type { Ground } from '../ground.ts';
+import type { Log } from './log.ts';
+
+/** How somebody's mail servers behave at a moment. */
+export type Mood = 'well' | 'silent' | 'busy';
+
+/** Those who run the recipients' mail servers, some of whom have a bad day. */
+export interface Operators {
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations;
+  /** Domains of recipients. */
+  readonly domains: readonly string[];
+  readonly names: readonly string[];
+  moodOf(domain: string): Mood;
+  /** Somebody who found an operator away says so, whether or not the log hears it. */
+  suspended(operator: string, until: string): void;
+  /** Until then (ms since the epoch) nothing needs to go to a domain. */
+  suspendedUntilMs(domain: string): number;
+}
+
+const ONE: Operators = {
+  ...{ domains: ['example.net'], names: [], moodOf: () => 'well' },
+  ...{ suspended: () => undefined, suspendedUntilMs: () => 0 },
+};
+
+/** Several domains of one operator are paced as one. */
+const OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  'large.example': ['example.net', 'example.org'],
+  'small.example': ['small.example'],
+  'other.example': ['other.example'],
+};
+const SEVERAL_SHARE = 0.5;
+const MOODS: readonly Mood[] = ['well', 'well', 'silent', 'silent', 'busy'];
+/** Longer than several pauses, and than some messages live. */
+const MOOD_MS_MAX = 900_000;
+const FOR_EVER_SHARE = 0.3;
+
+/** Half of all runs have several, each with a mood of its own, which most of them get over. */
+export const createOperators = ({ random, scheduler, trace }: Ground, log: Log): Operators => {
+  if (!random.chance(SEVERAL_SHARE)) return ONE;
+  const operatorOf = new Map(
+    Object.entries(OPERATORS).flatMap(([name, domains]) => domains.map((domain) => [domain, name] as const)),
+  );
+  const moods = new Map(
+    Object.keys(OPERATORS).map((name) => {
+      const untilMs = random.chance(FOR_EVER_SHARE) ? Number.POSITIVE_INFINITY : random.between(0, MOOD_MS_MAX);
+      const mood = random.pick(MOODS);
+      trace.note(0, `${name} is ${mood} until ${untilMs}`);
+      return [name, { mood, untilMs }] as const;
+    }),
+  );
+  const pauses = new Map<string, number>();
+  log.onEvent(({ event }) => {
+    if (event.type === 'DestinationReleased') pauses.delete(event.data.operator);
+  });
+  const nameOf = (domain: string): string => operatorOf.get(domain) ?? domain;
+  return {
+    destinations: { operatorOf: async (domain) => nameOf(domain) },
+    domains: [...operatorOf.keys()],
+    names: Object.keys(OPERATORS),
+    moodOf: (domain) => {
+      const { mood, untilMs } = moods.get(nameOf(domain)) ?? { mood: 'well', untilMs: 0 };
+      return scheduler.nowMs() < untilMs ? mood : 'well';
+    },
+    suspended: (operator, until) => {
+      pauses.set(operator, Math.max(pauses.get(operator) ?? 0, Date.parse(until)));
+    },
+    suspendedUntilMs: (domain) => pauses.get(nameOf(domain)) ?? 0,
+  };
+};
