@@ -25,7 +25,7 @@ export const openApi = async ({ closers, postgres, system, profiling }: Bench): 
   const databaseUrl = await postgres.migratedDatabase(closers);
   const secretKey = Buffer.from(system.randomBytes(SECRET_KEY_BYTES)).toString('hex');
   const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
-  const key = await provision(operator.context).finally(operator.close);
+  const key = await provision(operator.context, { signs: false }).finally(operator.close);
   return {
     ...{ key, databaseUrl, secretKey },
     start: async (storage) => {

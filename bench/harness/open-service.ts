@@ -38,18 +38,22 @@ export interface ServiceOptions {
   readonly mailUrl: string;
   /** In place of the queue in PostgreSQL. */
   readonly redisUrl?: string;
+  /** Whether mail is signed by RSA-2048. Default: not. */
+  readonly signs?: boolean;
+  /** Further variables. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 export const openService = async (
   { closers, folder, profiling, system }: Bench,
-  { mailUrl, redisUrl = '' }: ServiceOptions,
+  { mailUrl, redisUrl = '', signs = false, variables = {} }: ServiceOptions,
 ): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
-  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'error' };
+  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'error', ...variables };
   const before = await openOperator(readConfig(env));
-  const key = await provision(before.context).finally(before.close);
+  const key = await provision(before.context, { signs }).finally(before.close);
 
   const program = await startProgram({ dataDir, env: { ...env, NODE_OPTIONS: profiling.join(' ') } });
   const pid = program.child.pid ?? 0;

@@ -8,7 +8,7 @@ export interface SmtpSink {
   readonly url: string;
   /** Messages taken so far. */
   count(): Promise<number>;
-  /** How many of them were signed since this was last asked. */
+  /** How many of them were signed by RSA since this was last asked. */
   takeSigned(): Promise<number>;
   /** Milliseconds since the epoch when the next message is answered 250. */
   next(): Promise<number>;

@@ -56,12 +56,15 @@ export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailU
     await until('all mail at the other side', async () => (await sink.count()) - from.mails >= MESSAGES);
     await until('all outcomes in the log', async () => (await service.outcomesAfter(from.position)) >= MESSAGES);
   };
+  const { signs = false } = options;
   const sendAll = async () => {
     const from = { position: await service.head(), mails: await sink.count() };
     const beganMs = performance.now();
     const sending = send(MESSAGES);
     await Promise.all([sending, delivered(from)]);
     const perSecond = (MESSAGES * SECOND_MS) / (performance.now() - beganMs);
+    const signed = await sink.takeSigned();
+    if (signs ? signed < MESSAGES : signed > 0) throw new Error(`${signed} of ${MESSAGES} messages were signed`);
     return { perSecond, acceptedPerSecond: (await sending).perSecond };
   };
   const drain = async (): Promise<number> => {

@@ -22,7 +22,7 @@ export const endToEnd: Measure = {
   run: async (bench) => {
     const { closers, rounds } = bench;
     const way = await openWay(bench);
-    const peer = openNodemailerPool(closers, way.sinkPort);
+    const peer = openNodemailerPool(closers, { port: way.sinkPort, privateKey: null });
     const passages: Passage[] = [];
 
     const ours = async (): Promise<number> => {

@@ -24,10 +24,11 @@ export const keyCheck: Measure = {
     const store = await openStore(bench, closers, await postgres.migratedDatabase(closers));
     const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: false });
     closers.add('webhook target', webhookTarget.close);
-    const key = await provision({
+    const context = {
       ...{ store, system, webhookTarget, capturing: false, resolver: createInMemoryResolver() },
       ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets(), dkimKeys: createInMemoryDkimKeys() },
-    });
+    };
+    const key = await provision(context, { signs: false });
     const directory = createKeyDirectory({ store, system, logger, capturing: false });
     closers.add('key directory', directory.close);
     await directory.start();

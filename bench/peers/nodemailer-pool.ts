@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import type { Closers } from '../../src/composition/closers.ts';
+import { SENDING_DOMAIN } from '../harness/provision.ts';
 
 /** As many as the service keeps. */
 const SESSIONS = 20;
@@ -11,11 +12,21 @@ interface Sample {
   readonly html: string;
 }
 
+export interface NodemailerPoolOptions {
+  readonly port: number;
+  /** PEM of the RSA key that its own signer takes; null: nothing is signed. */
+  readonly privateKey: string | null;
+}
+
 /** Sends samples over kept sessions: no HTTP, no queue, no log, nothing that survives a crash. */
-export const openNodemailerPool = (closers: Closers, port: number): ((samples: readonly string[]) => Promise<void>) => {
+export const openNodemailerPool = (
+  closers: Closers,
+  { port, privateKey }: NodemailerPoolOptions,
+): ((samples: readonly string[]) => Promise<void>) => {
   const transport = createTransport({
     ...{ pool: true, maxConnections: SESSIONS, maxMessages: Number.POSITIVE_INFINITY },
     ...{ host: '127.0.0.1', port, secure: false, ignoreTLS: true },
+    ...(privateKey !== null && { dkim: { domainName: SENDING_DOMAIN, keySelector: 'bench', privateKey } }),
   });
   closers.add('nodemailer', async () => transport.close());
   return async (samples) => {

@@ -1,21 +1,18 @@
 import { spawn } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Closers } from '../../src/composition/closers.ts';
 import { guard } from '../harness/guard.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 import { until } from '../harness/until.ts';
-
-const RSA_BITS = 2048;
+import { rsaKey } from './rsa-key.ts';
 
 /** A signer of its own for the sending domain, RSA-2048. @returns its socket. */
 export const openOpendkim = async (closers: Closers, folder: string): Promise<string> => {
   await mkdir(folder, { mode: 0o755 });
   const socket = join(folder, 'socket');
   const keyFile = join(folder, 'key.pem');
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: RSA_BITS });
-  await writeFile(keyFile, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  await writeFile(keyFile, rsaKey().export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
   const config = [
     ...[`Socket local:${socket}`, 'UMask 000', 'Background no', 'Mode s', 'Canonicalization relaxed/simple'],
     ...[`Domain ${SENDING_DOMAIN}`, 'Selector bench', `KeyFile ${keyFile}`, 'RequireSafeKeys no', ''],

@@ -1,0 +1,96 @@
+import { createClosers } from '../../src/composition/closers.ts';
+import type { Bench, Measure } from '../harness/bench.ts';
+import { openChild } from '../harness/child.ts';
+import { conductOf, domainOf } from '../harness/destinations.ts';
+import { interleave } from '../harness/interleave.ts';
+import { openHttpLoad } from '../harness/open-http-load.ts';
+import { openService } from '../harness/open-service.ts';
+import { SENDING_DOMAIN } from '../harness/provision.ts';
+import { BATCH_MESSAGES, BATCH_PATH } from '../harness/sample-requests.ts';
+import { until } from '../harness/until.ts';
+import type { MailExchanges, MailExchangesFacts } from '../processes/mail-exchanges.ts';
+
+const FLOOR = { of: 'ratio', atMost: 1.3 } as const;
+const DESTINATIONS = 1_000;
+/** For each destination: with ten times as many a round takes ten times as long, some minutes, and says the same. */
+const MESSAGES_EACH = 20;
+const CONNECTIONS = 4;
+/** What is handed to the load at a time: all at once are many megabytes between two processes. */
+const SLICE_BATCHES = 20;
+const SECOND_MS = 1_000;
+
+const TEXT = 'It is on its way, and will be with you tomorrow.\n'.repeat(10);
+
+const messageTo = (destination: number) => ({
+  ...{ from: `orders@${SENDING_DOMAIN}`, to: `customer@${domainOf(destination)}` },
+  ...{ subject: 'Your order', text: TEXT },
+});
+
+/** Bodies of batches, in which each destination has its turn. */
+const batchesTo = (destinations: readonly number[]): readonly string[] => {
+  const all = Array.from({ length: MESSAGES_EACH }, () => destinations).flat();
+  return Array.from({ length: Math.ceil(all.length / BATCH_MESSAGES) }, (_, at) => {
+    const messages = all.slice(at * BATCH_MESSAGES, (at + 1) * BATCH_MESSAGES).map(messageTo);
+    return JSON.stringify({ messages });
+  });
+};
+
+const ALL = Array.from({ length: DESTINATIONS }, (_, number) => number);
+const HEALTHY = ALL.filter((destination) => conductOf(destination) === 'healthy');
+
+/** A service of its own each time: what bad destinations leave behind is not to weigh on the next turn. */
+const openTurn = async (bench: Bench) => {
+  const input: MailExchanges = { destinations: DESTINATIONS };
+  const exchanges = await openChild<MailExchangesFacts>(bench.closers, { name: 'mail-exchanges', input });
+  const { port, nameServer } = exchanges.facts;
+  const variables = {
+    ...{ ALLOW_PRIVATE_MX: 'true', DNS_SERVERS: nameServer, EHLO_NAME: `mail.${SENDING_DOMAIN}` },
+    OUTBOX_TRIAL_MX_PORT: String(port),
+  };
+  const { baseUrl, key } = await openService(bench, { mailUrl: 'direct:', variables });
+  const load = await openHttpLoad(bench.closers);
+  const send = async (batches: readonly string[]): Promise<void> => {
+    for (let at = 0; at < batches.length; at += SLICE_BATCHES) {
+      const bodies = batches.slice(at, at + SLICE_BATCHES);
+      const extent = { amount: bodies.length };
+      await load.run({ baseUrl, key, path: BATCH_PATH, bodies, connections: CONNECTIONS, extent });
+    }
+  };
+  return { send, healthy: () => exchanges.ask<number>('healthy') };
+};
+
+/** @returns seconds until every message to a healthy destination is with it. */
+const turn = async (bench: Bench, destinations: readonly number[]): Promise<number> => {
+  const closers = createClosers(bench.logger);
+  bench.closers.add('turn', closers.closeAll);
+  try {
+    const { send, healthy } = await openTurn({ ...bench, closers });
+    const batches = batchesTo(destinations);
+    const beganMs = performance.now();
+    const arrived = until(
+      'all mail to healthy destinations',
+      async () => (await healthy()) >= HEALTHY.length * MESSAGES_EACH,
+    );
+    await Promise.all([send(batches), arrived]);
+    return (performance.now() - beganMs) / SECOND_MS;
+  } finally {
+    await closers.closeAll();
+  }
+};
+
+/** Mail straight to its recipients' servers, of which some are slow, refuse or are dead, beside the run without those. */
+export const isolation: Measure = {
+  name: 'isolation',
+  run: async (bench) => {
+    const figures = await interleave(
+      { rounds: bench.rounds, warmUps: 0 },
+      { ours: () => turn(bench, ALL), limit: () => turn(bench, HEALTHY) },
+    );
+    return [
+      {
+        ...{ measure: 'mail to healthy destinations among bad ones', unit: 's', rounds: figures.ours, floor: FLOOR },
+        limit: { what: 'the same without bad ones', rounds: figures.limit },
+      },
+    ];
+  },
+};
