@@ -94,6 +94,11 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   ],
   getBilling: () => [{}],
   getUsage: () => [{}],
+  // Mail servers of others are the same for every organization; the list names none of its recipients.
+  listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
+  releaseDestination: () => [
+    { body: { destination: 'example.net' }, check: ({ released }) => expect(released).toBe(false) },
+  ],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getOrganization: () => [{}],
 };
