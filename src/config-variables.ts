@@ -52,6 +52,16 @@ export const CONFIGURATION: readonly Variable[] = [
     meaning: 'where undelivered mail and complaints come back to; its MX is this service; to the sender when absent',
   },
   { name: 'BOUNCE_PORT', default: '25', meaning: 'port that receives what comes back; `0` picks a free one' },
+  {
+    name: 'BOUNCE_RATES',
+    default: '2,4,5',
+    meaning: 'percent of bulk recipients without a mailbox that warn, slow down and pause a domain; or `off`',
+  },
+  {
+    name: 'COMPLAINT_RATES',
+    default: '0.08,0.2,0.3',
+    meaning: 'percent of bulk recipients complaining that warn, slow down and pause a domain; or `off`',
+  },
   { name: 'LOG_LEVEL', default: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
   {
     name: 'OUTBOX_ADMIN_KEY',

@@ -7,6 +7,7 @@ import { readSecret } from './domain/api-key/secret.ts';
 import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
+import { readLimits, type SendingLimits } from './domain/standing/sending-limits.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
 /** What one process may do; scaled out by starting processes with fewer. */
@@ -51,6 +52,8 @@ export interface Config {
   readonly ehloName: string | undefined;
   /** Resolvers. Empty: those of the machine. */
   readonly dnsServers: readonly NameServer[];
+  /** Of live bulk mail, by domain. */
+  readonly sendingLimits: SendingLimits;
   readonly logLevel: LogLevel;
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
@@ -91,6 +94,11 @@ const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost
   .default('capture:')
   .transform(readMail);
 
+const limits = text(
+  (value) => readLimits(value) !== undefined,
+  'set three rising percentages, such as `2,4,5`, or `off`',
+).transform((value) => readLimits(value) ?? null);
+
 const roles = z
   .string()
   .default(ROLES.join(','))
@@ -128,6 +136,8 @@ const schema = z
       .transform((value) => value.toLowerCase())
       .optional(),
     BOUNCE_PORT: port(25).default(25),
+    BOUNCE_RATES: limits.default(readLimits('2,4,5') ?? null),
+    COMPLAINT_RATES: limits.default(readLimits('0.08,0.2,0.3') ?? null),
     LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
     OUTBOX_ADMIN_KEY: text(
       (value) => readSecret(value) === 'live',
@@ -189,6 +199,7 @@ export const readConfig = (environment: Environment): Config => {
     bouncePort: read.BOUNCE_PORT,
     ehloName: read.EHLO_NAME,
     dnsServers: read.DNS_SERVERS.map(readNameServer),
+    sendingLimits: { bounces: read.BOUNCE_RATES, complaints: read.COMPLAINT_RATES },
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,

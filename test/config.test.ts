@@ -24,6 +24,7 @@ describe('the configuration', () => {
       ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
       ...{ bounceDomain: undefined, bouncePort: 25, ehloName: undefined, dnsServers: [], logLevel: 'info' },
+      sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
       ...{ submissionPort: undefined, tlsFiles: undefined },
@@ -52,6 +53,7 @@ describe('the configuration', () => {
       ...{ SOURCE_ADDRESSES: '192.0.2.7, 2001:db8::7', ALLOW_PRIVATE_MX: 'true' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
+      ...{ BOUNCE_RATES: '1, 2.5,3', COMPLAINT_RATES: 'off' },
       ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
       ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
       ...{ SUBMISSION_PORT: '587', TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
@@ -62,6 +64,7 @@ describe('the configuration', () => {
       ...{ sourceAddresses: ['192.0.2.7', '2001:db8::7'], allowPrivateMx: true },
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
+      sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
       ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
       dnsServers: [
         { address: '127.0.0.1', port: 53 },
@@ -99,7 +102,7 @@ describe('the configuration', () => {
         METRICS_PORT: '1e3',
       },
       ...{ SUBMISSION_PORT: '65536', TLS_CERT_FILE: '/tls/cert.pem' },
-      ...{ BOUNCE_DOMAIN: 'a@b', BOUNCE_PORT: '-1' },
+      ...{ BOUNCE_DOMAIN: 'a@b', BOUNCE_PORT: '-1', BOUNCE_RATES: '5,4,2', COMPLAINT_RATES: 'none' },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       CONFIGURATION.map(({ name }) => name)

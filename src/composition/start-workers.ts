@@ -53,6 +53,7 @@ export const startWorkers = async (
     ...(destinations === undefined ? {} : { destinations }),
     timetable: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
+    senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,

@@ -4,6 +4,7 @@ import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
+import { standingEvents } from './standing/events.ts';
 import { suppressionEvents } from './suppression/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
@@ -21,6 +22,7 @@ export type MessageEvent = EventsOf<typeof messageEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
+export type StandingEvent = EventsOf<typeof standingEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -33,7 +35,8 @@ export type OutboxEvent =
   | MessageEvent
   | WebhookEvent
   | DestinationEvent
-  | SuppressionEvent;
+  | SuppressionEvent
+  | StandingEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -49,4 +52,5 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...webhookEvents,
   ...destinationEvents,
   ...suppressionEvents,
+  ...standingEvents,
 };

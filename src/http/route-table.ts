@@ -125,6 +125,11 @@ export const ROUTES = {
   },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
+  'GET /v1/domains/:id/standing': { ...LOOK, errors: ONE },
+  'POST /v1/domains/:id/release': {
+    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
   'POST /v1/domains/:id/dkim/rotate': {
     ...{ ...MANAGE_LIVE, status: 200 },
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],

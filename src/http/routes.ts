@@ -11,8 +11,10 @@ import { listDestinationsRoute } from './routes/destinations/list-destinations.t
 import { releaseDestinationRoute } from './routes/destinations/release-destination.ts';
 import { deleteDomainRoute } from './routes/domains/delete-domain.ts';
 import { getDomainRoute } from './routes/domains/get-domain.ts';
+import { getStandingRoute } from './routes/domains/get-standing.ts';
 import { listDomainsRoute } from './routes/domains/list-domains.ts';
 import { registerDomainRoute } from './routes/domains/register-domain.ts';
+import { releaseSendingRoute } from './routes/domains/release-sending.ts';
 import { rotateDkimRoute } from './routes/domains/rotate-dkim.ts';
 import { verifyDomainRoute } from './routes/domains/verify-domain.ts';
 import { getStatsRoute } from './routes/events/get-stats.ts';
@@ -74,6 +76,8 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   deleteDomainRoute,
   verifyDomainRoute,
   rotateDkimRoute,
+  getStandingRoute,
+  releaseSendingRoute,
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,

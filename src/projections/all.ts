@@ -6,6 +6,7 @@ import { domainsProjection } from './domains/projection.ts';
 import { eventsProjection } from './events/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
+import { standingsProjection } from './standings/projection.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions/projection.ts';
 import { webhooksProjection } from './webhooks/projection.ts';
@@ -22,4 +23,5 @@ export const PROJECTIONS: readonly Projection[] = [
   suppressionsProjection,
   deliveriesProjection,
   destinationsProjection,
+  standingsProjection,
 ];

@@ -9,4 +9,5 @@ export type ProjectionName =
   | 'webhooks'
   | 'suppressions'
   | 'deliveries'
-  | 'destinations';
+  | 'destinations'
+  | 'standings';

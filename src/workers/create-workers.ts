@@ -8,6 +8,8 @@ import type { MailTransport } from '../domain/mail-transport.ts';
 import type { Queues } from '../domain/queue.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
+import type { SendingLimits } from '../domain/standing/sending-limits.ts';
+import { standing } from '../domain/standing/standing.ts';
 import type { System } from '../domain/system.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
@@ -29,6 +31,8 @@ import { createRecentlyAdded } from './messages/recently-added.ts';
 import { createSigningDomains } from './messages/signing-domains.ts';
 import { sweepDeliveries, type Timetable } from './messages/sweep-deliveries.ts';
 import { remember } from './remember.ts';
+import { judgeSenders, type PageOfCounts } from './standings/judge-senders.ts';
+import { createSendingHolds } from './standings/sending-holds.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createEndpoints } from './webhooks/endpoints.ts';
 import { createHungry } from './webhooks/hungry.ts';
@@ -49,6 +53,8 @@ export interface WorkersDependencies {
   readonly timetable: Timetable;
   /** The same for keys whose time is over. */
   readonly expiredKeys: ExpiredKeys;
+  /** What became of bulk mail by domain, and how much of it may go wrong. Absent: no domain is judged. */
+  readonly senders?: { readonly counts: PageOfCounts; readonly limits: SendingLimits };
   /** Looks at a domain's DNS records by its id. Absent: mail is captured, and there is nothing to look at. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
   readonly webhookDeliveries: WebhookDeliveries;
@@ -94,10 +100,11 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const deletedDomains = createDeletedDomains();
   const signingDomains = createSigningDomains(deps.secrets);
   const pacer = createPacer(system);
+  const sendingHolds = createSendingHolds(system);
   const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, signingDomains, acceptedAtHand, pacer },
+    ...{ ...deps, deletedDomains, signingDomains, acceptedAtHand, pacer, holdOf: sendingHolds.of },
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
   const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
@@ -111,6 +118,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: webhook.category, apply: endpoints.apply, onChange: wakeAll },
     { category: sendingDomain.category, apply: deletedDomains.apply },
     { category: destination.category, apply: applyPace },
+    { category: standing.category, apply: sendingHolds.apply },
     { category: sendingDomain.category, apply: domainTimetable.apply },
     { category: sendingDomain.category, apply: signingDomains.apply },
   ]);
@@ -127,6 +135,9 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the memory of webhook endpoints, domains and destinations': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
+    ...(deps.senders === undefined
+      ? {}
+      : { 'the judging of senders': judgeSenders({ ...deps, ...deps.senders, sendingHolds, duty }) }),
     'the recording of webhook deliveries': recordWebhookDeliveries({
       ...{ ...deps, duty, onOwed: hungry.add, react: createSuppressRecipients(deps) },
     }),
@@ -135,7 +146,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const loops: Loop[] = [];
   let stopping = false;
 
-  /** Not before it is known which domains are gone: their mail must not leave. */
+  /** Not before it is known which domains are gone, and which are paused: their mail must not leave. */
   const deliver = async (): Promise<void> => {
     await remembering.caughtUp;
     if (stopping) return;

@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { startAttempt as decide } from '../../domain/message/start-attempt.ts';
+import { startAttempt as decide, type Hold } from '../../domain/message/start-attempt.ts';
 import { isOpen } from '../../domain/message/status.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
@@ -35,6 +35,8 @@ export interface StartAttempt {
   readonly chance: number;
   /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
   isDomainDeleted?(message: ExistingMessage): boolean;
+  /** Whether it has to wait though it is due. Absent: none does. */
+  holdOf?(message: ExistingMessage): Hold | null;
   /** What is known of the message already, stale or not: saves the read. */
   readonly known?: Loaded<Message> | undefined;
 }
@@ -42,7 +44,7 @@ export interface StartAttempt {
 /** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, destination, leaseMs, chance, isDomainDeleted, ...at }: StartAttempt,
+  { messageId, destination, leaseMs, chance, isDomainDeleted, holdOf, ...at }: StartAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
@@ -50,6 +52,7 @@ export const startAttempt = async (
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
   const domainDeleted = isDomainDeleted?.(known.state) ?? false;
+  const held = holdOf?.(known.state) ?? null;
   const open = known.state.recipients.filter(
     ({ status, domain }) => isOpen(status) && (destination === undefined || domain === destination),
   );
@@ -63,7 +66,7 @@ export const startAttempt = async (
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
     decide: (before) =>
-      decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted, suppressed }),
+      decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted, suppressed, held }),
     known,
   });
   const started = events.find(isStarted);

@@ -1,9 +1,16 @@
 import type { MessageEvent } from '../events.ts';
+import type { SmtpFacts } from './events.ts';
 import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { isOpen } from './status.ts';
+
+/** Why a message has to wait though it is due, and how long. */
+export interface Hold {
+  readonly reason: string;
+  readonly waitSeconds: number;
+}
 
 export interface StartAttempt {
   /** Domain of the recipients that are meant: one attempt goes to one destination. Absent: all of them, by one server. */
@@ -15,6 +22,8 @@ export interface StartAttempt {
   readonly chance: number;
   /** The domain it was accepted for is gone. Absent: it is not. */
   readonly domainDeleted?: boolean;
+  /** Bulk mail of its domain does not leave now; none is claimed. Absent: it does. */
+  readonly held?: Hold | null;
   /** Recipients that are to be sent nothing, with the reason in a sentence. Absent: none. */
   readonly suppressed?: ReadonlyMap<string, string>;
 }
@@ -67,12 +76,29 @@ const endUnsent = (
   );
 };
 
+/** Nobody was asked anything. */
+const UNSAID: SmtpFacts = { code: 0, enhanced: null, mx: null, tls: null, replyId: null };
+
+const hold = (
+  state: ExistingMessage,
+  recipientIds: readonly string[],
+  { reason, waitSeconds }: Hold,
+  command: StartAttempt,
+): readonly UnnumberedEvent[] => {
+  const { messageId, contentId } = state.accepted;
+  const { attempts: attempt, expiresAt } = state;
+  const due = nextAttemptAt(attempt, { ...command, expiresAt }, waitSeconds);
+  const data = { messageId, contentId, attempt, smtp: UNSAID, reason, nextAttemptAt: due };
+  return recipientIds.map((recipientId) => ({ type: 'RecipientDeferred', data: { ...data, recipientId } }));
+};
+
 /** Claims the attempt for those who may be sent something; the others end here, whatever becomes of the rest. */
 const claimUnsuppressed = (
   state: ExistingMessage,
   due: readonly Recipient[],
-  { suppressed, leaseUntil }: StartAttempt,
+  command: StartAttempt,
 ): readonly MessageEvent[] => {
+  const { suppressed, leaseUntil, held } = command;
   const { messageId, contentId } = state.accepted;
   const about = { messageId, contentId };
   const ended = due.flatMap((recipient): readonly UnnumberedEvent[] => {
@@ -86,6 +112,7 @@ const claimUnsuppressed = (
     ];
   });
   const recipientIds = due.filter(({ id }) => suppressed?.has(id) !== true).map(({ id }) => id);
+  if (held) return numbered(state, [...ended, ...hold(state, recipientIds, held, command)]);
   const claim = { ...about, attempt: state.attempts + 1, recipientIds, leaseUntil };
   return numbered(state, recipientIds.length === 0 ? ended : [...ended, { type: 'AttemptStarted', data: claim }]);
 };

@@ -4,6 +4,7 @@ import type {
   ApiKeyEvent,
   MessageEvent,
   SendingDomainEvent,
+  StandingEvent,
   SuppressionEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
@@ -12,7 +13,7 @@ import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
-type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent | SuppressionEvent;
+type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent | SuppressionEvent | StandingEvent;
 
 interface Changes {
   /** Sending domains of messages, by message id. */
@@ -62,7 +63,7 @@ const note = ({ rows }: Changes, event: RecordedEvent, domainId: string | null):
 const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =>
   note(changes, event, known(changes.domains, event.data.messageId));
 
-const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent>): void =>
+const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent | StandingEvent>): void =>
   note(changes, event, event.data.domainId);
 
 const ofOrganization = (changes: Changes, event: RecordedEvent<ApiKeyEvent | WebhookEvent | SuppressionEvent>): void =>
@@ -71,7 +72,7 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<ApiKeyEvent | Web
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression'],
+  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression', 'standing'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -111,6 +112,11 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     WebhookDeleted: ofOrganization,
     SuppressionAdded: ofOrganization,
     SuppressionRemoved: ofOrganization,
+    SendingWarned: ofDomain,
+    SendingSlowed: ofDomain,
+    SendingPaused: ofDomain,
+    SendingRecovered: ofDomain,
+    SendingReleased: ofDomain,
   },
   begin,
   write: async (db, { accepted, rows }) => {

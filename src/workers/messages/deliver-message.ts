@@ -5,7 +5,8 @@ import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
-import { type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import type { Hold } from '../../domain/message/start-attempt.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
@@ -29,6 +30,8 @@ export interface DeliverMessageParts extends OutgoingMailParts {
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   readonly times: AttemptTimes;
   readonly deletedDomains: Pick<DeletedDomains, 'has'>;
+  /** What has to wait though it is due. Absent: nothing. */
+  readonly holdOf?: (message: ExistingMessage) => Hold | null;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'take'>;
   readonly logger: Logger;
 }
@@ -53,10 +56,11 @@ const claimAttempt = async (
   { messageId, destination }: Due,
   known: Loaded<Message>,
 ): Promise<Claimed | null> => {
-  const { times, system, deletedDomains } = deps;
+  const { times, system, deletedDomains, holdOf } = deps;
   const attempt = {
     ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
     ...{ known, destination: destination ?? undefined },
+    ...(holdOf === undefined ? {} : { holdOf }),
   };
   try {
     const claim = await startAttempt(deps, attempt);

@@ -1,0 +1,45 @@
+import type { Aggregate } from '../decider.ts';
+import type { StreamName } from '../event-store.ts';
+import type { StandingEvent } from '../events.ts';
+import type { Measure } from './events.ts';
+
+/** Each follows from reaching one more of the limits. */
+export const STANDING_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
+export type StandingLevel = (typeof STANDING_LEVELS)[number];
+
+/** How a sending domain stands with those it sends bulk mail to. */
+export interface Standing {
+  readonly level: StandingLevel;
+  /** Why it is not good; null: it is. */
+  readonly measure: Measure | null;
+  /** Since when it is as it is; null: always. */
+  readonly since: string | null;
+  /** Nothing from before it counts; null: everything does. */
+  readonly releasedAt: string | null;
+}
+
+export const GOOD_STANDING: Standing = { level: 'good', measure: null, since: null, releasedAt: null };
+
+export const standingStream = (domainId: string): StreamName => `standing-${domainId}`;
+
+/** A domain that is deleted and registered again stands as it stood: its mail is what it was. */
+export const standing: Aggregate<Standing, StandingEvent> = {
+  category: 'standing',
+  initial: GOOD_STANDING,
+  evolve: (state, { type, data }, { occurredAt: since }) => {
+    switch (type) {
+      case 'SendingWarned':
+        return { ...state, level: 'warned', measure: data.measure, since };
+      case 'SendingSlowed':
+        return { ...state, level: 'slowed', measure: data.measure, since };
+      case 'SendingPaused':
+        return { ...state, level: 'paused', measure: data.measure, since };
+      case 'SendingRecovered':
+        return { ...state, level: 'good', measure: null, since };
+      case 'SendingReleased':
+        return { level: 'good', measure: null, since, releasedAt: since };
+      default:
+        return type satisfies never;
+    }
+  },
+};

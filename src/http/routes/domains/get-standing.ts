@@ -1,0 +1,30 @@
+import { load } from '../../../commands/execute.ts';
+import { countedFrom, NOTHING_SENT } from '../../../domain/standing/sending-counts.ts';
+import { standing, standingStream } from '../../../domain/standing/standing.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { readYourWrites } from '../../read-your-writes.ts';
+import { showStanding, standingShape } from '../../shapes/standing-shape.ts';
+import { loadDomain } from './load-domain.ts';
+
+export const getStandingRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/domains/:id/standing',
+    {
+      summary: 'See how much of a domain’s bulk mail bounces or is complained about, and what follows',
+      description:
+        'Live bulk mail of the last seven days, by the day (UTC) its outcome became known. Less than 200 recipients or ' +
+        'five bounces or complaints are not judged. A level lasts until the rate is a fifth below what led to it.',
+      answer: standingShape,
+    },
+    async ({ caller, id }) => {
+      await loadDomain(deps, caller, id);
+      const { state } = await load(deps.context.store, standing, standingStream(id));
+      await readYourWrites(deps, ['standings']);
+      const from = countedFrom(deps.context.system.now());
+      const counts = await deps.readModels.standings.ofDomain({ from, domainId: id });
+      return showStanding(id, state, counts ?? NOTHING_SENT);
+    },
+  );
+};

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { releaseSending } from '../../../commands/standing/release-sending.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { loadDomain } from './load-domain.ts';
+
+const releasedShape = z.strictObject({
+  object: z.literal('released_domain'),
+  domain_id: z.string(),
+  released: z.boolean().describe('false: nothing was held against it, and nothing has changed.'),
+});
+
+export const releaseSendingRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'POST /v1/domains/:id/release',
+    {
+      summary: 'Let the bulk mail of a domain go on that was slowed down or paused',
+      description:
+        'Bounces and complaints are counted anew from now on, those about earlier mail too. New mail leaves at once; what ' +
+        'waits already, when it was to be looked at next: within four hours.',
+      answer: releasedShape,
+    },
+    async ({ caller, origin, id }) => {
+      await loadDomain(deps, caller, id);
+      const released = await releaseSending(deps.context, origin, id);
+      return { object: 'released_domain', domain_id: id, released };
+    },
+  );
+};

@@ -1,0 +1,146 @@
+import { suppresses } from '../../domain/bounce/categories.ts';
+import type { RecordedEvent } from '../../domain/event-store.ts';
+import type { MessageEvent, StandingEvent } from '../../domain/events.ts';
+import { asRecords, type Database } from '../database.ts';
+import { earlierMessages } from '../earlier-messages.ts';
+import { defineProjection } from '../projection.ts';
+import { ADD_COUNTS, DELETE_COUNTS, INSERT_DOMAINS, INSERT_MESSAGES, RELEASE, SELECT_MESSAGES } from './statements.ts';
+
+interface Counted {
+  readonly domainId: string;
+  /** UTC. */
+  readonly day: string;
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+interface Changes {
+  /** Domains of live bulk messages, by message id; other messages are not counted. */
+  readonly messages: Map<string, string>;
+  readonly accepted: { readonly messageId: string; readonly domainId: string }[];
+  /** Organizations of domains, by domain id. */
+  readonly domains: Map<string, string>;
+  /** To be added, by domain and day. */
+  readonly counts: Map<string, Counted>;
+  /** When domains were released, by domain id: `counts` came after. */
+  readonly released: Map<string, string>;
+}
+
+type EventOf<Type extends MessageEvent['type']> = RecordedEvent<Extract<MessageEvent, { readonly type: Type }>>;
+
+const COUNTING: ReadonlySet<string> = new Set<MessageEvent['type']>([
+  'RecipientDelivered',
+  'RecipientBounced',
+  'RecipientComplained',
+]);
+
+const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const ids = earlierMessages(events.filter((event) => isLive(event) && COUNTING.has(event.type)));
+  const changes: Changes = {
+    ...{ messages: new Map(), accepted: [], domains: new Map(), counts: new Map(), released: new Map() },
+  };
+  if (ids.length === 0) return changes;
+  const { rows } = await db.query<{ messageId: string; domainId: string }>({
+    ...{ name: 'standing-messages', text: SELECT_MESSAGES },
+    values: [ids],
+  });
+  for (const { messageId, domainId } of rows) changes.messages.set(messageId, domainId);
+  return changes;
+};
+
+const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
+  const { messageId, domainId, stream } = event.data;
+  if (!isLive(event) || stream !== 'bulk') return;
+  changes.messages.set(messageId, domainId);
+  changes.accepted.push({ messageId, domainId });
+  changes.domains.set(domainId, event.metadata.organizationId);
+};
+
+/** Where an event is counted; null: it is not about live bulk mail. */
+const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): Counted | null => {
+  const domainId = changes.messages.get(data.messageId);
+  if (domainId === undefined) return null;
+  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  const key = `${domainId} ${day}`;
+  const counted = changes.counts.get(key) ?? { domainId, day, delivered: 0, bounced: 0, complained: 0 };
+  changes.counts.set(key, counted);
+  return counted;
+};
+
+const deliver = (changes: Changes, event: EventOf<'RecipientDelivered'>): void => {
+  const counted = countedBy(changes, event);
+  if (counted !== null) counted.delivered += 1;
+};
+
+const bounce = (changes: Changes, event: EventOf<'RecipientBounced'>): void => {
+  const counted = countedBy(changes, event);
+  if (counted === null) return;
+  const { late, category } = event.data;
+  if (late === true) counted.delivered -= 1;
+  if (category !== undefined && suppresses(category)) counted.bounced += 1;
+};
+
+const complain = (changes: Changes, event: EventOf<'RecipientComplained'>): void => {
+  const counted = countedBy(changes, event);
+  if (counted !== null) counted.complained += 1;
+};
+
+const release = (
+  changes: Changes,
+  { data, metadata }: RecordedEvent<Extract<StandingEvent, { readonly type: 'SendingReleased' }>>,
+): void => {
+  const { domainId } = data;
+  changes.domains.set(domainId, metadata.organizationId);
+  changes.released.set(domainId, metadata.occurredAt);
+  for (const [key, counted] of changes.counts) if (counted.domainId === domainId) changes.counts.delete(key);
+};
+
+const write = async (db: Database, { accepted, domains, counts, released }: Changes): Promise<void> => {
+  if (accepted.length > 0) {
+    await db.query({ name: 'insert-standing-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
+  }
+  if (domains.size > 0) {
+    const rows = [...domains].map(([domainId, organizationId]) => ({ domainId, organizationId }));
+    await db.query(INSERT_DOMAINS, asRecords(rows));
+  }
+  if (released.size > 0) {
+    await db.query(RELEASE, asRecords([...released].map(([domainId, releasedAt]) => ({ domainId, releasedAt }))));
+    await db.query(DELETE_COUNTS, [[...released.keys()]]);
+  }
+  if (counts.size > 0) {
+    await db.query({ name: 'add-standing-counts', text: ADD_COUNTS, values: asRecords([...counts.values()]) });
+  }
+};
+
+export const standingsProjection = defineProjection<MessageEvent | StandingEvent, Changes>({
+  name: 'standings',
+  version: 1,
+  categories: ['message', 'standing'],
+  tables: ['standing_domains', 'standing_counts', 'standing_messages'],
+  handlers: {
+    MessageAccepted: accept,
+    MessageScheduled: 'ignored',
+    MessageRescheduled: 'ignored',
+    AttemptStarted: 'ignored',
+    AttemptOutcomeUnknown: 'ignored',
+    RecipientDelivered: deliver,
+    RecipientDeferred: 'ignored',
+    RecipientBounced: bounce,
+    RecipientExpired: 'ignored',
+    RecipientFailed: 'ignored',
+    RecipientSuppressed: 'ignored',
+    RecipientCancelled: 'ignored',
+    RecipientComplained: complain,
+    RecipientUnsubscribed: 'ignored',
+    SendingWarned: 'ignored',
+    SendingSlowed: 'ignored',
+    SendingPaused: 'ignored',
+    SendingRecovered: 'ignored',
+    SendingReleased: release,
+  },
+  begin,
+  write,
+});

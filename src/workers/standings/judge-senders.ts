@@ -1,0 +1,58 @@
+import { judgeSending as record } from '../../commands/standing/judge-sending.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import { judgeSending } from '../../domain/standing/judge-sending.ts';
+import { countedFrom, type SendingCounts } from '../../domain/standing/sending-counts.ts';
+import type { SendingLimits } from '../../domain/standing/sending-limits.ts';
+import type { System } from '../../domain/system.ts';
+import type { Duty } from '../duty.ts';
+import { repeat, type Work } from '../keep-running.ts';
+import type { SendingHolds } from './sending-holds.ts';
+
+interface DomainCounts extends SendingCounts {
+  readonly domainId: string;
+  readonly organizationId: string;
+}
+
+/** What became of bulk mail since a day (`YYYY-MM-DD`), by domain in the order of their ids, of those after one. */
+export type PageOfCounts = (query: {
+  readonly from: string;
+  readonly after: string;
+  readonly limit: number;
+}) => Promise<readonly DomainCounts[]>;
+
+export interface JudgeSenders {
+  readonly store: EventStore;
+  readonly counts: PageOfCounts;
+  readonly limits: SendingLimits;
+  /** How domains stand, so that nothing is read of those whose standing does not change. */
+  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  readonly duty: Pick<Duty, 'isOn'>;
+  readonly system: System;
+}
+
+/** How long a bad list goes on before it is noticed; each look costs one query. */
+const EVERY_MS = 5_000;
+/** Between pages of one round. */
+const EVERY_MS_BUSY = 100;
+/** Of a week's rows each: more hold the thread up, fewer make rounds of many domains long. */
+const DOMAINS_MAX = 500;
+
+/** Warns, slows down and pauses the bulk mail of domains, and lets it go on, by what becomes of it. */
+export const judgeSenders = ({ store, counts, limits, sendingHolds, duty, system }: JudgeSenders): Work => {
+  let after = '';
+
+  const judge = async ({ domainId, organizationId, ...found }: DomainCounts): Promise<void> => {
+    const judged = { domainId, counts: found, limits };
+    if (judgeSending(sendingHolds.standingOf(domainId), judged).length === 0) return;
+    await record({ store, system }, { ...judged, organizationId });
+  };
+
+  return repeat(system, async () => {
+    if (!duty.isOn()) return EVERY_MS;
+    const page = await counts({ from: countedFrom(system.now()), after, limit: DOMAINS_MAX });
+    for (const each of page) await judge(each);
+    const further = page[DOMAINS_MAX - 1];
+    after = further?.domainId ?? '';
+    return further === undefined ? EVERY_MS : EVERY_MS_BUSY;
+  });
+};

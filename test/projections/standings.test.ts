@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import type { MessageEvent } from '../../src/domain/events.ts';
+import { standingStream } from '../../src/domain/standing/standing.ts';
+import { standingsProjection } from '../../src/projections/standings/projection.ts';
+import { countsOfDomain, pageOfCounts } from '../../src/projections/standings/queries.ts';
+import { messageAccepted } from '../support/controls/message.ts';
+import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
+import { rowsOf } from './support/read-model-rows.ts';
+
+const FROM = '2026-11-15';
+const DAY = '2026-11-20T10:00:00.000Z';
+const DOMAIN = { from: FROM, domainId: 'dom_1' };
+const NONE = {
+  domainId: 'dom_1',
+  organizationId: 'org_mine',
+  releasedAt: null,
+  delivered: 0,
+  bounced: 0,
+  complained: 0,
+};
+
+const bounced = (more: object): MessageEvent => {
+  const { type, data } = LATER_EVENTS.RecipientBounced;
+  return { type, data: { ...data, category: 'no_mailbox', ...more } };
+};
+
+const open = async () => {
+  const applied = await openApplied(standingsProjection);
+  const { given, pool } = applied;
+  return {
+    ...applied,
+    send: (id: string, data: object = {}, context: object = {}) =>
+      given(`message-${id}`, [messageAccepted({ messageId: id, stream: 'bulk', ...data })], context),
+    next: (id: string, event: MessageEvent, occurredAt = DAY, more: object = {}) =>
+      given(`message-${id}`, [{ ...event, data: { ...event.data, messageId: id } } as MessageEvent], {
+        ...{ occurredAt, ...more }, // of another message
+      }),
+    release: (occurredAt: string) =>
+      given(standingStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),
+    counts: () => countsOfDomain(pool, DOMAIN),
+  };
+};
+
+describe('what became of bulk mail', () => {
+  for (const type of laterTypes) {
+    test(`is counted for ${type} where it says so`, async () => {
+      const { send, next, counts } = await open();
+      await send('msg_1');
+      await next('msg_1', type === 'RecipientBounced' ? bounced({}) : LATER_EVENTS[type]);
+      const expected = {
+        RecipientDelivered: 'delivered',
+        RecipientBounced: 'bounced',
+        RecipientComplained: 'complained',
+      };
+      const counted = (expected as Readonly<Record<string, string>>)[type];
+      expect(await counts()).toEqual({ ...NONE, ...(counted === undefined ? {} : { [counted]: 1 }) });
+    });
+  }
+
+  test('is not counted of transactional mail, nor of the test environment', async () => {
+    const { send, next, counts } = await open();
+    await send('msg_1', { stream: 'transactional' });
+    await send('msg_2', {}, { environment: 'test' });
+    await next('msg_1', LATER_EVENTS.RecipientDelivered);
+    await next('msg_2', LATER_EVENTS.RecipientDelivered, DAY, { environment: 'test' });
+    expect(await counts()).toBeNull();
+  });
+
+  test('counts only bounces that blame the address, and late ones as delivered no more', async () => {
+    const { send, next, counts } = await open();
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) await send(id);
+    await next('msg_1', LATER_EVENTS.RecipientDelivered);
+    await next('msg_2', LATER_EVENTS.RecipientDelivered);
+    await next('msg_3', bounced({ category: 'spam' }));
+    expect(await counts()).toMatchObject({ delivered: 2, bounced: 0 });
+    await next('msg_1', bounced({ late: true }), '2026-11-21T10:00:00.000Z');
+    await next('msg_2', bounced({ late: true, category: 'policy' }), '2026-11-21T10:00:00.000Z');
+    expect(await counts()).toMatchObject({ delivered: 0, bounced: 1 });
+  });
+
+  test('is counted by the day it became known, and begins anew with a release', async () => {
+    const { send, next, counts, release } = await open();
+    for (const id of ['msg_1', 'msg_2', 'msg_3']) await send(id);
+    await next('msg_1', LATER_EVENTS.RecipientDelivered, '2026-11-14T23:59:59.999Z');
+    expect(await counts()).toEqual(NONE);
+    await next('msg_2', LATER_EVENTS.RecipientDelivered, '2026-11-15T00:00:00.000Z');
+    expect(await counts()).toMatchObject({ delivered: 1 });
+    await release('2026-11-15T00:00:01.234Z');
+    await next('msg_3', LATER_EVENTS.RecipientDelivered, '2026-11-15T00:00:02.000Z');
+    await next('msg_2', bounced({ late: true }), '2026-11-15T00:00:03.000Z');
+    expect(await counts()).toEqual({ ...NONE, bounced: 1, releasedAt: '2026-11-15T00:00:01.234Z' });
+  });
+
+  test('makes the same rows in one batch as event by event', async () => {
+    const one = await open();
+    await one.send('msg_1');
+    await one.next('msg_1', LATER_EVENTS.RecipientDelivered);
+    await one.release('2026-11-20T11:00:00.000Z');
+    await one.next('msg_1', LATER_EVENTS.RecipientComplained);
+    const { events, position } = await one.store.readAll({ limit: 100 });
+    const other = await openApplied(standingsProjection);
+    await other.apply({ ...other.lastBatch(), events, position });
+    const rows = await rowsOf(other.pool, standingsProjection);
+    expect(rows).toEqual(await rowsOf(one.pool, standingsProjection));
+    expect(rows.standing_counts).toEqual(['(dom_1,2026-11-20,0,0,1)']);
+  });
+
+  test('is told page by page', async () => {
+    const { send, pool } = await open();
+    for (const domainId of ['dom_3', 'dom_1', 'dom_2']) await send(`msg_${domainId}`, { domainId });
+    const page = async (after: string) =>
+      (await pageOfCounts(pool, { from: FROM, after, limit: 2 })).map(({ domainId }) => domainId);
+    expect(await page('')).toEqual(['dom_1', 'dom_2']);
+    expect(await page('dom_2')).toEqual(['dom_3']);
+  });
+});
