@@ -7,6 +7,7 @@ import type { Logger } from '../domain/logger.ts';
 import type { MailTransport } from '../domain/mail-transport.ts';
 import type { Queues } from '../domain/queue.ts';
 import type { Secrets } from '../domain/secrets.ts';
+import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import type { SendingLimits } from '../domain/standing/sending-limits.ts';
 import { standing } from '../domain/standing/standing.ts';
@@ -28,7 +29,7 @@ import type { Destinations } from './messages/destinations.ts';
 import { dispatchMessages } from './messages/dispatch-messages.ts';
 import { createPacer } from './messages/pacer.ts';
 import { createRecentlyAdded } from './messages/recently-added.ts';
-import { createSigningDomains } from './messages/signing-domains.ts';
+import { createSenderDomains } from './messages/sender-domains.ts';
 import { sweepDeliveries, type Timetable } from './messages/sweep-deliveries.ts';
 import { remember } from './remember.ts';
 import { judgeSenders, type PageOfCounts } from './standings/judge-senders.ts';
@@ -98,13 +99,13 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const duty = createDuty();
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
-  const signingDomains = createSigningDomains(deps.secrets);
+  const senderDomains = createSenderDomains(deps.secrets);
   const pacer = createPacer(system);
   const sendingHolds = createSendingHolds(system);
   const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, signingDomains, acceptedAtHand, pacer, holdOf: sendingHolds.of },
+    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, pacer, holdOf: sendingHolds.of },
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
   const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
@@ -120,7 +121,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: destination.category, apply: applyPace },
     { category: standing.category, apply: sendingHolds.apply },
     { category: sendingDomain.category, apply: domainTimetable.apply },
-    { category: sendingDomain.category, apply: signingDomains.apply },
+    { category: sendingDomain.category, apply: senderDomains.apply },
+    { category: domainRecords.category, apply: senderDomains.applyRecords },
   ]);
 
   const jobs = {

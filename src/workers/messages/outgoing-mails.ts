@@ -10,7 +10,7 @@ import type { Secrets } from '../../domain/secrets.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
 import type { System } from '../../domain/system.ts';
 import { persistently } from '../persistently.ts';
-import type { SigningDomains } from './signing-domains.ts';
+import type { SenderDomains } from './sender-domains.ts';
 
 /** Where nothing is signed. */
 const NO_SECRET = new Uint8Array(0);
@@ -23,7 +23,7 @@ export interface OutgoingMailParts {
   readonly system: System;
   /** Where recipients reach this service: without a slash at its end. */
   publicUrl(): string;
-  readonly signingDomains: Pick<SigningDomains, 'keysOf'>;
+  readonly senderDomains: Pick<SenderDomains, 'keysOf' | 'returnHostOf'>;
   /** Where undelivered mail comes back to; absent: to its sender. */
   readonly bounceDomain?: string | undefined;
 }
@@ -102,11 +102,11 @@ const linkedCopies = (
  * @throws {Error} contents or secret are missing: faults.
  */
 export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const { contents, secrets, system, signingDomains, bounceDomain } = parts;
+  const { contents, secrets, system, senderDomains, bounceDomain } = parts;
   const { state } = claim.message;
   const [body, signing] = await Promise.all([
     persistently(system, () => storedBody(contents, state)),
-    persistently(system, () => signingDomains.keysOf(state.accepted.domainId)),
+    persistently(system, () => senderDomains.keysOf(state.accepted.domainId)),
   ]);
   const mail = mailOf(claim, body, signing);
   const { unsubscribe } = body;
@@ -114,7 +114,9 @@ export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promi
   const secret = needsSecret
     ? await persistently(system, () => organizationSecret(secrets, state.organizationId))
     : NO_SECRET;
-  const addressFor = addressesOf(claim, secret, bounceDomain);
+  // By a name of the sender's own SPF is about his domain, as DMARC wants it (RFC 7489 §3.1.2).
+  const returnHost = senderDomains.returnHostOf(state.accepted.domainId) ?? bounceDomain;
+  const addressFor = addressesOf(claim, secret, bounceDomain === undefined ? undefined : returnHost);
   const single = (): OutgoingMail =>
     unsubscribe === undefined || unsubscribe === 'managed' ? mail : { ...mail, unsubscribe };
   const mails = unsubscribe === 'managed' ? linkedCopies(parts, claim, mail, { secret, addressFor }) : [single()];

@@ -48,7 +48,9 @@ describe('starting an attempt', () => {
     given([messageAccepted()])
       .when(startSuppressed)
       .thenEvents({ type: 'RecipientSuppressed', data: { ...ended, sequence: 2 } });
-    given([messageAccepted()]).when(startSuppressed).thenState({ attempts: 0, recipients: [{ lease: null }] });
+    given([messageAccepted()])
+      .when(startSuppressed)
+      .thenState({ attempts: 0, recipients: [{ lease: null }] });
   });
   test('says of who is suppressed after an attempt without an outcome that a copy may have arrived', () => {
     const suppressed = new Map([['rcp_1', 'the address is suppressed']]);

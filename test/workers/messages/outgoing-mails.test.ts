@@ -5,7 +5,7 @@ import type { MessageBody } from '../../../src/domain/contents.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { loadMails } from '../../../src/workers/messages/outgoing-mails.ts';
-import { createSigningDomains } from '../../../src/workers/messages/signing-domains.ts';
+import { createSenderDomains } from '../../../src/workers/messages/sender-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { createShiftableSystem } from '../shiftable-system.ts';
@@ -29,7 +29,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
   const mails = await loadMails(
     {
       ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
-      signingDomains: createSigningDomains(secrets),
+      senderDomains: createSenderDomains(secrets),
     },
     { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: ['rcp_1'] },
   );
