@@ -1,6 +1,7 @@
 import type { EventStore } from '../../src/domain/event-store.ts';
 import type { MailTransport } from '../../src/domain/mail-transport.ts';
 import type { Secrets } from '../../src/domain/secrets.ts';
+import type { Destinations } from '../../src/workers/messages/destinations.ts';
 import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
 import type { Process } from './process.ts';
 
@@ -10,4 +11,5 @@ export interface Breakage {
   readonly transport?: (transport: MailTransport) => MailTransport;
   readonly secrets?: (secrets: Secrets, process: Process) => Secrets;
   readonly timetable?: Timetable;
+  readonly destinations?: (destinations: Destinations) => Destinations;
 }

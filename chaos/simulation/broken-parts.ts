@@ -61,4 +61,22 @@ export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
   'a timetable that forgets': {
     timetable: { due: async () => [], dueByDestination: async () => ({ due: [], next: '' }) },
   },
+  'a bounce after which nothing is put on the list': {
+    store: (store) =>
+      withAppend(store, async (append) =>
+        has(append, 'SuppressionAdded') ? answerWithoutWriting(append) : store.append(append),
+      ),
+  },
+  'a list that forgets what it has': {
+    store: (store) => ({
+      ...store,
+      readStream: async (stream, options) =>
+        stream.startsWith('suppression-') ? [] : store.readStream(stream, options),
+    }),
+  },
+  'a domain whose operator is looked for in vain': {
+    destinations: ({ operatorOf }) => ({
+      operatorOf: (domain) => (domain === 'small.example' ? new Promise<never>(() => undefined) : operatorOf(domain)),
+    }),
+  },
 };

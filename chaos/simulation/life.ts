@@ -91,7 +91,7 @@ export const createLife = (
     queues: processQueues(ground, engine, process),
     transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },
     ...queries,
-    ...(destinations === undefined ? {} : { destinations }),
+    ...(destinations === undefined ? {} : { destinations: breakage.destinations?.(destinations) ?? destinations }),
     timetable: breakage.timetable ?? queries.timetable,
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => PUBLIC_URL,

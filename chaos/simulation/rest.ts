@@ -11,10 +11,11 @@ const timeOf = (value: unknown): number => (typeof value === 'string' ? Date.par
 const isDoing = (process: Process): boolean => process.isAlive() && !process.isFrozen();
 
 /** Whoever is down or frozen does nothing before an appointment. */
-const isQuiet = ({ engine, requests, readModels, owed }: World): boolean =>
+const isQuiet = ({ engine, requests, readModels, owed, unlisted }: World): boolean =>
   engine.waiting.size === 0 &&
   readModels.isCaughtUp() &&
   owed.isQuiet() &&
+  unlisted.size === 0 &&
   ![...engine.hands.values(), ...requests.values()].some(isDoing);
 
 /** What is due at a destination that gets nothing waits until it does, or the message's time is over. */
@@ -33,8 +34,20 @@ export const nextDueMs = ({ readModels: { tables }, owed, operators }: World): n
   return Math.min(...messages, ...keys, ...owed.dues.values());
 };
 
+/** Whoever holds an attempt is at it, until nobody is any more. */
+const isSending = ({ attempts, ground }: World, machines: readonly Machine[]): boolean => {
+  const nowMs = ground.startMs + ground.scheduler.nowMs();
+  const doing = new Set(
+    machines
+      .flatMap((machine) => machine.life()?.process ?? [])
+      .filter(isDoing)
+      .map(({ name }) => name),
+  );
+  return [...attempts.values()].some(({ by, leaseUntilMs }) => leaseUntilMs > nowMs && doing.has(by));
+};
+
 export const restOf = (world: World, machines: readonly Machine[]): Rest => {
-  if (!isQuiet(world)) return 'busy';
+  if (!isQuiet(world) || isSending(world, machines)) return 'busy';
   const isOver = nextDueMs(world) === Number.POSITIVE_INFINITY && machines.every((machine) => machine.life() !== null);
   return isOver && world.engine.hands.size === 0 ? 'done' : 'idle';
 };

@@ -1,5 +1,6 @@
 import type { Violation } from '../harness/violation.ts';
 import { createGround, type Ground } from './ground.ts';
+import { type AttemptInHand, watchAttempts } from './parts/attempts-in-hand.ts';
 import { createLog, type Log } from './parts/log.ts';
 import { createOperators, type Operators } from './parts/operators.ts';
 import { createOwed, type Owed } from './parts/owed.ts';
@@ -7,6 +8,7 @@ import { createPostOffice, type PostOffice } from './parts/post-office.ts';
 import { createQueueEngine, type QueueEngine } from './parts/queue.ts';
 import { createReadModels, type ReadModels } from './parts/read-models.ts';
 import { createReceiver, type Receiver } from './parts/receiver.ts';
+import { watchUnlisted } from './parts/unlisted.ts';
 import { createVault, type Vault } from './parts/vault.ts';
 import type { Process } from './process.ts';
 
@@ -19,7 +21,11 @@ export interface World {
   readonly office: PostOffice;
   readonly operators: Operators;
   readonly receiver: Receiver;
+  /** By recipient id. */
+  readonly attempts: ReadonlyMap<string, AttemptInHand>;
   readonly owed: Owed;
+  /** Of addresses that bounced for good and are not on the list yet. */
+  readonly unlisted: ReadonlySet<string>;
   readonly readModels: ReadModels;
   /** Requests of clients that have not been answered, and who has them. */
   readonly requests: Map<object, Process>;
@@ -42,6 +48,8 @@ export const createWorld = (seed: number, options: { readonly keepTrace: boolean
     ...{ ground, vault, log, owed, violations, requests: new Map() },
     engine: createQueueEngine(),
     operators,
+    attempts: watchAttempts(log),
+    unlisted: watchUnlisted(log),
     office: createPostOffice(ground, operators),
     receiver: createReceiver(),
     readModels: createReadModels(ground, log),

@@ -34,7 +34,7 @@ const doubled = (added: readonly Added[]): readonly Violation[] => {
 };
 
 /** Whose mail bounced for good, and who wants no more, is on the list, by one entry for one event. */
-export const suppressedOnce = ({ events }: Evidence): readonly Violation[] => {
+export const suppressedOnce = ({ events }: Pick<Evidence, 'events'>): readonly Violation[] => {
   const added = events.filter(isAdded);
   return [...forgotten(events, added), ...doubled(added)];
 };

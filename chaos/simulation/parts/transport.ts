@@ -12,13 +12,15 @@ import type { PostOffice, Verdict } from './post-office.ts';
 interface Said {
   readonly outcome: 'delivered' | 'deferred' | 'bounced' | 'unknown';
   readonly code: number;
+  readonly enhanced?: string;
   /** Where it came to before the envelope: absent: further. */
   readonly stage?: 'connect' | 'session';
 }
 
 const TAKEN: Said = { outcome: 'delivered', code: 250 };
 const LATER: Said = { outcome: 'deferred', code: 451 };
-const REFUSED: Said = { outcome: 'bounced', code: 550 };
+/** For good, and because of the address. */
+const REFUSED: Said = { outcome: 'bounced', code: 550, enhanced: '5.1.1' };
 /** Nothing was sent. */
 const CUT: Said = { outcome: 'deferred', code: 0 };
 /** The final dot has left, and nothing came back. */
@@ -30,9 +32,9 @@ const AWAY: Said = { outcome: 'deferred', code: 0, stage: 'connect' };
 
 const SAID: Readonly<Record<Verdict, Said>> = { taken: TAKEN, later: LATER, refused: REFUSED };
 
-const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, stage }: Said): RecipientOutcome => ({
+const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, enhanced, stage }: Said): RecipientOutcome => ({
   ...(stage === undefined ? {} : { stage }),
-  ...{ recipientId, outcome, code, enhanced: null, mx: 'mx.example.net', tls: null, text: `said ${code}` },
+  ...{ recipientId, outcome, code, enhanced: enhanced ?? null, mx: 'mx.example.net', tls: null, text: `said ${code}` },
 });
 
 /** Between two commands of a session. */

@@ -3,6 +3,7 @@ import { fold } from '../../../src/domain/decider.ts';
 import type { RecordedEvent, StreamName } from '../../../src/domain/event-store.ts';
 import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
 import { isOpen, messageStatus } from '../../../src/domain/message/status.ts';
+import { suppressedOnce } from '../../harness/verdicts/suppressed-once.ts';
 import { rebuilt } from '../parts/read-models.ts';
 import type { World } from '../world.ts';
 
@@ -58,10 +59,17 @@ const judgeKeys = ({ ground, log, readModels, violate }: World): void => {
   if (log.events().length === 0) violate('scenario', 'nothing was ever written');
 };
 
+/** What is read twice, by this process and the next, is said once. */
+const judgeSuppressions = ({ log, violate }: World): void => {
+  const events = log.events().map(({ event }) => event);
+  for (const { promise, what } of suppressedOnce({ events })) violate(promise, what);
+};
+
 /** What must hold once all trouble is over and nothing is left to be done. */
 export const judgeAtRest = async (world: World): Promise<void> => {
   judgeMessages(world);
   judgeWebhooks(world);
   judgeKeys(world);
+  judgeSuppressions(world);
   await judgeReadModels(world);
 };

@@ -17,6 +17,8 @@ interface Standing {
   readonly inHand: Map<string, number>;
   readonly ended: Set<string>;
   readonly unsubscribed: Set<string>;
+  /** Whom an attempt was made for, at any time. */
+  readonly tried: Set<string>;
   attempt: number;
   sequence: number;
 }
@@ -59,7 +61,7 @@ const endingUnsent: Rule<{ readonly recipientId: string }> = (standing, { data: 
 };
 
 const scheduling: Rule<{ readonly recipientIds: readonly string[] }> = (standing, { data: { recipientIds } }) => {
-  if (standing.attempt > 0) return 'sets a time after an attempt';
+  if (recipientIds.some((id) => standing.tried.has(id))) return 'sets a time for a recipient after an attempt';
   return recipientIds.every((id) => standing.open.has(id)) ? null : 'sets a time for a recipient who has ended';
 };
 
@@ -78,6 +80,7 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
     for (const id of recipientIds) {
       if (!standing.open.delete(id)) return 'claims a recipient who is in hand or has ended';
       standing.inHand.set(id, attempt);
+      standing.tried.add(id);
     }
     return null;
   },
@@ -108,7 +111,7 @@ const countOf = ({ data }: MessageEvent): number => {
 
 export const createMessageHistory = (): MessageHistory => {
   const standing: Standing = {
-    ...{ open: new Set(), inHand: new Map(), ended: new Set(), unsubscribed: new Set() },
+    ...{ open: new Set(), inHand: new Map(), ended: new Set(), unsubscribed: new Set(), tried: new Set() },
     ...{ attempt: 0, sequence: 1 },
   };
   let known = 0;

@@ -1,0 +1,33 @@
+import type { Log } from './log.ts';
+
+/** An attempt that was claimed, and has not come to its end for all of its recipients. */
+export interface AttemptInHand {
+  /** The process that claimed it. */
+  readonly by: string;
+  /** When it is over anyway (ms since the epoch). */
+  readonly leaseUntilMs: number;
+}
+
+/** What the log says is in somebody's hands, by recipient id: whoever works at it need not have a job of the queue. */
+export const watchAttempts = (log: Log): ReadonlyMap<string, AttemptInHand> => {
+  const inHand = new Map<string, AttemptInHand>();
+  log.onEvent(({ event: { type, data }, writer }) => {
+    switch (type) {
+      case 'AttemptStarted':
+        for (const id of data.recipientIds) inHand.set(id, { by: writer, leaseUntilMs: Date.parse(data.leaseUntil) });
+        break;
+      case 'AttemptOutcomeUnknown':
+        for (const id of data.recipientIds) inHand.delete(id);
+        break;
+      case 'RecipientDelivered':
+      case 'RecipientDeferred':
+      case 'RecipientBounced':
+      case 'RecipientSuppressed':
+      case 'RecipientFailed':
+        inHand.delete(data.recipientId);
+        break;
+      default:
+    }
+  });
+  return inHand;
+};
