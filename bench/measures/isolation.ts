@@ -1,9 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createClosers } from '../../src/composition/closers.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { openChild } from '../harness/child.ts';
 import { conductOf, domainOf } from '../harness/destinations.ts';
 import { interleave } from '../harness/interleave.ts';
-import { openHttpLoad } from '../harness/open-http-load.ts';
 import { openService } from '../harness/open-service.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 import { BATCH_MESSAGES, BATCH_PATH } from '../harness/sample-requests.ts';
@@ -14,9 +14,11 @@ const FLOOR = { of: 'ratio', atMost: 1.3 } as const;
 const DESTINATIONS = 1_000;
 /** For each destination: with ten times as many a round takes ten times as long, some minutes, and says the same. */
 const MESSAGES_EACH = 20;
-const CONNECTIONS = 4;
-/** What is handed to the load at a time: all at once are many megabytes between two processes. */
-const SLICE_BATCHES = 20;
+const CONNECTIONS = 2;
+const ACCEPTED = 202;
+/** Asks to be asked again. */
+const UNAVAILABLE = 503;
+const AGAIN_MS = 200;
 const SECOND_MS = 1_000;
 
 const TEXT = 'It is on its way, and will be with you tomorrow.\n'.repeat(10);
@@ -38,6 +40,23 @@ const batchesTo = (destinations: readonly number[]): readonly string[] => {
 const ALL = Array.from({ length: DESTINATIONS }, (_, number) => number);
 const HEALTHY = ALL.filter((destination) => conductOf(destination) === 'healthy');
 
+/** As a client does that is told to come back: under the same key nothing is sent twice. */
+const poster =
+  (baseUrl: string, key: string) =>
+  async (body: string, number: number): Promise<void> => {
+    const headers = {
+      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      'idempotency-key': `batch-${number}`,
+    };
+    for (;;) {
+      const response = await fetch(new URL(BATCH_PATH, baseUrl), { method: 'POST', headers, body });
+      const text = await response.text();
+      if (response.status === ACCEPTED) return;
+      if (response.status !== UNAVAILABLE) throw new Error(`a batch was not accepted: ${text}`);
+      await sleep(AGAIN_MS);
+    }
+  };
+
 /** A service of its own each time: what bad destinations leave behind is not to weigh on the next turn. */
 const openTurn = async (bench: Bench) => {
   const input: MailExchanges = { destinations: DESTINATIONS };
@@ -48,15 +67,7 @@ const openTurn = async (bench: Bench) => {
     OUTBOX_TRIAL_MX_PORT: String(port),
   };
   const { baseUrl, key } = await openService(bench, { mailUrl: 'direct:', variables });
-  const load = await openHttpLoad(bench.closers);
-  const send = async (batches: readonly string[]): Promise<void> => {
-    for (let at = 0; at < batches.length; at += SLICE_BATCHES) {
-      const bodies = batches.slice(at, at + SLICE_BATCHES);
-      const extent = { amount: bodies.length };
-      await load.run({ baseUrl, key, path: BATCH_PATH, bodies, connections: CONNECTIONS, extent });
-    }
-  };
-  return { send, healthy: () => exchanges.ask<number>('healthy') };
+  return { post: poster(baseUrl, key), healthy: () => exchanges.ask<number>('healthy') };
 };
 
 /** @returns seconds until every message to a healthy destination is with it. */
@@ -64,15 +75,18 @@ const turn = async (bench: Bench, destinations: readonly number[]): Promise<numb
   const closers = createClosers(bench.logger);
   bench.closers.add('turn', closers.closeAll);
   try {
-    const { send, healthy } = await openTurn({ ...bench, closers });
-    const batches = batchesTo(destinations);
+    const { post, healthy } = await openTurn({ ...bench, closers });
+    const batches = batchesTo(destinations).entries();
+    const lane = async (): Promise<void> => {
+      for (const [number, body] of batches) await post(body, number);
+    };
     const beganMs = performance.now();
     const arrived = until(
       'all mail to healthy destinations',
       async () => (await healthy()) >= HEALTHY.length * MESSAGES_EACH,
-    );
-    await Promise.all([send(batches), arrived]);
-    return (performance.now() - beganMs) / SECOND_MS;
+    ).then(() => performance.now());
+    const [endedMs] = await Promise.all([arrived, ...Array.from({ length: CONNECTIONS }, lane)]);
+    return (endedMs - beganMs) / SECOND_MS;
   } finally {
     await closers.closeAll();
   }
