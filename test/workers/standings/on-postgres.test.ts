@@ -4,6 +4,7 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import type { MessageEvent } from '../../../src/domain/events.ts';
 import { standingStream } from '../../../src/domain/standing/standing.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
@@ -37,9 +38,10 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
     return running;
   });
   const recipients = Array.from({ length: 200 }, (_, index) => recipient(`rcp_${index}`));
-  const outcomes = recipients.map(({ id: recipientId }, index) => {
-    const { type, data } = index < 10 ? LATER_EVENTS.RecipientBounced : LATER_EVENTS.RecipientDelivered;
-    return { type, data: { ...data, recipientId, ...(index < 10 ? { category: 'no_mailbox' } : {}) } };
+  const { RecipientBounced: bounced, RecipientDelivered: delivered } = LATER_EVENTS;
+  const outcomes = recipients.map(({ id: recipientId }, index): MessageEvent => {
+    if (index >= 10) return { ...delivered, data: { ...delivered.data, recipientId } };
+    return { ...bounced, data: { ...bounced.data, recipientId, category: 'no_mailbox' } };
   });
   await store.append({
     ...{ stream: 'message-msg_1', expected: 'no-stream', context: contextAt(system.now().toISOString()) },
