@@ -2,6 +2,7 @@ import type { SuspendDestination } from '../../domain/destination/suspend-destin
 import type { JobHandler } from '../../domain/queue.ts';
 import { createGate } from '../gate.ts';
 import { pause } from '../keep-running.ts';
+import { persistently } from '../persistently.ts';
 import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
 import { createDepartures, type Departed } from './departures.ts';
@@ -66,7 +67,7 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
   const notePace = async (due: Due, operator: string, { outcomes, tookMs }: Attempted): Promise<void> => {
     if (due.destination === null) return;
     const suspension = pacer.report({ operator, domain: due.destination, outcomes, tookMs });
-    if (suspension !== null) await parts.suspend(suspension);
+    if (suspension !== null) await persistently(system, () => parts.suspend(suspension));
   };
 
   /** The place in hand is free before the outcome is on record: that is the log's turn. */
