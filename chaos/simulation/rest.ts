@@ -49,5 +49,6 @@ const isSending = ({ attempts, ground }: World, machines: readonly Machine[]): b
 export const restOf = (world: World, machines: readonly Machine[]): Rest => {
   if (!isQuiet(world) || isSending(world, machines)) return 'busy';
   const isOver = nextDueMs(world) === Number.POSITIVE_INFINITY && machines.every((machine) => machine.life() !== null);
-  return isOver && world.engine.hands.size === 0 ? 'done' : 'idle';
+  const isTalking = [...world.office.sessions.values()].some((process) => process.isAlive());
+  return isOver && !isTalking && world.engine.hands.size === 0 ? 'done' : 'idle';
 };

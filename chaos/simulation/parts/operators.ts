@@ -31,7 +31,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'other.example': ['other.example'],
 };
 const SEVERAL_SHARE = 0.5;
-const MOODS: readonly Mood[] = ['well', 'well', 'silent', 'silent', 'busy'];
+const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'busy'];
 /** Longer than several pauses, and than some messages live. */
 const MOOD_MS_MAX = 900_000;
 const FOR_EVER_SHARE = 0.3;

@@ -1,5 +1,6 @@
 import type { EnvelopeRecipient, OutgoingMail } from '../../../src/domain/mail-transport.ts';
 import type { Ground } from '../ground.ts';
+import type { Process } from '../process.ts';
 import type { Mood, Operators } from './operators.ts';
 
 /** A copy of a message that the other side has taken. */
@@ -22,6 +23,8 @@ export type Verdict = 'taken' | 'refused' | 'later';
 
 /** The servers of all recipients. */
 export interface PostOffice {
+  /** Sessions that processes have in hand, whether or not anybody still waits for what comes of them. */
+  readonly sessions: Map<object, Process>;
   /** How the servers of a recipient answer whoever connects. */
   mood(recipient: EnvelopeRecipient): Mood;
   verdict(recipient: EnvelopeRecipient): Verdict;
@@ -40,6 +43,7 @@ export const createPostOffice = ({ scheduler, trace }: Ground, { moodOf }: Opera
   const asked = new Map<string, number>();
 
   return {
+    sessions: new Map(),
     mood: ({ address }) => moodOf(address.split('@')[1] ?? ''),
     verdict: ({ address, recipientId }) => {
       if (address.startsWith('bounce')) return 'refused';

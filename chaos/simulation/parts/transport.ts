@@ -125,5 +125,11 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     });
   };
 
-  return { send, close: async () => undefined };
+  const inSession: typeof send = (mail, options) => {
+    const session = {};
+    office.sessions.set(session, process);
+    return send(mail, options).finally(() => office.sessions.delete(session));
+  };
+
+  return { send: inSession, close: async () => undefined };
 };
