@@ -38,6 +38,14 @@ const SUPPRESSION: readonly OutboxEvent[] = [
   { type: 'SuppressionRemoved', data: { suppressionId: 'sup_1', contentId: 'content-2' } },
 ];
 
+const STANDING: readonly OutboxEvent[] = [
+  { type: 'SendingWarned', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 400, limitPercent: 2 } },
+  { type: 'SendingSlowed', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 280, limitPercent: 4 } },
+  { type: 'SendingPaused', data: { domainId: 'dom_1', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 } },
+  { type: 'SendingReleased', data: { domainId: 'dom_1' } },
+  { type: 'SendingRecovered', data: { domainId: 'dom_1' } },
+];
+
 /** A log with every event there is, of two organizations and both environments. */
 const openFeed = async () => {
   const applied = await openApplied(eventsProjection);
@@ -72,6 +80,7 @@ const openFeed = async () => {
   });
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
   await given('suppression-sup_1', SUPPRESSION);
+  await given('standing-dom_1', STANDING);
   await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
   await given('organization-org_mine', [
     { type: 'OrganizationCreated', data: { organizationId: 'org_mine', name: 'n', ceilings: null } },
