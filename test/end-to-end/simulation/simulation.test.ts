@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BROKEN_PARTS } from '../../chaos/simulation/broken-parts.ts';
-import { simulate } from '../../chaos/simulation/simulate.ts';
+import { BROKEN_PARTS } from '../../../chaos/simulation/broken-parts.ts';
+import { simulate } from '../../../chaos/simulation/simulate.ts';
 
 /** About two seconds of one core; thousands are for `npm run chaos`. */
 const SEEDS = 60;
