@@ -4,7 +4,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 /** How bytes travel. */
 export interface Pace {
   readonly delayMs: number;
-  /** Each byte alone. */
+  /** Each byte alone, at the beginning and the end of what was written at once. */
   readonly single: boolean;
 }
 
@@ -21,6 +21,10 @@ interface Sent {
   readonly dueMs: number;
 }
 
+/** Where commands, replies and the final dot are. The middle of a message alone would take most of a machine. */
+const SINGLE_BYTES_FIRST = 400;
+const SINGLE_BYTES_LAST = 100;
+
 const passSingly = async (to: Socket, chunk: Buffer): Promise<void> => {
   for (const byte of chunk) {
     if (to.destroyed) return;
@@ -30,8 +34,11 @@ const passSingly = async (to: Socket, chunk: Buffer): Promise<void> => {
 };
 
 const pass = async (to: Socket, chunk: Buffer, { single }: Pace): Promise<void> => {
-  if (single) await passSingly(to, chunk);
-  else if (!to.destroyed) to.write(chunk);
+  const lastAt = Math.max(chunk.length - SINGLE_BYTES_LAST, SINGLE_BYTES_FIRST);
+  if (single) await passSingly(to, chunk.subarray(0, SINGLE_BYTES_FIRST));
+  const rest = single ? chunk.subarray(SINGLE_BYTES_FIRST, lastAt) : chunk;
+  if (!to.destroyed && rest.length > 0) to.write(rest);
+  if (single) await passSingly(to, chunk.subarray(lastAt));
 };
 
 /** Passes on what comes, in its order and at the pace of the moment, and the end after all of it. */
