@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeMessage, inputOf } from '../../../src/adapters/analyzer/analyze-message.ts';
-import { readHtml } from '../../../src/adapters/analyzer/read-html.ts';
-import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
-import { analysed, messageWith } from './analysed.ts';
+import { analyzeMessage, inputOf } from '../../src/adapters/analyzer/analyze-message.ts';
+import { readHtml } from '../../src/adapters/analyzer/read-html.ts';
+import { analysed, messageWith } from '../adapters/analyzer/analysed.ts';
+import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 
 /** What is promised; it takes a third of it where nothing else runs. */
 const ANSWER_MS_MAX = 2_000;

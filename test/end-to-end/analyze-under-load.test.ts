@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Service, startService } from '../http/support/service.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
-import { type Service, startService } from './support/service.ts';
 
 /** What is promised to whoever asks for something else meanwhile. */
 const DELAY_MS_MAX = 50;
