@@ -1,6 +1,6 @@
-import { createTransport } from 'nodemailer';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
+import { handIn } from '../harness/hand-in.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
@@ -30,18 +30,10 @@ const report = (address: string): string =>
   ].join('\r\n');
 
 /** Brings the report of the first mail, as a server does that keeps it until it is answered 250. @returns whether it was. */
-const bring = async ({ programs, sink }: World): Promise<boolean> => {
+const bring = ({ programs, sink }: World): Promise<boolean> => {
   const [mail] = sink.mails;
   const port = Number([...programs.running().output().matchAll(LISTENING)].at(-1)?.[1]);
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
-  try {
-    await transport.sendMail({ envelope: { from: '', to: [mail?.from ?? ''] }, raw: report(mail?.to[0] ?? '') });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    transport.close();
-  }
+  return handIn({ port }, { envelope: { from: '', to: [mail?.from ?? ''] }, raw: report(mail?.to[0] ?? '') });
 };
 
 /** Nobody was answered 250, so the report comes again. */

@@ -1,5 +1,5 @@
-import { createTransport } from 'nodemailer';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { handIn } from '../harness/hand-in.ts';
 import { SENDER } from '../harness/provision.ts';
 import { markerOf } from '../harness/received-mail.ts';
 import type { Scenario } from '../harness/scenario.ts';
@@ -10,21 +10,15 @@ const LISTENING = /Mail is taken by SMTP at \S+:(\d+)/;
 const MARKER = 'by-smtp';
 
 /** What any client does: the same message until it is answered 250. @returns whether it was. */
-const submit = async ({ programs, key }: World): Promise<boolean> => {
+const submit = ({ programs, key }: World): Promise<boolean> => {
   const port = Number(LISTENING.exec(programs.running().output())?.[1]);
-  const auth = { user: 'outbox', pass: key };
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true, auth });
-  try {
-    await transport.sendMail({
+  return handIn(
+    { port, auth: { user: 'outbox', pass: key } },
+    {
       ...{ from: SENDER, to: 'ann@example.net', subject: 'Hello', text: 'Hello', messageId: '<one@chaos.example>' },
       ...{ date: new Date(0), headers: { 'X-Outbox-Idempotency': 'message-id', 'X-Load': MARKER } },
-    });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    transport.close();
-  }
+    },
+  );
 };
 
 const diesAt = (point: FailPointName): Scenario => ({

@@ -21,13 +21,14 @@ import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { isOpen } from '../../src/domain/message/status.ts';
+import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
   type Workers,
   type WorkersDependencies,
 } from '../../src/workers/create-workers.ts';
-import type { AskDue, DueDelivery, Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
+import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 

@@ -1,9 +1,10 @@
 import { apiKeysProjection } from '../../../src/projections/api-keys/projection.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
+import type { AskDue, DueDelivery } from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
-import type { AskDue, DueDelivery, Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
+import type { Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 import { begin, createTables, type Tables } from './tables.ts';

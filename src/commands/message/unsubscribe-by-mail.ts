@@ -1,9 +1,10 @@
 import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import { unsubscribeRecipient as decide } from '../../domain/message/unsubscribe-recipient.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext } from '../context.ts';
 import { execute } from '../execute.ts';
 import { findReturned } from './find-returned.ts';
+import { recipientOrigin } from './recipient-origin.ts';
 import type { ReportOutcome } from './record-report.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
@@ -18,15 +19,10 @@ export const unsubscribeByMail = async (context: Context, token: ReturnToken): P
   const { state } = returned.message;
   const { id: recipientId } = state.recipients[returned.recipientIndex ?? -1] ?? {};
   if (recipientId === undefined) return 'unmatched';
-  const { messageId } = state.accepted;
-  const origin: Origin = {
-    ...{ actor: `recipient:${recipientId}`, requestId: null, correlationId: messageId, causationId: messageId },
-    ...{ organizationId: state.organizationId, environment: state.environment },
-  };
   const { events } = await execute(context, {
     aggregate: message,
-    stream: messageStream(messageId),
-    context: eventContext(origin, context.system.now().toISOString()),
+    stream: messageStream(state.accepted.messageId),
+    context: eventContext(recipientOrigin(state, recipientId, null), context.system.now().toISOString()),
     decide: (before: Message) => decide(before, { recipientId, method: 'mail' }),
     known: returned.message,
   });

@@ -5,9 +5,10 @@ import {
 } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
+import { recipientOrigin } from './recipient-origin.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
@@ -40,12 +41,6 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
   return { message: { state, revision }, recipientId };
 };
 
-const originOf = ({ state }: Loaded<ExistingMessage>, recipientId: string, requestId: string): Origin => ({
-  ...{ actor: `recipient:${recipientId}`, requestId },
-  ...{ organizationId: state.organizationId, environment: state.environment },
-  ...{ correlationId: state.accepted.messageId, causationId: requestId },
-});
-
 /**
  * Records that the recipient of a link wants no more mail; a second time nothing is written.
  * @returns the message.
@@ -59,7 +54,7 @@ export const unsubscribeRecipient = async (
   await execute(context, {
     aggregate: message,
     stream: messageStream(found.state.accepted.messageId),
-    context: eventContext(originOf(found, recipientId, requestId), context.system.now().toISOString()),
+    context: eventContext(recipientOrigin(found.state, recipientId, requestId), context.system.now().toISOString()),
     decide: (state: Message) => decide(state, { recipientId, method }),
     known: found,
   });

@@ -1,33 +1,15 @@
-import type { Environment } from '../../domain/environment.ts';
 import type { System } from '../../domain/system.ts';
+import type { AskDue, AskDueByDestination, DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
 import { type Destinations, dueOf } from './destinations.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
-/** Recipients of a message in one domain whose time has come. Times are ISO 8601. */
-export interface DueDelivery {
-  readonly messageId: string;
-  readonly destination: string;
-  readonly environment: Environment;
-  readonly dueAt: string;
-  readonly expiresAt: string;
-}
-
-export interface AskDue {
-  readonly bulk: boolean;
-  readonly before: string;
-  readonly limit: number;
-}
-
-/** The timetable: what is due at or before a time, longest overdue first. */
+/** The timetable: what is due at or before a time, longest overdue first; of all destinations, or of each in turn. */
 export interface Timetable {
   due(ask: AskDue): Promise<readonly DueDelivery[]>;
-  /** The same for so many destinations after that one, `limit` of each. */
-  dueByDestination(
-    ask: AskDue & { readonly after: string; readonly destinations: number },
-  ): Promise<{ readonly due: readonly DueDelivery[]; readonly next: string }>;
+  dueByDestination(ask: AskDueByDestination): Promise<DuePage>;
 }
 
 export interface SweepDeliveries {

@@ -8,8 +8,9 @@ import type { NewEvent, RecordedEvent } from '../../../src/domain/event-store.ts
 import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/events.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/queue.ts';
+import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
 import type { DeliveryJob } from '../../../src/workers/messages/delivery-job.ts';
-import type { DueDelivery, Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
+import type { Timetable } from '../../../src/workers/messages/sweep-deliveries.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Parts, Service } from '../service.ts';
