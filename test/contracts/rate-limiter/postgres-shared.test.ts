@@ -127,11 +127,17 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
       return counts;
     };
     await both(3_000);
-    const [ofOne, ofOther] = await both(3_000);
+    // A machine that does much else can starve one of them for a while, but not again and again.
+    await vi.waitFor(
+      async () => {
+        const [ofOne, ofOther] = await both(3_000);
+        expect(ofOne + ofOther).toBeLessThanOrEqual(400);
+        expect(ofOne + ofOther).toBeGreaterThan(180);
+        expect(Math.min(ofOne, ofOther) / (ofOne + ofOther)).toBeGreaterThan(0.35);
+      },
+      { timeout: 12_000, interval: 0 },
+    );
     await other.close();
-    expect(Math.min(ofOne, ofOther) / (ofOne + ofOther)).toBeGreaterThan(0.35);
-    expect(ofOne + ofOther).toBeGreaterThan(180);
-    expect(ofOne + ofOther).toBeLessThanOrEqual(400);
   });
 
   test('have what a killed one held back, once all it can have taken has left the window', async (context) => {
