@@ -1,4 +1,5 @@
-import type { RecipientOutcome } from '../mail-transport.ts';
+import type { BounceCategory } from '../bounce/categories.ts';
+import type { AttemptOutcome } from '../message/record-attempt.ts';
 
 /**
  * How many attempts a destination gets at the same time, and when none at all. It follows its answers as TCP follows
@@ -40,28 +41,33 @@ export const unhurried = ({ start }: PaceLimits): Pace => ({
 
 /** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
 const CLOSING = 421;
-const BUSY: ReadonlySet<string> = new Set(['rate_limited', 'reputation', 'system', 'network']);
+/** About the server or about us, not about the one recipient or message that it was said of. */
+const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation', 'system']);
 
-type Said = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> & { readonly category?: string | undefined };
+type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
 
-const asksForLess = ({ code, stage, category }: Said): boolean =>
+const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
+
+const asksForLess = ({ smtp: { code, stage }, category }: Deferred): boolean =>
   code === CLOSING || stage === 'mail' || (category !== undefined && BUSY.has(category));
 
-const wasSetUp = ({ stage }: Said): boolean => stage !== 'connect' && stage !== 'session';
-
-const bearingOfOne = (said: Said): Bearing | null => {
-  const { outcome, code } = said;
-  if (outcome === 'delivered' || outcome === 'bounced') return 'flowing';
+const bearingOfDeferred = (said: Deferred): Bearing | null => {
   if (asksForLess(said)) return 'busy';
-  if (!wasSetUp(said)) return code === 0 ? 'unreachable' : 'busy';
-  return code === 0 ? null : 'flowing';
+  if (said.smtp.code > 0) return wasSetUp(said) ? 'flowing' : 'busy';
+  // Without a category we ended it ourselves.
+  return wasSetUp(said) || said.category === undefined ? null : 'unreachable';
+};
+
+const bearingOfOne = (said: AttemptOutcome): Bearing | null => {
+  if (said.outcome === 'delivered' || said.outcome === 'bounced') return 'flowing';
+  return said.outcome === 'deferred' ? bearingOfDeferred(said) : null;
 };
 
 /** Where answers took longer than this the limit does not grow: a slow server does not become quicker by more of them. */
 const SLOW_MS = 2_000;
 
 /** @returns null: it tells nothing of the destination, such as a deadline of ours. */
-export const bearingOf = (outcomes: readonly Said[], tookMs: number): Bearing | null => {
+export const bearingOf = (outcomes: readonly AttemptOutcome[], tookMs: number): Bearing | null => {
   const bearings = outcomes.map(bearingOfOne);
   if (bearings.includes('busy')) return 'busy';
   if (bearings.includes('flowing')) return tookMs > SLOW_MS ? 'slow' : 'flowing';

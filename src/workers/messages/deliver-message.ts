@@ -4,7 +4,7 @@ import { startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
-import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import { Refusal } from '../../domain/refusal.ts';
@@ -45,8 +45,7 @@ export interface DeliverMessage extends DeliverMessageParts {
 export interface Attempted {
   readonly claim: Claimed;
   readonly reported: Reported;
-  /** What the other side said, and how long it took. */
-  readonly outcomes: readonly RecipientOutcome[];
+  /** How long the other side took. */
   readonly tookMs: number;
 }
 
@@ -77,7 +76,7 @@ interface Limits {
 }
 
 /** Nothing was sent, or nobody knows. */
-const unsaid = (claim: Claimed, reported: Reported): Attempted => ({ claim, reported, outcomes: [], tookMs: 0 });
+const unsaid = (claim: Claimed, reported: Reported): Attempted => ({ claim, reported, tookMs: 0 });
 
 /** An alarm, and another try later. */
 const notSent = ({ logger }: DeliverMessage, claim: Claimed, ids: readonly string[], err: unknown): Attempted => {
@@ -98,7 +97,7 @@ const sendMail = async (
   try {
     const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
     const reported = reportOf(state, outcomes, { uuid, stopping: signal.aborted });
-    return { claim, reported, outcomes, tookMs: monotonicMs() - beganMs };
+    return { claim, reported, tookMs: monotonicMs() - beganMs };
   } catch (error) {
     const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
     return notSent(deps, claim, recipientIds, error);

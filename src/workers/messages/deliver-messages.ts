@@ -64,9 +64,9 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
 
   const leftToSweeper = (err: unknown): void => logger.error({ err }, 'a message was left to the sweeper');
 
-  const notePace = async (due: Due, operator: string, { outcomes, tookMs }: Attempted): Promise<void> => {
+  const notePace = async (due: Due, operator: string, { reported, tookMs }: Attempted): Promise<void> => {
     if (due.destination === null) return;
-    const suspension = pacer.report({ operator, domain: due.destination, outcomes, tookMs });
+    const suspension = pacer.report({ operator, domain: due.destination, outcomes: reported.outcomes, tookMs });
     if (suspension !== null) await persistently(system, () => parts.suspend(suspension));
   };
 

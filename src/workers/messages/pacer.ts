@@ -8,7 +8,8 @@ import {
 } from '../../domain/destination/pace.ts';
 import type { SuspendDestination } from '../../domain/destination/suspend-destination.ts';
 import type { RecordedEvent } from '../../domain/event-store.ts';
-import type { RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { SmtpFacts } from '../../domain/message/events.ts';
+import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
 
@@ -16,7 +17,7 @@ import { chance } from '../chance.ts';
 export interface Experience {
   readonly operator: string;
   readonly domain: string;
-  readonly outcomes: readonly RecipientOutcome[];
+  readonly outcomes: readonly AttemptOutcome[];
   readonly tookMs: number;
 }
 
@@ -34,8 +35,8 @@ export interface Pacer {
 const DESTINATIONS_MAX = 20_000;
 
 /** Whoever said least: no answer says more of a server than one that was good for somebody else. */
-const worstOf = (outcomes: readonly RecipientOutcome[]): RecipientOutcome | undefined =>
-  outcomes.find(({ outcome }) => outcome === 'deferred') ?? outcomes[0];
+const worstOf = (outcomes: readonly AttemptOutcome[]): SmtpFacts | undefined =>
+  outcomes.flatMap((said) => (said.outcome === 'deferred' ? [said.smtp] : []))[0];
 
 export const createPacer = (system: System): Pacer => {
   /** In the order in which they were last heard of. */

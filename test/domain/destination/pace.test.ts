@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import {
   type Bearing,
   bearingOf,
@@ -8,6 +9,8 @@ import {
   paceAfter,
   unhurried,
 } from '../../../src/domain/destination/pace.ts';
+import type { SmtpFacts } from '../../../src/domain/message/events.ts';
+import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 
 const limits = DESTINATION_LIMITS;
 const NOW = '2026-11-22T10:00:00.000Z';
@@ -64,40 +67,43 @@ describe('the pace of a destination', () => {
 });
 
 describe('what an attempt tells of its destination', () => {
-  const said = { outcome: 'deferred', code: 450, stage: 'recipient' } as const;
+  const said = (smtp: Partial<SmtpFacts>, category: BounceCategory = 'unknown'): AttemptOutcome => ({
+    ...{ recipientId: 'rcp_1', outcome: 'deferred', reason: 'later', category },
+    smtp: { code: 450, enhanced: null, mx: null, tls: null, replyId: null, stage: 'recipient', ...smtp },
+  });
+  const { smtp } = said({ code: 250 }) as Extract<AttemptOutcome, { outcome: 'deferred' }>;
+  const delivered: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'delivered', smtp };
+  const bounced: AttemptOutcome = { ...{ recipientId: 'rcp_1', outcome: 'bounced', reason: 'no' }, smtp };
+  const cutOffByUs: AttemptOutcome = {
+    ...{ recipientId: 'rcp_1', outcome: 'deferred', reason: 'stopping' },
+    smtp: { ...smtp, code: 0, stage: 'connect' },
+  };
 
-  test.each([
-    ['flowing', [{ outcome: 'delivered', code: 250 }]],
-    ['flowing', [{ outcome: 'bounced', code: 550, stage: 'recipient' }]],
-    ['flowing', [said]],
-    ['busy', [{ ...said, category: 'rate_limited' }]],
-    ['busy', [{ ...said, code: 421 }]],
-    ['busy', [{ ...said, stage: 'mail' }]],
-    ['busy', [{ ...said, stage: 'session', code: 554 }]],
-    [
-      'busy',
-      [
-        { outcome: 'delivered', code: 250 },
-        { ...said, code: 421 },
-      ],
-    ],
-    ['unreachable', [{ ...said, stage: 'connect', code: 0 }]],
-    ['unreachable', [{ ...said, stage: 'session', code: 0 }]],
-    [
-      'flowing',
-      [
-        { outcome: 'delivered', code: 250 },
-        { ...said, stage: 'connect', code: 0 },
-      ],
-    ],
-    [null, [{ outcome: 'deferred', code: 0 }]],
-    [null, [{ outcome: 'unknown', code: 0, stage: 'content' }]],
+  test.each<[Bearing | null, readonly AttemptOutcome[]]>([
+    ['flowing', [delivered]],
+    ['flowing', [bounced]],
+    ['flowing', [said({})]],
+    ['flowing', [said({}, 'greylisted')]],
+    ['flowing', [said({}, 'mailbox_full')]],
+    ['busy', [said({}, 'rate_limited')]],
+    ['busy', [said({ stage: 'content', code: 451 }, 'reputation')]],
+    ['busy', [said({ stage: 'content', code: 451 }, 'system')]],
+    ['busy', [said({ code: 421 })]],
+    ['busy', [said({ stage: 'mail' })]],
+    ['busy', [said({ stage: 'session', code: 554 })]],
+    ['busy', [delivered, said({ code: 421 })]],
+    ['unreachable', [said({ stage: 'connect', code: 0 }, 'network')]],
+    ['unreachable', [said({ stage: 'session', code: 0 }, 'network')]],
+    ['flowing', [delivered, said({ stage: 'connect', code: 0 }, 'network')]],
+    [null, [said({ stage: 'content', code: 0 }, 'network')]],
+    [null, [cutOffByUs]],
+    [null, [{ recipientId: 'rcp_1', outcome: 'unknown' }]],
     [null, []],
-  ] as const)('is %s for %j', (bearing, outcomes) => {
+  ])('is %s for %j', (bearing, outcomes) => {
     expect(bearingOf(outcomes, 10)).toBe(bearing);
   });
 
   test('is slow where a good answer took long', () => {
-    expect(bearingOf([{ outcome: 'delivered', code: 250 }], 5_000)).toBe('slow');
+    expect(bearingOf([delivered], 5_000)).toBe('slow');
   });
 });

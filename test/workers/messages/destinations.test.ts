@@ -8,9 +8,11 @@ import { openService } from '../service.ts';
 
 const MINUTE_MS = 60_000;
 
-type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'>;
+type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> & Partial<Pick<RecipientOutcome, 'enhanced'>>;
 const TAKEN: Answer = { outcome: 'delivered', code: 250, stage: 'content' };
 const SILENT: Answer = { outcome: 'deferred', code: 0, stage: 'connect' };
+/** IANA, SMTP enhanced status codes: mail flood. */
+const TOO_FAST: Answer = { outcome: 'deferred', code: 451, enhanced: '4.7.28', stage: 'recipient' };
 
 const domainIn = ({ envelope }: OutgoingMail): string => envelope.to[0]?.address.split('@')[1] ?? '';
 
@@ -84,6 +86,17 @@ describe('messages to many destinations', () => {
     service.system.shift(2 * MINUTE_MS);
     await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
+  });
+
+  test('come more slowly, in the end not at all, where a server says of each that there are too many', async () => {
+    const { service, suspensionOf } = await openMany({ 'gone.example': () => TOO_FAST });
+    for (const user of ['ann', 'bob']) {
+      const id = await service.send(`${user}@gone.example`);
+      await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    }
+    await until(async () =>
+      expect(await suspensionOf('example')).toMatchObject({ reason: 'busy', code: 451, enhanced: '4.7.28', times: 1 }),
+    );
   });
 
   test('leave at once when their destination is released', async () => {
