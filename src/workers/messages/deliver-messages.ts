@@ -7,6 +7,7 @@ import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
 import { createDepartures, type Departed } from './departures.ts';
 import type { Destinations } from './destinations.ts';
+import { linesTo } from './lines.ts';
 import type { Pacer } from './pacer.ts';
 
 export interface DeliverMessagesParts extends DeliverMessageParts {
@@ -26,14 +27,6 @@ export interface DeliverMessages {
 }
 
 /**
- * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
- * sessions: more wait longer, fewer leave sessions idle and processors waiting for commits. So many leave
- * as quickly as they are accepted, and read models write their rows once.
- */
-const IN_HAND_MAX = 128;
-/** Where destinations have servers of their own, which wait for each other's answers: most of it is waiting. */
-const IN_HAND_MAX_OF_MANY = 1_000;
-/**
  * Bodies and attachments of the messages being sent; encoded for the wire they take two to three times as much memory.
  * More could exhaust it when many large messages come together, less sends large ones one by one.
  */
@@ -42,14 +35,6 @@ const IN_HAND_BYTES_MAX = 64_000_000;
 const STOP_GRACE_MS = 5000;
 /** And so long until it is left to its lease. A stop has 10 s in all. */
 const STOP_MAX_MS = 8000;
-
-/**
- * For one of many destinations: more would hold ids of messages that the timetable has anyway, fewer leave a quick one
- * waiting for the next sweep.
- */
-const WAITING_MAX = 256;
-
-const ANY = 'any';
 
 /** Begun by nobody when the queue closed: the job goes back for them. */
 class NotBegun extends Error {
@@ -84,26 +69,17 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
     }
   };
 
-  const isOne = destinations === undefined;
-  const departures = createDepartures({
-    inHandMax: isOne ? IN_HAND_MAX : IN_HAND_MAX_OF_MANY,
-    waitingMax: isOne ? Number.POSITIVE_INFINITY : WAITING_MAX,
-    limitOf: (operator) => (operator === ANY ? IN_HAND_MAX : pacer.limitOf(operator)),
-    depart,
-  });
+  const lines = linesTo(destinations, pacer);
+  const departures = createDepartures({ ...lines, depart });
 
-  const add = async (due: Due, stream: Stream): Promise<boolean> => {
-    const isPaced = destinations !== undefined && due.destination !== null && due.isExpired !== true;
-    const operator = isPaced ? await destinations.operatorOf(due.destination) : ANY;
-    return departures.add(due, { operator, stream });
-  };
+  const add = async (due: Due, stream: Stream): Promise<boolean> =>
+    departures.add(due, { operator: await lines.of(due), stream });
 
-  /** One server is waited for: what is queued stays queued. Of many some may be slow: what they get waits here alone. */
   const handlerOf =
     (stream: Stream): JobHandler<DeliveryJob> =>
     async ({ due }, signal) => {
       const ended = Promise.all(due.map((one) => add(one, stream)));
-      if (!isOne) return;
+      if (!lines.areInQueue) return;
       const begun = await ended;
       if (signal.aborted && begun.includes(false)) throw new NotBegun('the queue is closing');
     };
