@@ -119,6 +119,8 @@ const messageKinds = (event: MessageEvent): readonly Kind[] => {
       return scheduledKinds('message.scheduled', data);
     case 'MessageRescheduled':
       return scheduledKinds('message.rescheduled', data);
+    case 'RecipientsHeld':
+      return []; // of a campaign it would be a million: what its domain or organization was told is one
     case 'AttemptStarted':
       return data.recipientIds.map((recipientId) => ({
         type: 'message.sending',

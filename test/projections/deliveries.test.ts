@@ -148,6 +148,30 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([{ destination: 'other.example' }]);
   });
 
+  test('knows who keeps a message back, until it is tried, moved or ended', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    const heldBy = async () =>
+      (await pool.query('select held_by, due_at from read_models.deliveries')).rows.map((row) => [
+        ...[row.held_by, row.due_at.toISOString()],
+      ]);
+    const { until } = LATER_EVENTS.RecipientsHeld.data;
+    const { leaseUntil } = LATER_EVENTS.AttemptStarted.data;
+    const { nextAttemptAt } = LATER_EVENTS.RecipientDeferred.data;
+    await given('message-msg_1', [messageAccepted(), LATER_EVENTS.RecipientsHeld]);
+    expect(await heldBy()).toEqual([['dom_1', until]]);
+    await given('message-msg_1', [LATER_EVENTS.AttemptStarted]);
+    expect(await heldBy()).toEqual([[null, leaseUntil]]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientDeferred]);
+    expect(await heldBy()).toEqual([[null, nextAttemptAt]]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientsHeld]);
+    expect(await heldBy()).toEqual([['dom_1', until]]);
+    const byTime = { ...LATER_EVENTS.RecipientsHeld.data, reason: 'warm_up', heldBy: null } as const;
+    await given('message-msg_1', [{ type: 'RecipientsHeld', data: byTime }]);
+    expect(await heldBy()).toEqual([[null, until]]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientsHeld, LATER_EVENTS.RecipientCancelled]);
+    expect(await heldBy()).toEqual([]);
+  });
+
   test('keeps bulk apart', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ stream: 'bulk' })]);

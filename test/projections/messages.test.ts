@@ -70,10 +70,10 @@ describe('the list of messages', () => {
     RecipientCancelled: { status: 'cancelled' },
     RecipientComplained: { complained: true },
     RecipientUnsubscribed: { unsubscribed: true },
-  } as const satisfies Record<keyof typeof LATER_EVENTS, object>;
+  } as const satisfies Record<Exclude<keyof typeof LATER_EVENTS, 'RecipientsHeld'>, object>;
 
   for (const [type, standing] of Object.entries(becomes)) {
-    const event = LATER_EVENTS[type as keyof typeof LATER_EVENTS];
+    const event = LATER_EVENTS[type as keyof typeof becomes];
     for (const batches of ['in the batch of the acceptance', 'in a later batch']) {
       test(`shows what ${type} ${batches} makes of a recipient`, async () => {
         const { given, pool } = await openApplied(messagesProjection);

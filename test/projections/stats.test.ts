@@ -23,6 +23,7 @@ describe('statistics', () => {
   const counted: Readonly<Record<keyof typeof LATER_EVENTS, object>> = {
     MessageScheduled: {},
     MessageRescheduled: {},
+    RecipientsHeld: {},
     AttemptStarted: {},
     AttemptOutcomeUnknown: { deferred: 1 },
     RecipientDelivered: { delivered: 1 },

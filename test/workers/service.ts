@@ -94,7 +94,11 @@ const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable =
 
 const dueAtOf = ({ recipients, acceptedAt }: ExistingMessage, destination: string): string => {
   const open = recipients.filter(({ status, domain }) => isOpen(status) && domain === destination);
-  return open.map(({ lease, nextAttemptAt }) => lease?.until ?? nextAttemptAt ?? acceptedAt).sort()[0] ?? NEVER;
+  return (
+    open
+      .map(({ lease, held, nextAttemptAt }) => lease?.until ?? held?.until ?? nextAttemptAt ?? acceptedAt)
+      .sort()[0] ?? NEVER
+  );
 };
 
 export const openService = async (parts: Parts = {}): Promise<Service> => {

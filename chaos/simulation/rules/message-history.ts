@@ -74,6 +74,8 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   },
   MessageScheduled: scheduling,
   MessageRescheduled: scheduling,
+  RecipientsHeld: ({ open }, { data }) =>
+    data.recipientIds.every((id) => open.has(id)) ? null : 'keeps a recipient back who is in hand or has ended',
   AttemptStarted: (standing, { data: { attempt, recipientIds } }) => {
     if (attempt !== standing.attempt + 1) return `claims attempt ${attempt} after ${standing.attempt}`;
     standing.attempt = attempt;
@@ -104,7 +106,8 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   },
 };
 
-const countOf = ({ data }: MessageEvent): number => {
+const countOf = ({ type, data }: MessageEvent): number => {
+  if (type === 'RecipientsHeld') return 0;
   if ('recipientIds' in data) return data.recipientIds.length;
   return 'recipients' in data ? data.recipients.length : 1;
 };

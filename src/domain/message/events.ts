@@ -48,6 +48,16 @@ const schedule = {
   expiresAt: z.string(),
 };
 
+/** Why recipients are kept back though nothing else is in the way. */
+export const HOLD_REASONS = [
+  'domain_slowed',
+  'domain_paused',
+  'organization_slowed',
+  'organization_paused',
+  'warm_up',
+] as const;
+export type HoldReason = (typeof HOLD_REASONS)[number];
+
 export const messageEvents = {
   MessageAccepted: z.object({
     ...about,
@@ -81,6 +91,16 @@ export const messageEvents = {
   MessageScheduled: z.object(schedule),
   /** Another time for recipients that still wait for theirs. */
   MessageRescheduled: z.object(schedule),
+  /** Nobody was asked anything: whatever attempts came to before stands as it was. */
+  RecipientsHeld: z.object({
+    ...about,
+    recipientIds: z.array(z.string()),
+    reason: z.enum(HOLD_REASONS),
+    /** The domain or organization whose release lets them go before `until`; null: nothing does. */
+    heldBy: z.string().nullable(),
+    /** When they are looked at again, whatever happens. */
+    until: z.string(),
+  }),
   /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
   AttemptStarted: z.object({
     ...about,

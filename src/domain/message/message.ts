@@ -3,11 +3,21 @@ import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
 import type { StreamName } from '../event-store.ts';
 import type { MessageEvent } from '../events.ts';
-import type { RecipientKind, SmtpFacts } from './events.ts';
+import type { HoldReason, RecipientKind, SmtpFacts } from './events.ts';
 import type { RecipientStatus } from './status.ts';
 
 export interface Lease {
   readonly attempt: number;
+  readonly until: string;
+}
+
+/** What keeps a recipient back who could be sent to. */
+export interface Held {
+  readonly reason: HoldReason;
+  /** The domain or organization whose release ends it; null: none does. */
+  readonly heldBy: string | null;
+  readonly since: string;
+  /** When it is looked at again at the latest. */
   readonly until: string;
 }
 
@@ -21,6 +31,8 @@ export interface Recipient {
   /** Of the last refusal; null: there was none, or nobody knows. */
   readonly category: BounceCategory | null;
   readonly nextAttemptAt: string | null;
+  /** null: nothing keeps it back. It is as due as it was: whoever finds that nothing does any more may send. */
+  readonly held: Held | null;
   /** The attempt that has it in hand: nobody else may send to it until that ends, or its lease does. */
   readonly lease: Lease | null;
   /** Attempts begun for it so far. */
@@ -56,11 +68,13 @@ export type Message = { readonly status: 'absent' } | ExistingMessage;
 
 export const messageStream = (messageId: string): StreamName => `message-${messageId}`;
 
-/** How many customer events a message event makes: one per recipient it concerns. */
+/** How many customer events a message event makes: one per recipient it concerns, none of what keeps them back. */
 export const customerEventCount = ({ type, data }: MessageEvent): number => {
   switch (type) {
     case 'MessageAccepted':
       return data.recipients.length;
+    case 'RecipientsHeld':
+      return 0;
     case 'MessageScheduled':
     case 'MessageRescheduled':
     case 'AttemptStarted':
@@ -87,7 +101,7 @@ const settle = (
   state: ExistingMessage,
   recipientIds: readonly string[],
   changes: Partial<Recipient>,
-): ExistingMessage => change(state, recipientIds, { ...changes, lease: null });
+): ExistingMessage => change(state, recipientIds, { ...changes, lease: null, held: null });
 
 type LaterEvent = Exclude<MessageEvent, { type: 'MessageAccepted' }>;
 
@@ -96,6 +110,10 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'MessageScheduled':
     case 'MessageRescheduled':
       return scheduled(state, data, updatedAt);
+    case 'RecipientsHeld': {
+      const { recipientIds, reason, heldBy, until } = data;
+      return change(state, recipientIds, { held: { reason, heldBy, since: updatedAt, until } });
+    }
     case 'AttemptStarted':
       return started(state, data, updatedAt);
     case 'AttemptOutcomeUnknown': {
@@ -149,6 +167,7 @@ const started = (
           ...recipient,
           ...{ status: 'sending', nextAttemptAt: null, lease: { attempt, until: leaseUntil }, updatedAt },
           attempts: recipient.attempts + 1,
+          held: null,
         }
       : recipient,
   ),
@@ -162,7 +181,7 @@ const scheduled = (
   updatedAt: string,
 ): ExistingMessage => {
   const schedule = { first: state.schedule?.first ?? scheduledAt, current: scheduledAt };
-  const changes: Partial<Recipient> = { status: 'scheduled', nextAttemptAt: scheduledAt, updatedAt };
+  const changes: Partial<Recipient> = { status: 'scheduled', nextAttemptAt: scheduledAt, held: null, updatedAt };
   return change({ ...state, schedule, expiresAt }, recipientIds, changes);
 };
 
@@ -186,7 +205,7 @@ export const message: Aggregate<Message, MessageEvent> = {
         accepted: event.data,
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
           ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, category: null },
-          ...{ nextAttemptAt: null, lease: null, attempts: 0 },
+          ...{ nextAttemptAt: null, held: null, lease: null, attempts: 0 },
           ...{ inDoubt: false, complained: false, unsubscribed: false },
           updatedAt: occurredAt,
         })),

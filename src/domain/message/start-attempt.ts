@@ -1,14 +1,17 @@
 import type { MessageEvent } from '../events.ts';
-import type { SmtpFacts } from './events.ts';
+import type { HoldReason } from './events.ts';
 import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { isOpen } from './status.ts';
 
-/** Why a message has to wait though it is due, and how long. */
+/** Why a message has to wait though it is due. */
 export interface Hold {
-  readonly reason: string;
+  readonly reason: HoldReason;
+  /** The domain or organization whose release ends it; null: none does. */
+  readonly heldBy: string | null;
+  /** After which it is looked at again, whatever happens. */
   readonly waitSeconds: number;
 }
 
@@ -22,7 +25,7 @@ export interface StartAttempt {
   readonly chance: number;
   /** The domain it was accepted for is gone. Absent: it is not. */
   readonly domainDeleted?: boolean;
-  /** Bulk mail of its domain does not leave now; none is claimed. Absent: it does. */
+  /** It does not leave now; none is claimed. Absent: it does. */
   readonly held?: Hold | null;
   /** Recipients that are to be sent nothing, with the reason in a sentence. Absent: none. */
   readonly suppressed?: ReadonlyMap<string, string>;
@@ -76,20 +79,23 @@ const endUnsent = (
   );
 };
 
-/** Nobody was asked anything. */
-const UNSAID: SmtpFacts = { code: 0, enhanced: null, mx: null, tls: null, replyId: null };
+/** Whoever is held already, and for the same, stays so: a look at what is held costs the log nothing. */
+const isNewTo = ({ held }: Recipient, { reason, heldBy }: Hold, now: string): boolean =>
+  held === null || held.until <= now || held.reason !== reason || held.heldBy !== heldBy;
 
 const hold = (
   state: ExistingMessage,
-  recipientIds: readonly string[],
-  { reason, waitSeconds }: Hold,
+  recipients: readonly Recipient[],
+  held: Hold,
   command: StartAttempt,
 ): readonly UnnumberedEvent[] => {
+  const recipientIds = recipients.filter((recipient) => isNewTo(recipient, held, command.now)).map(({ id }) => id);
+  if (recipientIds.length === 0) return [];
   const { messageId, contentId } = state.accepted;
-  const { attempts: attempt, expiresAt } = state;
-  const due = nextAttemptAt(attempt, { ...command, expiresAt }, waitSeconds);
-  const data = { messageId, contentId, attempt, smtp: UNSAID, reason, nextAttemptAt: due };
-  return recipientIds.map((recipientId) => ({ type: 'RecipientDeferred', data: { ...data, recipientId } }));
+  const { attempts, expiresAt } = state;
+  const { reason, heldBy, waitSeconds } = held;
+  const until = nextAttemptAt(attempts, { ...command, expiresAt }, waitSeconds);
+  return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until } }];
 };
 
 /** Claims the attempt for those who may be sent something; the others end here, whatever becomes of the rest. */
@@ -111,8 +117,9 @@ const claimUnsuppressed = (
       },
     ];
   });
-  const recipientIds = due.filter(({ id }) => suppressed?.has(id) !== true).map(({ id }) => id);
-  if (held) return numbered(state, [...ended, ...hold(state, recipientIds, held, command)]);
+  const wanted = due.filter(({ id }) => suppressed?.has(id) !== true);
+  if (held) return numbered(state, [...ended, ...hold(state, wanted, held, command)]);
+  const recipientIds = wanted.map(({ id }) => id);
   const claim = { ...about, attempt: state.attempts + 1, recipientIds, leaseUntil };
   return numbered(state, recipientIds.length === 0 ? ended : [...ended, { type: 'AttemptStarted', data: claim }]);
 };

@@ -20,6 +20,9 @@ export interface Standing {
 
 export const GOOD_STANDING: Standing = { level: 'good', measure: null, since: null, releasedAt: null };
 
+/** Bulk mail may not leave as it comes. */
+export const holdsBack = ({ level }: Pick<Standing, 'level'>): boolean => level === 'slowed' || level === 'paused';
+
 export const standingStream = (domainId: string): StreamName => `standing-${domainId}`;
 
 /** A domain that is deleted and registered again stands as it stood: its mail is what it was. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import type { MessageBody, MessageHead } from '../../domain/contents.ts';
 import { environmentSchema } from '../../domain/environment.ts';
+import { HOLD_REASONS } from '../../domain/message/events.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import { messageStatus, RECIPIENT_STATUSES } from '../../domain/message/status.ts';
 import { type LoadedContents, showSmtp } from '../../domain/shown-event.ts';
@@ -28,6 +29,14 @@ const recipientShape = listedRecipientShape.extend({
   /** Why it was refused last; null: it was not, or nobody knows. */
   category: z.enum(BOUNCE_CATEGORIES).nullable(),
   next_attempt_at: timeShape().nullable(),
+  held: z
+    .strictObject({
+      reason: z.enum(HOLD_REASONS),
+      since: timeShape(),
+      until: timeShape().describe('When it is looked at again at the latest.'),
+    })
+    .nullable()
+    .describe('Why it is kept back though its time has come; null: it is not.'),
   smtp: smtpShape.nullable(),
   updated_at: timeShape(),
 });
@@ -136,6 +145,9 @@ const personal = (body: MessageHead | null) => ({
 const addressOf = (body: MessageHead | null, recipientId: string): string | null =>
   body?.recipients.find(({ id }) => id === recipientId)?.address ?? null;
 
+const showHeld = ({ held }: Recipient): MessageShape['recipients'][number]['held'] =>
+  held === null ? null : { reason: held.reason, since: held.since, until: held.until };
+
 const showRecipient = (
   recipient: Recipient,
   body: MessageHead | null,
@@ -150,6 +162,7 @@ const showRecipient = (
   reason: recipient.reason,
   category: recipient.category,
   next_attempt_at: recipient.nextAttemptAt,
+  held: showHeld(recipient),
   smtp: recipient.smtp === null ? null : showSmtp(recipient.smtp, contents),
   updated_at: recipient.updatedAt,
 });

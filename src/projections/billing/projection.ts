@@ -74,6 +74,7 @@ export const billingProjection = defineProjection<MessageEvent, Changes>({
     RecipientSuppressed: free,
     MessageScheduled: 'ignored',
     MessageRescheduled: 'ignored',
+    RecipientsHeld: 'ignored',
     AttemptStarted: 'ignored',
     AttemptOutcomeUnknown: 'ignored',
     RecipientDelivered: 'ignored',

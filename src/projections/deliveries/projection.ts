@@ -12,6 +12,8 @@ interface Open {
   readonly dueAt: string | null;
   /** End of the lease of the attempt in hand. */
   readonly until: string | null;
+  /** Whose release makes it due before its time: a domain or an organization. Absent: nobody's. */
+  readonly heldBy?: string;
 }
 
 /** A message's recipients in one domain. */
@@ -38,12 +40,13 @@ const SELECT = `
   select message_id, destination, environment, bulk, expires_at, recipients from deliveries where message_id = any($1)`;
 
 const UPSERT = `
-  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, expires_at, recipients)
-  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "expiresAt", recipients
+  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, held_by, expires_at,
+    recipients)
+  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "heldBy", "expiresAt", recipients
   from json_to_recordset($1) as d("messageId" text, destination text, environment text, bulk boolean,
-    "dueAt" timestamptz, "leaseUntil" timestamptz, "expiresAt" timestamptz, recipients json)
+    "dueAt" timestamptz, "leaseUntil" timestamptz, "heldBy" text, "expiresAt" timestamptz, recipients json)
   on conflict (message_id, destination) do update set due_at = excluded.due_at, lease_until = excluded.lease_until,
-    expires_at = excluded.expires_at, recipients = excluded.recipients`;
+    held_by = excluded.held_by, expires_at = excluded.expires_at, recipients = excluded.recipients`;
 
 const DELETE = `
   delete from deliveries d using unnest($1::text[], $2::text[]) as ended (message_id, destination)
@@ -100,6 +103,11 @@ const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'Mess
   if (message !== undefined) message.expiresAt = data.expiresAt;
 };
 
+const hold = (changes: Changes, { data }: EventOf<'RecipientsHeld'>): void => {
+  const { messageId, recipientIds, until: dueAt, heldBy } = data;
+  change(changes, messageId, recipientIds, { dueAt, until: null, ...(heldBy === null ? {} : { heldBy }) });
+};
+
 const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void =>
   change(changes, data.messageId, data.recipientIds, { dueAt: null, until: data.leaseUntil });
 
@@ -122,7 +130,8 @@ const rowOf = (
 ): object => {
   const [dueAt = expiresAt] = recipients.flatMap(({ dueAt, until }) => dueAt ?? until ?? []).sort();
   const [leaseUntil = null] = recipients.flatMap(({ until }) => until ?? []).sort();
-  return { messageId, destination, environment, bulk, dueAt, leaseUntil, expiresAt, recipients };
+  const [heldBy = null] = recipients.flatMap((one) => one.heldBy ?? []);
+  return { messageId, destination, environment, bulk, dueAt, leaseUntil, heldBy, expiresAt, recipients };
 };
 
 const write = async (db: Database, messages: Changes): Promise<void> => {
@@ -150,6 +159,7 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     MessageAccepted: accept,
     MessageScheduled: schedule,
     MessageRescheduled: schedule,
+    RecipientsHeld: hold,
     AttemptStarted: start,
     AttemptOutcomeUnknown: (changes, { data }) =>
       reschedule(changes, data.messageId, data.recipientIds, data.nextAttemptAt),

@@ -83,6 +83,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     },
     MessageScheduled: ofMessage,
     MessageRescheduled: ofMessage,
+    RecipientsHeld: 'ignored',
     AttemptStarted: ofMessage,
     AttemptOutcomeUnknown: ofMessage,
     RecipientDelivered: ofMessage,

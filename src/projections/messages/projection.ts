@@ -139,6 +139,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     MessageAccepted: accept,
     MessageScheduled: schedule,
     MessageRescheduled: schedule,
+    RecipientsHeld: 'ignored',
     AttemptStarted: set({ status: 'sending' }),
     AttemptOutcomeUnknown: set({ status: 'deferred' }),
     RecipientDelivered: set({ status: 'delivered' }),

@@ -124,6 +124,7 @@ export const standingsProjection = defineProjection<MessageEvent | StandingEvent
     MessageAccepted: accept,
     MessageScheduled: 'ignored',
     MessageRescheduled: 'ignored',
+    RecipientsHeld: 'ignored',
     AttemptStarted: 'ignored',
     AttemptOutcomeUnknown: 'ignored',
     RecipientDelivered: deliver,

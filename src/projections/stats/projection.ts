@@ -107,6 +107,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     MessageAccepted: accept,
     MessageScheduled: 'ignored',
     MessageRescheduled: 'ignored',
+    RecipientsHeld: 'ignored',
     AttemptStarted: 'ignored',
     AttemptOutcomeUnknown: deferred,
     RecipientDelivered: delivered,

@@ -27,10 +27,7 @@ const WAIT_MS_MAX = 14_400_000;
 /** What began to wait together does not come back together. */
 const JITTER = 0.1;
 
-const REASONS = {
-  slowed: 'bulk mail of this domain is slowed down: too much of it bounced or was complained about',
-  paused: 'bulk mail of this domain is paused: too much of it bounced or was complained about',
-} as const;
+const REASONS = { slowed: 'domain_slowed', paused: 'domain_paused' } as const;
 
 interface Known {
   standing: Standing;
@@ -62,12 +59,12 @@ export const createSendingHolds = (system: System): SendingHolds => {
     return nextMs - nowMs;
   };
 
-  const holdOf = (known: Known): Hold | null => {
+  const holdOf = (heldBy: string, known: Known): Hold | null => {
     const { level } = known.standing;
     if (level !== 'slowed' && level !== 'paused') return null;
     const nowMs = system.now().getTime();
     const waitMs = level === 'paused' ? pausedMs(known.standing, nowMs) : slowedMs(known, nowMs);
-    return waitMs === 0 ? null : { reason: REASONS[level], waitSeconds: waitMs / SECOND_MS };
+    return waitMs === 0 ? null : { reason: REASONS[level], heldBy, waitSeconds: waitMs / SECOND_MS };
   };
 
   return {
@@ -80,7 +77,7 @@ export const createSendingHolds = (system: System): SendingHolds => {
     standingOf: (domainId) => domains.get(domainId)?.standing ?? GOOD_STANDING,
     of: ({ accepted: { stream, domainId }, environment }) => {
       const known = domains.get(domainId);
-      return known === undefined || stream !== 'bulk' || environment !== 'live' ? null : holdOf(known);
+      return known === undefined || stream !== 'bulk' || environment !== 'live' ? null : holdOf(domainId, known);
     },
   };
 };

@@ -1,69 +1,138 @@
-import { describe, test } from 'vitest';
-import { message } from '../../../src/domain/message/message.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
-import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
+import { describe, expect, test } from 'vitest';
+import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { type Message, message } from '../../../src/domain/message/message.ts';
+import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
+import { type Hold, type StartAttempt, startAttempt } from '../../../src/domain/message/start-attempt.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+  smtpReply,
+} from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
 
-const LATER = '2026-11-21T12:15:00.000Z';
-const REASON = 'bulk mail of this domain is paused';
-const command = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', chance: 0.5 };
-const held = { ...command, held: { reason: REASON, waitSeconds: 900 } };
-const smtp = { code: 0, enhanced: null, mx: null, tls: null, replyId: null };
+const LATER = '2026-11-22T12:00:00.000Z';
+const PAUSED: Hold = { reason: 'domain_paused', heldBy: 'dom_1', waitSeconds: 86_400 };
+const command: StartAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', chance: 0.5 };
+const held: StartAttempt = { ...command, held: PAUSED };
+const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 
-const deferred = (recipientId: string, sequence: number, nextAttemptAt = LATER) => ({
-  type: 'RecipientDeferred',
-  data: { ...about, sequence, recipientId, attempt: 0, smtp, reason: REASON, nextAttemptAt },
+const recipientsHeld = (recipientIds: readonly string[], sequence: number, data: object = {}) => ({
+  type: 'RecipientsHeld',
+  data: { ...about, sequence, recipientIds, reason: 'domain_paused', heldBy: 'dom_1', until: LATER, ...data },
 });
+
+/** As it stands after these looks at it. */
+const after = (state: Message, ...looks: readonly StartAttempt[]): Message =>
+  looks.reduce(
+    (before, look) =>
+      startAttempt(before, look).reduce((is, event) => message.evolve(is, event, contextAt(look.now)), before),
+    state,
+  );
+
+const recipientsOf = (state: Message) => (state.status === 'absent' ? [] : state.recipients);
 
 describe('a message that is held', () => {
   const { given } = specify(message);
-  const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 
-  test('waits without an attempt', () => {
+  test('waits without an attempt, and is told as one fact about all of its recipients', () => {
     given([two])
       .when((state) => startAttempt(state, held))
-      .thenEvents(deferred('rcp_1', 3), deferred('rcp_2', 4));
+      .thenEvents(recipientsHeld(['rcp_1', 'rcp_2'], 3));
+    const held1 = { reason: 'domain_paused', heldBy: 'dom_1', since: NOW, until: LATER };
     given([two])
       .when((state) => startAttempt(state, held))
       .thenState({
-        attempts: 0,
-        recipients: [{ status: 'deferred', nextAttemptAt: LATER, attempts: 0, lease: null }, {}],
+        ...{ attempts: 0, nextSequence: 3 },
+        recipients: [{ status: 'accepted', nextAttemptAt: null, attempts: 0, lease: null, held: held1 }, {}],
       });
   });
 
-  test('is not held again before it is due', () => {
-    const { when, state } = given([two]);
-    const waiting = startAttempt(state, held).reduce(
-      (before, event) => message.evolve(before, event, contextAt(NOW)),
-      state,
-    );
-    when(() => startAttempt(waiting, held)).thenNothing();
+  test('is not deferred by that: what an earlier attempt came to stands as it was', () => {
+    const smtp = smtpReply(451);
+    const nextAttemptAt = '2026-11-21T11:59:00.000Z';
+    const data = { ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason: 'greylisted', nextAttemptAt };
+    given([messageAccepted(), attemptStarted(1, ['rcp_1']), { type: 'RecipientDeferred', data }])
+      .when((state) => startAttempt(state, held))
+      .thenState({ recipients: [{ status: 'deferred', smtp, reason: 'greylisted', nextAttemptAt, attempts: 1 }] });
   });
 
-  test('ends those who are suppressed all the same', () => {
+  test('is held once, until its time is over or something else holds it', () => {
+    const { state } = given([two]);
+    const waiting = after(state, held);
+    expect(startAttempt(waiting, held)).toEqual([]);
+    const sooner = { ...held, now: '2026-11-22T11:59:59.999Z' };
+    expect(startAttempt(waiting, sooner)).toEqual([]);
+    const over = { ...held, now: LATER };
+    expect(startAttempt(waiting, over)).toEqual([
+      recipientsHeld(['rcp_1', 'rcp_2'], 3, { until: '2026-11-23T12:00:00.000Z' }),
+    ]);
+    const warmUp: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 3600 };
+    expect(startAttempt(waiting, { ...command, held: warmUp })).toEqual([
+      recipientsHeld(['rcp_1', 'rcp_2'], 3, {
+        ...{ reason: 'warm_up', heldBy: null, until: '2026-11-21T13:00:00.000Z' },
+      }),
+    ]);
+  });
+
+  test('is claimed as soon as nothing holds it any more, whatever the time', () => {
+    const { state } = given([two]);
+    const waiting = after(state, held);
+    expect(startAttempt(waiting, command)).toMatchObject([
+      { type: 'AttemptStarted', data: { attempt: 1, recipientIds: ['rcp_1', 'rcp_2'] } },
+    ]);
+    expect(recipientsOf(after(waiting, command))[0]).toMatchObject({ status: 'sending', held: null });
+  });
+
+  test('ends those who are suppressed all the same, then or later', () => {
+    const ended = (sequence: number) => ({
+      type: 'RecipientSuppressed',
+      data: { ...about, sequence, recipientId: 'rcp_1', reason: 'suppressed' },
+    });
+    const suppressed = { ...held, suppressed: new Map([['rcp_1', 'suppressed']]) };
     given([two])
-      .when((state) => startAttempt(state, { ...held, suppressed: new Map([['rcp_1', 'suppressed']]) }))
-      .thenEvents(
-        { type: 'RecipientSuppressed', data: { ...about, sequence: 3, recipientId: 'rcp_1', reason: 'suppressed' } },
-        deferred('rcp_2', 4),
-      );
+      .when((state) => startAttempt(state, suppressed))
+      .thenEvents(ended(3), recipientsHeld(['rcp_2'], 4));
+    const { state } = given([two]);
+    expect(startAttempt(after(state, held), suppressed)).toEqual([ended(3)]);
   });
 
   test('expires in time: it is looked at again when its time to live ends', () => {
-    given([messageAccepted({ expiresAt: '2026-11-21T12:03:00.000Z' })])
-      .when((state) => startAttempt(state, held))
-      .thenEvents(deferred('rcp_1', 2, '2026-11-21T12:03:00.000Z'));
-    given([messageAccepted({ expiresAt: NOW })])
-      .when((state) => startAttempt(state, held))
-      .thenState({ recipients: [{ status: 'expired' }] });
+    const until = '2026-11-21T12:03:00.000Z';
+    const { state } = given([messageAccepted({ expiresAt: until })]);
+    expect(startAttempt(state, held)).toEqual([recipientsHeld(['rcp_1'], 2, { until })]);
+    expect(recipientsOf(after(state, held, { ...held, now: until }))).toMatchObject([
+      { status: 'expired', held: null },
+    ]);
   });
 
   test('fails with its domain, and is left to whoever has it in hand', () => {
-    given([messageAccepted()])
-      .when((state) => startAttempt(state, { ...held, domainDeleted: true }))
-      .thenState({ recipients: [{ status: 'failed' }] });
+    const { state } = given([messageAccepted()]);
+    expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'failed' }]);
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
-      .when((state) => startAttempt(state, held))
+      .when((before) => startAttempt(before, held))
       .thenNothing();
+  });
+
+  test('can be cancelled', () => {
+    const { state } = given([two]);
+    const events = cancelMessage(after(state, held), { organizationId: 'org_mine', now: NOW });
+    expect(events.map(({ type }) => type)).toEqual(['RecipientCancelled', 'RecipientCancelled']);
+  });
+
+  test('that waited for a time is given another one, and then waits for that', () => {
+    const { state } = given([messageAccepted(), messageScheduled()]);
+    const time = '2026-11-22T08:00:00.000Z';
+    const waiting = after(state, { ...held, now: time });
+    expect(recipientsOf(waiting)).toMatchObject([{ status: 'scheduled', held: { since: time } }]);
+    const asked = { organizationId: 'org_mine', now: time, scheduledAt: '2026-11-22T10:00:00.000Z' };
+    const moved = rescheduleMessage(waiting, asked).reduce(
+      (before, event) => message.evolve(before, event, contextAt(time)),
+      waiting,
+    );
+    expect(recipientsOf(moved)).toMatchObject([{ status: 'scheduled', held: null, nextAttemptAt: asked.scheduledAt }]);
+    expect(startAttempt(moved, { ...command, now: time })).toEqual([]);
   });
 });

@@ -8,8 +8,8 @@ import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
 import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
-import { isOpen, messageStatus } from '../../../src/domain/message/status.ts';
+import { type Hold, startAttempt } from '../../../src/domain/message/start-attempt.ts';
+import { isOpen } from '../../../src/domain/message/status.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -34,6 +34,11 @@ const step = fc.record({
   asks: fc.constantFrom('nothing', 'nothing', 'nothing', 'nothing', 'cancel', 'reschedule'),
   /** In how many minutes it is to be sent, where it is rescheduled. */
   inMinutes: fc.integer({ min: -100, max: 50_000 }),
+  /** Why it does not leave now. */
+  held: fc.constantFrom<Hold | null>(
+    ...[null, null, null, { reason: 'domain_paused', heldBy: 'dom_1', waitSeconds: 86_400 } as const],
+    { reason: 'warm_up', heldBy: null, waitSeconds: 3600 },
+  ),
   domainDeleted: fc.constantFrom(...Array.from({ length: 9 }, () => false), true),
   attemptOffset: fc.constantFrom(0, 0, 0, -1, 1),
   outcomes: fc.option(fc.array(outcome, { maxLength: 4 })),
@@ -94,9 +99,9 @@ const history = fc
     append(acceptance(first));
     for (const each of steps) {
       minute += each.waitMinutes;
-      const { attemptOffset, outcomes, chance, domainDeleted } = each;
+      const { attemptOffset, outcomes, chance, domainDeleted, held } = each;
       append(askedFor(state, each, minute));
-      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), chance, domainDeleted }));
+      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), chance, domainDeleted, held }));
       if (outcomes === null || state.status === 'absent') continue;
       append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), chance }));
     }
@@ -138,7 +143,9 @@ describe('any history of a message', () => {
   test('lets nobody wait past the end of the time to live', () => {
     fc.assert(
       fc.property(history, ({ state }) => {
-        const waiting = state.recipients.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []);
+        const waiting = state.recipients
+          .flatMap(({ nextAttemptAt, held }) => [nextAttemptAt ?? [], held?.until ?? []])
+          .flat();
         expect(waiting.filter((due) => due > state.expiresAt)).toEqual([]);
       }),
     );
@@ -160,6 +167,23 @@ describe('any history of a message', () => {
           if (event.type !== 'AttemptStarted') continue;
           expectFree(before, event.data.recipientIds);
           expect(before.schedule === null || before.schedule.current <= event.metadata.occurredAt).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test('keeps back only who waits, and again only for another reason or when the time is over', () => {
+    fc.assert(
+      fc.property(history, ({ recorded }) => {
+        for (const { event, before } of stepsOf(recorded)) {
+          if (event.type !== 'RecipientsHeld') continue;
+          const { recipientIds, reason } = event.data;
+          expectFree(before, recipientIds);
+          const held = before.recipients
+            .filter(({ id }) => recipientIds.includes(id))
+            .flatMap((each) => each.held ?? []);
+          const { occurredAt } = event.metadata;
+          expect(held.filter((each) => each.reason === reason && each.until > occurredAt)).toEqual([]);
         }
       }),
     );
@@ -202,7 +226,7 @@ describe('any history of a message', () => {
     expect([...seen]).toEqual(
       expect.arrayContaining([
         ...['MessageScheduled', 'MessageRescheduled', 'AttemptStarted', 'AttemptOutcomeUnknown', 'RecipientCancelled'],
-        ...['RecipientDelivered', 'RecipientDeferred', 'RecipientExpired', 'RecipientFailed'],
+        ...['RecipientDelivered', 'RecipientDeferred', 'RecipientExpired', 'RecipientFailed', 'RecipientsHeld'],
       ]),
     );
   });
@@ -219,25 +243,3 @@ const expectWaiting = (state: ExistingMessage, recipientIds: readonly string[]):
   const theirs = state.recipients.filter(({ id }) => recipientIds.includes(id));
   expect(theirs.map(({ status }) => status)).toEqual(recipientIds.map(() => 'scheduled'));
 };
-
-describe('the status of a message', () => {
-  test.each([
-    [['accepted'], 'accepted', false],
-    [['accepted', 'sending', 'delivered'], 'sending', false],
-    [['delivered', 'deferred'], 'deferred', false],
-    [['scheduled', 'suppressed'], 'scheduled', false],
-    [['cancelled', 'sending'], 'sending', false],
-    [['cancelled', 'cancelled'], 'cancelled', false],
-    [['cancelled', 'delivered'], 'delivered', true],
-    [['cancelled', 'suppressed'], 'suppressed', false],
-    [['cancelled', 'bounced', 'failed'], 'bounced', false],
-    [['cancelled', 'failed', 'expired'], 'failed', false],
-    [['delivered', 'bounced'], 'delivered', true],
-    [['delivered', 'delivered'], 'delivered', false],
-    [['bounced', 'expired'], 'bounced', false],
-    [['suppressed', 'expired'], 'expired', false],
-    [['suppressed'], 'suppressed', false],
-  ] as const)('of recipients %j is %s', (statuses, status, partial) => {
-    expect(messageStatus(statuses.map((each) => ({ status: each })))).toEqual({ status, partial });
-  });
-});

@@ -12,6 +12,13 @@ const schedule = { scheduledAt: '2026-11-22T08:00:00.000Z', expiresAt: '2026-11-
 export const LATER_EVENTS = {
   MessageScheduled: { type: 'MessageScheduled', data: { ...many, ...schedule } },
   MessageRescheduled: { type: 'MessageRescheduled', data: { ...many, ...schedule } },
+  RecipientsHeld: {
+    type: 'RecipientsHeld',
+    data: {
+      ...{ ...about, sequence: 2, recipientIds: ['rcp_1'] },
+      ...{ reason: 'domain_paused', heldBy: 'dom_1', until: '2026-11-22T12:00:00.000Z' },
+    },
+  },
   AttemptStarted: { type: 'AttemptStarted', data: { ...many, leaseUntil: '2026-11-21T12:05:00.000Z' } },
   AttemptOutcomeUnknown: {
     type: 'AttemptOutcomeUnknown',

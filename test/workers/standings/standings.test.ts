@@ -46,21 +46,22 @@ describe('a domain whose bulk mail is paused', () => {
     service.workers().start();
     await until(async () => {
       expect(await statuses(service, own)).toEqual(['delivered']);
-      expect(await statuses(service, bulk)).toEqual(['deferred']);
+      expect((await service.message(bulk)).recipients[0]?.held).not.toBeNull();
       expect(await statuses(service, inTest)).toEqual(['delivered']);
     });
-    expect(await service.history(bulk)).toEqual(['MessageAccepted', 'RecipientDeferred']);
+    expect(await service.history(bulk)).toEqual(['MessageAccepted', 'RecipientsHeld']);
     const { recipients, attempts } = await service.message(bulk);
     expect(attempts).toBe(0);
-    expect(recipients[0]).toMatchObject({ attempts: 0, reason: expect.stringContaining('paused') });
-    const waitMinutes = (Date.parse(recipients[0]?.nextAttemptAt ?? '') - service.system.now().getTime()) / 60_000;
+    expect(recipients[0]).toMatchObject({ status: 'accepted', attempts: 0, smtp: null, reason: null });
+    expect(recipients[0]?.held).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
+    const waitMinutes = (Date.parse(recipients[0]?.held?.until ?? '') - service.system.now().getTime()) / 60_000;
     expect(waitMinutes).toBeGreaterThan(12);
     expect(waitMinutes).toBeLessThan(17);
     expect(await release(service)).toBe(true);
     expect(await release(service)).toBe(false);
     const next = await service.send(ANN, 'live', 'News', BULK);
     await until(async () => expect(await statuses(service, next)).toEqual(['delivered']));
-    expect(await statuses(service, bulk)).toEqual(['deferred']);
+    expect(await statuses(service, bulk)).toEqual(['accepted']);
     service.system.shift(HOUR_MS);
     await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
     expect(service.sink.mails).toHaveLength(3);
@@ -75,10 +76,10 @@ describe('a domain whose bulk mail is slowed down', () => {
     for (let number = 0; number < 5; number += 1) ids.push(await service.send(ANN, 'live', 'News', BULK));
     service.workers().start();
     await until(async () => {
-      const all = (await Promise.all(ids.map((id) => statuses(service, id)))).flat();
-      expect(all.filter((status) => status === 'delivered' || status === 'deferred')).toHaveLength(5);
+      const all = (await Promise.all(ids.map((id) => service.message(id)))).flatMap(({ recipients }) => recipients);
+      expect(all.filter(({ status, held }) => status === 'delivered' || held !== null)).toHaveLength(5);
     });
-    const after = await Promise.all(ids.map(async (id) => (await service.message(id)).recipients[0]?.nextAttemptAt));
+    const after = await Promise.all(ids.map(async (id) => (await service.message(id)).recipients[0]?.held?.until));
     const waiting = after.filter((at) => typeof at === 'string');
     expect(waiting.length).toBeGreaterThan(0);
     expect(waiting.length).toBeLessThan(5);

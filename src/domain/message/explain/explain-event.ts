@@ -2,6 +2,7 @@ import type { MessageEvent } from '../../events.ts';
 import type { SmtpFacts } from '../events.ts';
 import { actorOf, byWhom } from './actor.ts';
 import { atTime } from './at-time.ts';
+import { explainHold } from './explain-hold.ts';
 import { quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
 import type { ExplainedStep, StepFacts, StepType } from './explanation.ts';
 import { type Happening, listed, type View } from './view.ts';
@@ -93,6 +94,11 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   MessageScheduled: (data) => scheduling('scheduled', data, 'Its sender asked for it to be sent at'),
   MessageRescheduled: (data, _view, actor) =>
     scheduling('rescheduled', data, `Another time was asked for by ${byWhom(actor)}: it is to be sent at`),
+  RecipientsHeld: ({ recipientIds, until, ...held }, view) => ({
+    type: 'held',
+    sentence: `It is kept back for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
+    facts: { recipient_ids: recipientIds, reason: held.reason, next_attempt_at: until },
+  }),
   AttemptStarted: ({ attempt, recipientIds, leaseUntil }, view) => {
     const destinations = view.domainsOf(recipientIds);
     return {

@@ -1,8 +1,10 @@
 import type { Suspension } from '../../destination/destination.ts';
-import type { Recipient } from '../message.ts';
+import { holdsBack, type Standing } from '../../standing/standing.ts';
+import type { Held, Recipient } from '../message.ts';
 import { isOpen } from '../status.ts';
 import { atTime } from './at-time.ts';
 import { nextOf } from './explain-event.ts';
+import { explainHold } from './explain-hold.ts';
 import { saidOf, speakerOf } from './explain-reply.ts';
 import type { ExplainedWait, WaitReason } from './explanation.ts';
 import type { Happening, View } from './view.ts';
@@ -11,6 +13,8 @@ export interface Waiting {
   readonly now: string;
   /** Of recipients' domains whose servers get nothing now. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
+  /** By the ids of those whose standing keeps recipients back; who is missing stands well. */
+  readonly standings: ReadonlyMap<string, Standing>;
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
@@ -80,18 +84,34 @@ const dueOf = (who: string, due: string, now: string): Why => {
   return why('due_now', `${who} is next: it waits for a free worker since ${atTime(due)}${slow}.`, null);
 };
 
+/** What kept it back may have ended, and nobody has looked at it since. */
+const isStillHeld = ({ heldBy, until }: Held, { standings, now }: Waiting): boolean => {
+  const holder = heldBy === null ? undefined : standings.get(heldBy);
+  return heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
+};
+
+/** What keeps it back, whatever has come of it before; undefined: nothing does. */
+const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: Waiting): Why | undefined => {
+  const { domain, held, nextAttemptAt } = recipient;
+  if (held !== null && isStillHeld(held, waiting)) {
+    const opening = `It is kept back for ${who} since ${atTime(held.since)}`;
+    return why('held', `${opening}: ${explainHold(held, view.message.expiresAt)}`, held.until);
+  }
+  const suspension = waiting.suspensions.get(domain);
+  const tried = nextAttemptAt !== null && nextAttemptAt > waiting.now ? nextAttemptAt : waiting.now;
+  return suspension !== undefined && suspension.until > tried ? suspendedOf(who, suspension) : undefined;
+};
+
 /** It is free to be taken: when it is, and by whom not. */
-const waitingOf = (recipient: Recipient, view: View, { now, suspensions }: Waiting): Why => {
-  const { domain, id } = recipient;
-  const who = view.nameOf([id]);
+const waitingOf = (recipient: Recipient, view: View, waiting: Waiting): Why => {
+  const { now } = waiting;
+  const who = view.nameOf([recipient.id]);
   const due = recipient.nextAttemptAt ?? view.message.acceptedAt;
   if (recipient.status === 'scheduled' && due > now) {
     return why('scheduled', `Its sender asked for it to be sent to ${who} at ${atTime(due)}.`, due);
   }
-  const suspension = suspensions.get(domain);
-  const tried = due > now ? due : now;
-  if (suspension !== undefined && suspension.until > tried) return suspendedOf(who, suspension);
-  return due > now ? retryOf(who, recipient, view, due) : dueOf(who, due, now);
+  const otherwise = (): Why => (due > now ? retryOf(who, recipient, view, due) : dueOf(who, due, now));
+  return keptBackOf(who, recipient, view, waiting) ?? otherwise();
 };
 
 const whyOf = (recipient: Recipient, view: View, waiting: Waiting): Why =>

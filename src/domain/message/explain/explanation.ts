@@ -10,6 +10,7 @@ export const STEP_TYPES = [
   'accepted',
   'scheduled',
   'rescheduled',
+  'held',
   'attempt_started',
   'outcome_unknown',
   'delivered',
@@ -38,6 +39,8 @@ export const WAIT_REASONS = [
   'attempt_lost',
   /** A copy may have arrived. */
   'outcome_unknown',
+  /** Mail of its kind is kept back for now, whoever it is for. */
+  'held',
   /** Its servers get nothing for now. */
   'destination_suspended',
   /** Strangers are asked to come back (RFC 6647). */

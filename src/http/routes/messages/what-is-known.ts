@@ -11,6 +11,7 @@ import { sendingDomain, sendingDomainStream } from '../../../domain/sending-doma
 import type { HttpDependencies } from '../../dependencies.ts';
 import { deliveriesOf } from './deliveries-of.ts';
 import { readStreamOf } from './read-stream-of.ts';
+import { standingsOf } from './standings-of.ts';
 import { suspensionsOf } from './suspensions-of.ts';
 
 /** A larger body is not read for what is told of its checks: attachments can be 25 MB. */
@@ -63,11 +64,12 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<K
   const [first] = happenings;
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
   const now = context.system.now().toISOString();
-  const [contents, circumstances, told, suspensions] = await Promise.all([
+  const [contents, circumstances, told, suspensions, standings] = await Promise.all([
     context.contents.heads(quotedIn(state, happenings)),
     circumstancesOf(deps, state, first.position),
     deliveriesOf(deps, state, happenings),
     suspensionsOf(deps, state, now),
+    standingsOf(deps, state),
   ]);
-  return { message: state, happenings, contents, circumstances, ...told, suspensions, now };
+  return { message: state, happenings, contents, circumstances, ...told, suspensions, standings, now };
 };

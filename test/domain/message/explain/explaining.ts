@@ -41,6 +41,7 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
   const last = happenings.at(-1)?.metadata.occurredAt ?? NOW;
   return explainMessage({
     ...{ message: state, happenings, contents: new Map([['content-1', HEAD]]), suspensions: new Map() },
+    standings: new Map(),
     circumstances: { keyName: 'Shop', verification: { method: 'dns', verifiedAt: NOW }, hadHtml: true, analysis: null },
     ...{ deliveries: [], deliveriesTold: 'all', disabledWebhooks: new Set() },
     now: new Date(Date.parse(last) + 60_000).toISOString(),

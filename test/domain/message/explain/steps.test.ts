@@ -33,6 +33,16 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
     { ...messageScheduled(), type: 'MessageRescheduled' },
     /Another time was asked for by API key key_9: .* 2026-11-22 08:00:00 UTC/,
   ],
+  RecipientsHeld: [
+    {
+      type: 'RecipientsHeld',
+      data: {
+        ...{ ...about, sequence: 9, recipientIds: ['rcp_1'] },
+        ...{ reason: 'domain_paused', heldBy: 'dom_1', until: minute(60) },
+      },
+    },
+    /kept back for ada@example\.net: bulk mail of its sending domain is paused, .*goes on when that ends\. At 2026-11-21 13:00:00 UTC/,
+  ],
   AttemptStarted: [
     attemptStarted(1, ['rcp_1']) as MessageEvent & { type: 'AttemptStarted' },
     /Attempt 1 began, for ada@example\.net \(example\.net\)\. If nothing is heard of it by 2026-11-21 12:05:00 UTC/,

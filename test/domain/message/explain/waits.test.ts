@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Suspension } from '../../../../src/domain/destination/destination.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
+import type { Standing } from '../../../../src/domain/standing/standing.ts';
 import {
   about,
   attemptStarted,
@@ -100,6 +101,59 @@ describe('an explanation says why a recipient waits', () => {
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
     expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });
+  });
+});
+
+describe('an explanation of a recipient who is kept back', () => {
+  const held = (data: Partial<Extract<MessageEvent, { type: 'RecipientsHeld' }>['data']> = {}): Told => ({
+    event: {
+      type: 'RecipientsHeld',
+      data: {
+        ...{ ...about, sequence: 3, recipientIds: ['rcp_1'] },
+        ...{ reason: 'domain_paused', heldBy: 'dom_1', until: minute(1440), ...data },
+      },
+    },
+    at: 1,
+  });
+  const paused: Standing = { level: 'paused', measure: 'bounces', since: minute(0), releasedAt: null };
+  const standings = new Map([['dom_1', paused]]);
+
+  test('says since when and why, and when it is looked at again at the latest', () => {
+    const [wait] = explain(recorded([accepted, held()]), { standings }).waiting_because;
+    expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(1440) });
+    expect(wait?.sentence).toBe(
+      'It is kept back for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of its sending domain is paused, ' +
+        'because too much of it bounced or was complained about. It goes on when that ends. ' +
+        'At 2026-11-22 12:00:00 UTC it is looked at again in any case.',
+    );
+  });
+
+  test('says that it expires, where nothing comes before that', () => {
+    const until = messageAccepted().data.expiresAt;
+    const [wait] = explain(recorded([accepted, held({ until })]), { standings }).waiting_because;
+    expect(wait?.sentence).toContain('Its time to live ends at 2026-11-24 12:00:00 UTC: if it still waits then');
+  });
+
+  test('says that it is next once its domain is released or recovers, and whoever is looked at has done so', () => {
+    for (const level of ['good', 'warned'] as const) {
+      const released = new Map([['dom_1', { ...paused, level }]]);
+      const [wait] = explain(recorded([accepted, held()]), { standings: released }).waiting_because;
+      expect(wait).toMatchObject({ reason: 'due_now', next_attempt_at: null });
+    }
+  });
+
+  test('says until when, where time alone ends it', () => {
+    const warmUp = held({ reason: 'warm_up', heldBy: null, until: minute(60) });
+    const [wait] = explain(recorded([accepted, warmUp])).waiting_because;
+    expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(60) });
+    expect(wait?.sentence).toMatch(/as much as it may for now\. At 2026-11-21 13:00:00 UTC it is looked at again/);
+    const [later] = explain(recorded([accepted, warmUp]), { now: minute(60) }).waiting_because;
+    expect(later).toMatchObject({ reason: 'due_now' });
+  });
+
+  test('says nothing of it once it is in hand', () => {
+    const [wait] = explain(recorded([accepted, held(), started]), { standings }).waiting_because;
+    expect(wait).toMatchObject({ reason: 'in_hand' });
   });
 });
 
