@@ -52,6 +52,7 @@ export const startWorkers = async (
     transports: { live: failing.transport(transport), test: createSimulatedTransport() },
     ...(destinations === undefined ? {} : { destinations }),
     timetable: readModels.deliveries,
+    heldMail: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),

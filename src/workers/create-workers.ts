@@ -27,6 +27,7 @@ import { createDeliverMessages } from './messages/deliver-messages.ts';
 import { type DeliveryJob, STREAMS } from './messages/delivery-job.ts';
 import type { Destinations } from './messages/destinations.ts';
 import { dispatchMessages } from './messages/dispatch-messages.ts';
+import { findReleased, type HeldMail } from './messages/find-released.ts';
 import { createPacer } from './messages/pacer.ts';
 import { createRecentlyAdded } from './messages/recently-added.ts';
 import { createSenderDomains } from './messages/sender-domains.ts';
@@ -52,6 +53,8 @@ export interface WorkersDependencies {
   readonly destinations?: Destinations;
   /** The read model's queries, bound to its database. */
   readonly timetable: Timetable;
+  /** The same for mail that is kept back. Absent: it goes on when its time comes. */
+  readonly heldMail?: HeldMail;
   /** The same for keys whose time is over. */
   readonly expiredKeys: ExpiredKeys;
   /** What became of bulk mail by domain, and how much of it may go wrong. Absent: no domain is judged. */
@@ -102,6 +105,10 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const senderDomains = createSenderDomains(deps.secrets);
   const pacer = createPacer(system);
   const sendingHolds = createSendingHolds(system);
+  const released =
+    deps.heldMail === undefined
+      ? undefined
+      : findReleased({ heldMail: deps.heldMail, sendingHolds, isOneServer: deps.destinations === undefined });
   const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
@@ -133,7 +140,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       acceptedAtHand,
       duty,
     }),
-    'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, recentlyAdded, duty }),
+    'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, released, recentlyAdded, duty }),
     'the memory of webhook endpoints, domains and destinations': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),

@@ -28,6 +28,7 @@ import {
   type Workers,
   type WorkersDependencies,
 } from '../../src/workers/create-workers.ts';
+import type { HeldMail } from '../../src/workers/messages/find-released.ts';
 import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
@@ -36,7 +37,7 @@ import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.
 export type Parts = Partial<
   Pick<
     WorkersDependencies,
-    'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'timetable' | 'expiredKeys'
+    'store' | 'contents' | 'webhookDeliveries' | 'queues' | 'times' | 'timetable' | 'heldMail' | 'expiredKeys'
   >
 > & {
   readonly smtpUrl?: string;
@@ -101,6 +102,34 @@ const dueAtOf = ({ recipients, acceptedAt }: ExistingMessage, destination: strin
   );
 };
 
+/** The same for mail that is kept back. */
+const heldMailOf = ({ store }: Pick<WorkersDependencies, 'store'>): HeldMail => {
+  const held = async () => {
+    const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
+    const ids = [...new Set(events.flatMap(({ type, stream }) => (type === 'RecipientsHeld' ? [stream] : [])))];
+    const messages = await Promise.all(ids.map(async (stream) => (await load(store, message, stream)).state));
+    return messages.flatMap((state) =>
+      state.status === 'absent'
+        ? []
+        : state.recipients.flatMap(({ held: by, domain }) =>
+            by?.heldBy ? [{ holder: by.heldBy, state, domain }] : [],
+          ),
+    );
+  };
+  return {
+    holders: async () => [...new Set((await held()).map(({ holder }) => holder))],
+    held: async ({ holder: of, total }) => ({
+      due: (await held())
+        .filter(({ holder }) => holder === of)
+        .slice(0, total)
+        .map(({ state: { accepted, environment, expiresAt }, domain: destination }) => ({
+          ...{ messageId: accepted.messageId, destination, environment, dueAt: expiresAt, expiresAt },
+        })),
+      next: '',
+    }),
+  };
+};
+
 export const openService = async (parts: Parts = {}): Promise<Service> => {
   const system = createShiftableSystem();
   const logger = createRecordingLogger();
@@ -133,6 +162,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     ...{ store, contents, secrets, transports, webhookTarget, system, logger },
     queues: parts.queues ?? createInMemoryQueues({ system, logger, jobs }),
     timetable: parts.timetable ?? timetableOf({ store }),
+    heldMail: heldMailOf({ store }),
     expiredKeys: async () => [],
     webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
     times: LOCAL_ATTEMPT_TIMES,

@@ -20,7 +20,7 @@ export interface AskDue {
   readonly limit: number;
 }
 
-const COLUMNS = 'd.message_id, d.destination, d.environment, d.due_at, d.expires_at';
+export const COLUMNS = 'd.message_id, d.destination, d.environment, d.due_at, d.expires_at';
 
 const DUE = `
   select ${COLUMNS} from read_models.deliveries d
@@ -45,7 +45,7 @@ const DUE_BY_DESTINATION = `
     order by w.due_at limit $5
   ) d on true`;
 
-interface Row {
+export interface DueRow {
   readonly message_id: string;
   readonly destination: string;
   readonly environment: Environment;
@@ -53,15 +53,15 @@ interface Row {
   readonly expires_at: Date;
 }
 
-const shown = ({ message_id, destination, environment, due_at, expires_at }: Row): DueDelivery => ({
+export const shownDue = ({ message_id, destination, environment, due_at, expires_at }: DueRow): DueDelivery => ({
   ...{ messageId: message_id, destination, environment },
   ...{ dueAt: due_at.toISOString(), expiresAt: expires_at.toISOString() },
 });
 
 /** What is due at or before this time and in nobody's hands, longest overdue first. */
 export const dueDeliveries = async (db: Database, { bulk, before, limit }: AskDue): Promise<readonly DueDelivery[]> => {
-  const { rows } = await db.query<Row>({ name: 'due-deliveries', text: DUE, values: [bulk, before, limit] });
-  return rows.map(shown);
+  const { rows } = await db.query<DueRow>({ name: 'due-deliveries', text: DUE, values: [bulk, before, limit] });
+  return rows.map(shownDue);
 };
 
 export interface AskDueByDestination extends AskDue {
@@ -82,13 +82,13 @@ export const dueByDestination = async (
   db: Database,
   { bulk, before, limit, after, destinations }: AskDueByDestination,
 ): Promise<DuePage> => {
-  const { rows } = await db.query<Row & { readonly visited: string }>({
+  const { rows } = await db.query<DueRow & { readonly visited: string }>({
     ...{ name: 'due-by-destination', text: DUE_BY_DESTINATION },
     values: [after, destinations, bulk, before, limit],
   });
   const visited = new Set(rows.map((row) => row.visited));
   return {
-    due: rows.filter(({ message_id }) => message_id !== null).map(shown),
+    due: rows.filter(({ message_id }) => message_id !== null).map(shownDue),
     next: visited.size < destinations ? '' : (rows.at(-1)?.visited ?? ''),
   };
 };

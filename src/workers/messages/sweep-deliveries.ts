@@ -4,6 +4,7 @@ import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
 import { type Destinations, dueOf } from './destinations.ts';
+import type { findReleased } from './find-released.ts';
 import type { RecentlyAdded } from './recently-added.ts';
 
 /** The timetable: what is due at or before a time, longest overdue first; of all destinations, or of each in turn. */
@@ -17,6 +18,8 @@ export interface SweepDeliveries {
   readonly queues: DeliveryQueues;
   /** Absent: one server takes everything. */
   readonly destinations?: Destinations | undefined;
+  /** Bulk mail that nothing keeps back any more. Absent: it goes on when its time comes. */
+  readonly released?: ReturnType<typeof findReleased> | undefined;
   readonly recentlyAdded: RecentlyAdded;
   readonly duty: Pick<Duty, 'isOn'>;
   readonly system: System;
@@ -45,6 +48,14 @@ const distinct = (due: readonly (Due & { readonly dueAt: string })[]) => [
   ...new Map(due.map((one) => [keyOf(one), one])).values(),
 ];
 
+interface Swept {
+  readonly missing: readonly Due[];
+  readonly hasMore: boolean;
+}
+
+/** Earlier than any time. */
+const ALWAYS = '';
+
 /** What may be found at once, and whether there is more. */
 const createSearch = ({ timetable, destinations }: SweepDeliveries, bulk: boolean) => {
   let after = '';
@@ -65,7 +76,7 @@ const createSearch = ({ timetable, destinations }: SweepDeliveries, bulk: boolea
  * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
  */
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
-  const { queues, destinations, recentlyAdded, duty, system } = deps;
+  const { queues, destinations, released, recentlyAdded, duty, system } = deps;
   const searches = { transactional: createSearch(deps, false), bulk: createSearch(deps, true) };
 
   const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
@@ -74,20 +85,40 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
       ...(expiresAt <= now ? { isExpired: true as const } : {}),
     }));
 
+  /** What is not in the queue already. */
+  const missingIn = (found: readonly DueDelivery[], now: string): readonly Due[] =>
+    distinct(found.flatMap((one) => dueIn(one, now)))
+      .filter(({ dueAt, ...one }) => !recentlyAdded.has(one, dueAt))
+      .map(({ dueAt: _, ...one }): Due => one);
+
+  /** It was due before it was kept back, whatever time it was given then. */
+  const releasedBy = async (now: string): Promise<Swept> => {
+    const all = (await released?.()) ?? [];
+    const missing = all.flatMap(({ found, most }) =>
+      missingIn(
+        found.map((one) => ({ ...one, dueAt: ALWAYS })),
+        now,
+      ).slice(0, most),
+    );
+    return { missing, hasMore: missing.length > 0 && all.some(({ isAll }) => !isAll) };
+  };
+
+  const dueNow = async (stream: Stream, now: Date): Promise<Swept> => {
+    const { found, isAll } = await searches[stream](new Date(now.getTime() - AGE_MS_MIN).toISOString());
+    const missing = missingIn(found, now.toISOString());
+    return { missing, hasMore: !isAll && missing.length > 0 };
+  };
+
   /** @returns whether there is more. */
   const sweep = async (stream: Stream): Promise<boolean> => {
     const queue = queues[stream];
     if ((await queue.depth()) > LOW_WATER_JOBS) return true;
     const now = system.now();
-    const before = new Date(now.getTime() - AGE_MS_MIN).toISOString();
-    const { found, isAll } = await searches[stream](before);
-    const due = distinct(found.flatMap((one) => dueIn(one, now.toISOString())));
-    const missing = due
-      .filter(({ dueAt, ...one }) => !recentlyAdded.has(one, dueAt))
-      .map(({ dueAt: _, ...one }): Due => one);
+    const swept = [await dueNow(stream, now), ...(stream === 'bulk' ? [await releasedBy(now.toISOString())] : [])];
+    const missing = swept.flatMap((each) => each.missing);
     if (missing.length > 0) await queue.add(batched(missing));
     recentlyAdded.add(missing);
-    return !isAll && missing.length > 0;
+    return swept.some(({ hasMore }) => hasMore);
   };
 
   return repeat(system, async () => {

@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { judgeSending } from '../../../src/commands/standing/judge-sending.ts';
+import { releaseSending } from '../../../src/commands/standing/release-sending.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { standingStream } from '../../../src/domain/standing/standing.ts';
@@ -14,6 +17,7 @@ import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { contextAt } from '../../support/specification.ts';
 import { openService } from '../service.ts';
+import { openSmtpSink } from '../smtp-sink.ts';
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -21,7 +25,8 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-test('ten bounces of two hundred recipients pause their domain, by what the log says and by one process of two', async () => {
+/** The service with its log, vault and read models in PostgreSQL. */
+const open = async () => {
   const { url, drop } = await migratedDatabase();
   closers.push(drop);
   const system = createSystem();
@@ -29,7 +34,13 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
   const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
   const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + 5 });
   closers.push(() => pool.end());
-  const service = await openService({ store, contents: createPostgresContents({ pool }) });
+  const sink = await openSmtpSink();
+  closers.push(() => sink.close());
+  const readModels = createReadModels({ pool, store, system });
+  const service = await openService({
+    ...{ store, contents: createPostgresContents({ pool }), smtpUrl: sink.url },
+    ...{ timetable: readModels.deliveries, heldMail: readModels.deliveries },
+  });
   closers.push(() => service.close());
   const stopping = new AbortController();
   const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
@@ -37,6 +48,11 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
     stopping.abort();
     return running;
   });
+  return { service, store, system, readModels, sink };
+};
+
+test('ten bounces of two hundred recipients pause their domain, by what the log says and by one process of two', async () => {
+  const { service, store, system, readModels } = await open();
   const recipients = Array.from({ length: 200 }, (_, index) => recipient(`rcp_${index}`));
   const { RecipientBounced: bounced, RecipientDelivered: delivered } = LATER_EVENTS;
   const outcomes = recipients.map(({ id: recipientId }, index): MessageEvent => {
@@ -50,7 +66,7 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
     })),
   });
   const senders = {
-    counts: createReadModels({ pool, store, system }).standings.page,
+    counts: readModels.standings.page,
     limits: { bounces: [2, 4, 5], complaints: null },
   } as const;
   service.workers({ senders }).start();
@@ -62,4 +78,31 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
       ]),
     { timeout: 20_000, interval: 100 },
   );
+}, 45_000);
+
+test('mail of a paused domain waits without being looked at, and leaves within seconds of the release', async () => {
+  const { service, store, sink } = await open();
+  const { dependencies, organizationId } = service;
+  const limits = { bounces: [2, 4, 5], complaints: null } as const;
+  const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
+  await judgeSending(dependencies, { domainId: 'dom_1', organizationId, counts, limits });
+  service.workers().start();
+  const ids: string[] = [];
+  for (let number = 0; number < 120; number += 1) {
+    ids.push(await service.send(`ann@d${number % 7}.example`, 'live', 'News', { stream: 'bulk' }));
+  }
+  const held = async (): Promise<number> =>
+    (await Promise.all(ids.map((id) => service.message(id)))).filter(({ recipients }) => recipients[0]?.held !== null)
+      .length;
+  await vi.waitFor(async () => expect(await held()).toBe(120), { timeout: 15_000, interval: 100 });
+  const before = await store.head();
+  await setTimeout(1_500);
+  expect(await store.head()).toBe(before);
+  expect(sink.mails).toEqual([]);
+  const origin = { actor: 'operator', organizationId, environment: 'live', requestId: null } as const;
+  await releaseSending(dependencies, { ...origin, correlationId: 'test', causationId: 'test' }, 'dom_1');
+  await vi.waitFor(() => expect(sink.mails).toHaveLength(120), { timeout: 10_000, interval: 50 });
+  expect(await service.history(ids[0] ?? '')).toEqual([
+    ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
+  ]);
 }, 45_000);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { judgeSending } from '../../../src/commands/standing/judge-sending.ts';
 import { releaseSending } from '../../../src/commands/standing/release-sending.ts';
+import { messageStream } from '../../../src/domain/message/message.ts';
 import type { SendingLimits } from '../../../src/domain/standing/sending-limits.ts';
 import { standingStream } from '../../../src/domain/standing/standing.ts';
 import type { PageOfCounts } from '../../../src/workers/standings/judge-senders.ts';
@@ -12,7 +13,6 @@ import { createShiftableSystem } from '../shiftable-system.ts';
 
 const ANN = 'ann@example.org';
 const BULK = { stream: 'bulk' } as const;
-const HOUR_MS = 3_600_000;
 const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const bad = (percent: number) => ({
@@ -38,7 +38,7 @@ const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_
   (await store.readStream(standingStream(domainId))).map(({ type }) => type);
 
 describe('a domain whose bulk mail is paused', () => {
-  test('sends transactional mail and none of the bulk, which is attempted by nobody and goes on after a release', async () => {
+  test('sends transactional mail and none of the bulk, which nobody attempts before it is released, and which leaves at once then', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
@@ -54,36 +54,44 @@ describe('a domain whose bulk mail is paused', () => {
     expect(attempts).toBe(0);
     expect(recipients[0]).toMatchObject({ status: 'accepted', attempts: 0, smtp: null, reason: null });
     expect(recipients[0]?.held).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
-    const waitMinutes = (Date.parse(recipients[0]?.held?.until ?? '') - service.system.now().getTime()) / 60_000;
-    expect(waitMinutes).toBeGreaterThan(12);
-    expect(waitMinutes).toBeLessThan(17);
     expect(await release(service)).toBe(true);
     expect(await release(service)).toBe(false);
     const next = await service.send(ANN, 'live', 'News', BULK);
-    await until(async () => expect(await statuses(service, next)).toEqual(['delivered']));
-    expect(await statuses(service, bulk)).toEqual(['accepted']);
-    service.system.shift(HOUR_MS);
-    await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
+    await until(async () => {
+      expect(await statuses(service, next)).toEqual(['delivered']);
+      expect(await statuses(service, bulk)).toEqual(['delivered']);
+    });
+    expect(await service.history(bulk)).toEqual([
+      ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
+    ]);
     expect(service.sink.mails).toHaveLength(3);
   }, 30_000);
 });
 
 describe('a domain whose bulk mail is slowed down', () => {
-  test('sends some at once, and gives each of the others a moment of its own', async () => {
+  test('sends its mail one after another, what has waited first', async () => {
     const service = await openDelivering();
-    await judge(service, 4);
-    const ids: string[] = [];
-    for (let number = 0; number < 5; number += 1) ids.push(await service.send(ANN, 'live', 'News', BULK));
+    await judge(service, 6);
+    const first = await service.send(ANN, 'live', 'News', BULK);
     service.workers().start();
+    await until(async () => expect((await service.message(first)).recipients[0]?.held).not.toBeNull());
+    await judge(service, 3.9);
+    expect(await standingOf(service)).toEqual(['SendingPaused', 'SendingSlowed']);
+    const ids = [first];
+    for (let number = 0; number < 3; number += 1) ids.push(await service.send(ANN, 'live', 'News', BULK));
     await until(async () => {
-      const all = (await Promise.all(ids.map((id) => service.message(id)))).flatMap(({ recipients }) => recipients);
-      expect(all.filter(({ status, held }) => status === 'delivered' || held !== null)).toHaveLength(5);
+      for (const id of ids) expect(await statuses(service, id)).toEqual(['delivered']);
     });
-    const after = await Promise.all(ids.map(async (id) => (await service.message(id)).recipients[0]?.held?.until));
-    const waiting = after.filter((at) => typeof at === 'string');
-    expect(waiting.length).toBeGreaterThan(0);
-    expect(waiting.length).toBeLessThan(5);
-    expect(new Set(waiting).size).toBe(waiting.length);
+    const left = await Promise.all(
+      ids.map(async (id) => {
+        const history = await service.dependencies.store.readStream(messageStream(id));
+        return Date.parse(history.find(({ type }) => type === 'AttemptStarted')?.metadata.occurredAt ?? '');
+      }),
+    );
+    const gaps = left
+      .toSorted((one, other) => one - other)
+      .flatMap((at, index, all) => all.slice(index + 1, index + 2).map((next) => next - at));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
   }, 30_000);
 });
 
@@ -115,34 +123,39 @@ describe('senders', () => {
 });
 
 describe('what has to wait', () => {
-  const message = { environment: 'live', accepted: { domainId: 'dom_1', stream: 'bulk' } } as Parameters<
-    ReturnType<typeof createSendingHolds>['of']
-  >[0];
+  const messageOf = (held: boolean) =>
+    ({
+      ...{ environment: 'live', accepted: { domainId: 'dom_1', stream: 'bulk' } },
+      recipients: [{ held: held ? { reason: 'domain_slowed' } : null }],
+    }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // as far as it is looked at
+  const [fresh, waiting] = [messageOf(false), messageOf(true)];
 
-  test('is looked at more seldom the longer its domain is paused, every four hours at least', async () => {
-    const service = await openDelivering();
-    await judge(service, 6);
+  const holdsAt = (type: 'SendingSlowed' | 'SendingPaused') => {
     const system = createShiftableSystem();
-    const holds = createSendingHolds(system);
-    for (const event of await service.dependencies.store.readStream(standingStream('dom_1'))) holds.apply(event);
-    const hours = (): number => (holds.of(message)?.waitSeconds ?? 0) / 3600;
-    expect(hours()).toBeCloseTo(0.25, 1);
-    system.shift(2 * HOUR_MS);
-    expect(Math.round(hours())).toBe(2);
-    system.shift(100 * HOUR_MS);
-    expect(hours()).toBeGreaterThanOrEqual(3.6);
-    expect(hours()).toBeLessThanOrEqual(4.4);
-  });
-
-  test('passes one a second where it is slowed, and comes back within four hours, however much there is', () => {
-    const system = createShiftableSystem();
-    const holds = createSendingHolds({ ...system, now: () => new Date('2026-11-22T12:00:00.000Z') });
+    const at = { ms: Date.parse('2026-11-22T12:00:00.000Z') };
+    const holds = createSendingHolds({ ...system, now: () => new Date(at.ms) });
     const data = { domainId: 'dom_1', measure: 'bounces', count: 40, of: 1000, limitPercent: 4 } as const;
     const recorded = { ...{ id: 'e', position: '1', revision: 0, stream: standingStream('dom_1') }, data };
-    holds.apply({ ...recorded, type: 'SendingSlowed', metadata: contextAt('2026-11-22T11:00:00.000Z') } as never); // as stored
-    const waits = Array.from({ length: 20_000 }, () => holds.of(message)?.waitSeconds ?? 0);
-    expect(waits.slice(0, 4)).toEqual([0, 60, 61, 62]);
-    expect(Math.max(...waits)).toBeLessThanOrEqual(4 * 3600);
-    expect(waits.filter((wait) => wait === 0)).toHaveLength(1);
+    holds.apply({ ...recorded, type, metadata: contextAt('2026-11-22T11:00:00.000Z') } as never); // as stored
+    return { holds, at };
+  };
+
+  test('is looked at once a day where it is paused, and not all at the same time', () => {
+    const { holds } = holdsAt('SendingPaused');
+    const waits = Array.from({ length: 100 }, () => (holds.of(waiting)?.waitSeconds ?? 0) / 3600);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(21.6);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(26.4);
+    expect(new Set(waits).size).toBeGreaterThan(50);
+    expect(holds.of(waiting)).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
+  });
+
+  test('passes one a second where it is slowed, of those that wait already', () => {
+    const { holds, at } = holdsAt('SendingSlowed');
+    expect(holds.of(fresh)).toMatchObject({ reason: 'domain_slowed', heldBy: 'dom_1' });
+    expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);
+    at.ms += 999;
+    expect(holds.of(waiting)).not.toBeNull();
+    at.ms += 1;
+    expect([holds.of(fresh), holds.of(waiting), holds.of(waiting)]).toMatchObject([{}, null, {}]);
   });
 });

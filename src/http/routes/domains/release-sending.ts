@@ -17,8 +17,8 @@ export const releaseSendingRoute = (house: House): void => {
     {
       summary: 'Let the bulk mail of a domain go on that was slowed down or paused',
       description:
-        'Bounces and complaints are counted anew from now on, those about earlier mail too. New mail leaves at once; what ' +
-        'waits already, when it was to be looked at next: within four hours.',
+        'Bounces and complaints are counted anew from now on, those about earlier mail too. What waits already leaves ' +
+        'from now on, within seconds, and a long list in its turn beside other mail.',
       answer: releasedShape,
     },
     async ({ caller, origin, id }) => {

@@ -1,0 +1,78 @@
+import type { AskHeld, AskHolders } from '../../projections/deliveries/held-queries.ts';
+import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
+import type { SendingHolds } from '../standings/sending-holds.ts';
+
+/** The timetable, by who keeps mail back. */
+export interface HeldMail {
+  holders(ask: AskHolders): Promise<readonly string[]>;
+  held(ask: AskHeld): Promise<DuePage>;
+}
+
+export interface FindReleased {
+  readonly heldMail: HeldMail;
+  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  /** One server takes everything: it has no lines that fill. */
+  readonly isOneServer: boolean;
+}
+
+/** What one domain or organization keeps back no more, or not all of it. */
+export interface Released {
+  readonly found: readonly DueDelivery[];
+  /** So many of them may be tried now. */
+  readonly most: number;
+  readonly isAll: boolean;
+}
+
+/** Of one look; the next goes on behind them. Each costs a probe of an index, and a query where it lets mail go. */
+const HOLDERS_MAX = 100;
+/**
+ * What is let go in one look, all together: a quarter of what is taken of mail that is due, so that a million that were
+ * kept back delay nobody else's by more than that. Fewer let a large list wait for longer: a million leave in some minutes at best.
+ */
+const MESSAGES_MAX = 500;
+const DESTINATIONS_MAX = 1_000;
+/** What the line of a destination takes. */
+const OF_DESTINATION_MAX = 100;
+/** Of those that are slowed one is offered at a look, and what was offered a moment ago is not: so many are seen. */
+const SLOWED_SEEN = 50;
+
+/**
+ * Finds mail that was kept back by those who keep it back no more. Nothing is written when somebody is released: who may
+ * go on is known here, and their rows are taken bit by bit, so that a release costs the same however much waits.
+ */
+export const findReleased = ({ heldMail, sendingHolds, isOneServer }: FindReleased) => {
+  let after = '';
+  /** Destinations that the last page of each ended with. */
+  const pages = new Map<string, string>();
+
+  const holdersToLetGo = async (): Promise<readonly string[]> => {
+    const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
+    after = holders[HOLDERS_MAX - 1] ?? '';
+    if (pages.size > HOLDERS_MAX) pages.clear(); // of some that have nothing left
+    return holders.filter((holder) => sendingHolds.standingOf(holder).level !== 'paused');
+  };
+
+  const turnPage = async (holder: string, total: number): Promise<DuePage> => {
+    const page = await heldMail.held({
+      ...{ holder, after: pages.get(holder) ?? '', destinations: DESTINATIONS_MAX, total },
+      limit: isOneServer ? total : OF_DESTINATION_MAX,
+    });
+    if (page.next === '') pages.delete(holder);
+    else pages.set(holder, page.next);
+    return page;
+  };
+
+  const letGo = async (holder: string, total: number): Promise<Released> => {
+    if (sendingHolds.standingOf(holder).level === 'slowed') {
+      return { found: (await turnPage(holder, SLOWED_SEEN)).due, most: 1, isAll: true };
+    }
+    const { due, next } = await turnPage(holder, total);
+    return { found: due, most: total, isAll: next === '' };
+  };
+
+  return async (): Promise<readonly Released[]> => {
+    const holders = await holdersToLetGo();
+    const total = Math.max(1, Math.floor(MESSAGES_MAX / Math.max(1, holders.length)));
+    return Promise.all(holders.map((holder) => letGo(holder, total)));
+  };
+};
