@@ -2,10 +2,11 @@ import type { BounceCategory } from './bounce/categories.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { RecordedEvent } from './event-store.ts';
-import type { MessageEvent, StandingEvent } from './events.ts';
+import type { MessageEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
-import type { Measure } from './standing/events.ts';
+import { judgedIn } from './standing/standing.ts';
+import { tellStanding } from './standing/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 
 /** Every type a customer can meet in the feed, in webhooks and in statistics. */
@@ -35,6 +36,11 @@ export const CUSTOMER_EVENT_TYPES = [
   'domain.sending_paused',
   'domain.sending_recovered',
   'domain.sending_released',
+  'organization.sending_warned',
+  'organization.sending_slowed',
+  'organization.sending_paused',
+  'organization.sending_recovered',
+  'organization.sending_released',
   'api_key.created',
   'api_key.updated',
   'api_key.rotated',
@@ -75,9 +81,9 @@ export interface CustomerEvent {
   readonly organizationId: string;
   /** null: concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain, webhook or suppression it is about. */
+  /** The message, key, domain, organization, webhook or suppression it is about. */
   readonly subjectId: string;
-  /** Rises by one within its subject; `domain.sending_…` are numbered by themselves. */
+  /** Rises by one within its subject; `….sending_…` are numbered by themselves. */
   readonly sequence: number;
   readonly recipientId: string | null;
   /** Vault id of the contents of the message or suppression: addresses, tags and metadata are there. */
@@ -141,14 +147,6 @@ const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonl
   { type, recipientId: null, facts },
 ];
 
-type LimitReached = Extract<StandingEvent, { readonly data: { readonly measure: Measure } }>['data'];
-
-/** In a sentence, which addresses have no part in. */
-const limitReached = (type: CustomerEventType, { measure, count, of, limitPercent }: LimitReached): readonly Kind[] => {
-  const what = measure === 'bounces' ? 'bounced because there is no such mailbox' : 'complained';
-  return about(type, { reason: `${count} of ${of} recipients of bulk mail ${what}: the limit is ${limitPercent} %` });
-};
-
 /** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
 const kindsOf = (
   event: RecordedEvent,
@@ -205,15 +203,16 @@ const kindsOf = (
       return { subjectId: suppressionId, sequence, kinds: [{ type: 'suppression.created', recipientId: null, facts }] };
     }
     case 'SendingWarned':
-      return { subjectId: event.data.domainId, sequence, kinds: limitReached('domain.sending_warned', event.data) };
     case 'SendingSlowed':
-      return { subjectId: event.data.domainId, sequence, kinds: limitReached('domain.sending_slowed', event.data) };
     case 'SendingPaused':
-      return { subjectId: event.data.domainId, sequence, kinds: limitReached('domain.sending_paused', event.data) };
     case 'SendingRecovered':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.sending_recovered') };
     case 'SendingReleased':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.sending_released') };
+    case 'OrganizationSendingWarned':
+    case 'OrganizationSendingSlowed':
+    case 'OrganizationSendingPaused':
+    case 'OrganizationSendingRecovered':
+    case 'OrganizationSendingReleased':
+      return { subjectId: judgedIn(event), sequence, kinds: [{ ...tellStanding(event), recipientId: null }] };
     case 'SuppressionRemoved':
       return { subjectId: event.data.suppressionId, sequence, kinds: about('suppression.deleted') };
     default:

@@ -38,6 +38,7 @@ interface ShownEventData {
   readonly tags?: MessageHead['tags'];
   readonly metadata?: MessageHead['metadata'];
   readonly domain_id?: string;
+  readonly organization_id?: string;
   readonly api_key_id?: string;
   readonly webhook_id?: string;
   readonly suppression?: { readonly id: string; readonly address: string | null };
@@ -105,6 +106,7 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): ShownEvent
   const family = event.type.slice(0, event.type.indexOf('.'));
   if (family === 'message') return messageData(event, contents);
   if (family === 'domain') return { domain_id: event.subjectId };
+  if (family === 'organization') return { organization_id: event.subjectId };
   if (family === 'suppression') return suppressionData(event, contents);
   return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
 };

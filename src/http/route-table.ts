@@ -164,6 +164,11 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
+  'GET /v1/organization/standing': { ...LOOK, errors: [] },
+  'POST /v1/organization/release': {
+    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
+  },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': {

@@ -32,7 +32,9 @@ import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { sendMessageRoute } from './routes/messages/send-message.ts';
 import { getBillingRoute } from './routes/organization/get-billing.ts';
 import { getOrganizationRoute } from './routes/organization/get-organization.ts';
+import { getOrganizationStandingRoute } from './routes/organization/get-organization-standing.ts';
 import { getUsageRoute } from './routes/organization/get-usage.ts';
+import { releaseOrganizationSendingRoute } from './routes/organization/release-organization-sending.ts';
 import { livezRoute, readyzRoute } from './routes/probes/health.ts';
 import { docsRoute, openapiRoute, rootRoute } from './routes/reference/documentation.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
@@ -95,6 +97,8 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getBillingRoute,
   getUsageRoute,
   getOrganizationRoute,
+  getOrganizationStandingRoute,
+  releaseOrganizationSendingRoute,
   listInboxRoute,
   listDestinationsRoute,
   releaseDestinationRoute,

@@ -10,7 +10,7 @@ import { type ListDomains, listDomains } from './domains/queries.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
 import { createLagReader } from './lag.ts';
 import { type ListMessages, listMessages } from './messages/queries.ts';
-import { countsOfDomain, type PageOfCounts, pageOfCounts } from './standings/queries.ts';
+import { countsOfSender, type PageOfCounts, pageOfCounts } from './standings/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import {
   type ExportSuppressions,
@@ -52,7 +52,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },
   standings: {
     page: (by: PageOfCounts) => pageOfCounts(pool, by),
-    ofDomain: (by: Parameters<typeof countsOfDomain>[1]) => countsOfDomain(pool, by),
+    ofSender: (by: Parameters<typeof countsOfSender>[1]) => countsOfSender(pool, by),
   },
   waitFor: createWaitFor({ pool, system }),
   lag: createLagReader({ pool, store, system }),

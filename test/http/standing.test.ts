@@ -41,7 +41,7 @@ describe('the standing of a domain', () => {
   const nothing = { count: 0, of: 0, percent: 0 };
   const good = {
     ...{ object: 'domain_standing', level: 'good', measure: null, since: null, released_at: null },
-    ...{ bounces: nothing, complaints: nothing },
+    ...{ bounces: nothing, complaints: nothing, organization_level: 'good' },
   };
 
   test('is good while nothing was sent', async () => {
@@ -85,5 +85,49 @@ describe('the standing of a domain', () => {
       { type: 'domain.sending_released', data: { domain_id: domainId } },
     ]);
     expect((await feed(stranger)).data).toEqual([]);
+  });
+});
+
+describe('the standing of an organization', () => {
+  const url = '/v1/organization';
+  const look = async (key: string) => (await service.request({ url: `${url}/standing`, key })).json();
+  const letGo = async (key: string, payload: unknown = {}) => {
+    const asked = { method: 'POST', url: `${url}/release`, key, payload: payload as object } as const;
+    const answer = await service.request(asked);
+    return { status: answer.statusCode, body: answer.json() };
+  };
+
+  test('is its own, is shown with each of its domains, and is released by admin keys alone, once', async () => {
+    expect(await look(manager)).toMatchObject({ object: 'organization_standing', level: 'good', since: null });
+    await judgeSending(service.deps.context, {
+      ...{ domainId: null, organizationId, limits: { bounces: [2, 4, 5], complaints: null } },
+      counts: { releasedAt: null, delivered: 960, bounced: 40, complained: 0 },
+    });
+    expect(await look(manager)).toMatchObject({ organization_id: organizationId, level: 'slowed', measure: 'bounces' });
+    expect((await read()).body).toMatchObject({ level: 'good', organization_level: 'slowed' });
+    expect(await look(stranger)).toMatchObject({ level: 'good' });
+    expect((await letGo(stranger)).body).toMatchObject({ released: false });
+    expect((await letGo(manager)).status).toBe(403);
+    const answers = await Promise.all([letGo(admin), letGo(admin)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers.filter(({ body }) => body.released)).toHaveLength(1);
+    expect(await look(admin)).toMatchObject({ level: 'good', measure: null });
+  });
+
+  test.each([[{ organization_id: 'org_1' }], [[]], [{ reason: 'x\0' }]])('is not released by %j', async (payload) => {
+    expect((await letGo(admin, payload)).status).toBe(400);
+  });
+
+  test('is in the feed, of its own organization alone', async () => {
+    const types = 'organization.sending_slowed,organization.sending_released';
+    const feed = async (key: string) => (await service.request({ url: `/v1/events?types=${types}`, key })).json().data;
+    expect(await feed(admin)).toMatchObject([
+      {
+        ...{ type: 'organization.sending_slowed', environment: 'live' },
+        data: { organization_id: organizationId, reason: expect.stringContaining('40 of 1000') },
+      },
+      { type: 'organization.sending_released', data: { organization_id: organizationId } },
+    ]);
+    expect(await feed(stranger)).toEqual([]);
   });
 });

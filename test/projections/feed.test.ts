@@ -46,6 +46,23 @@ const STANDING: readonly OutboxEvent[] = [
   { type: 'SendingRecovered', data: { domainId: 'dom_1' } },
 ];
 
+const STANDING_OF_ALL: readonly OutboxEvent[] = [
+  {
+    type: 'OrganizationSendingWarned',
+    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 400, limitPercent: 2 },
+  },
+  {
+    type: 'OrganizationSendingSlowed',
+    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 280, limitPercent: 4 },
+  },
+  {
+    type: 'OrganizationSendingPaused',
+    data: { organizationId: 'org_mine', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 },
+  },
+  { type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } },
+  { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_mine' } },
+];
+
 /** A log with every event there is, of two organizations and both environments. */
 const openFeed = async () => {
   const applied = await openApplied(eventsProjection);
@@ -81,6 +98,7 @@ const openFeed = async () => {
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
   await given('suppression-sup_1', SUPPRESSION);
   await given('standing-dom_1', STANDING);
+  await given('standing-org_mine', STANDING_OF_ALL);
   await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
   await given('organization-org_mine', [
     { type: 'OrganizationCreated', data: { organizationId: 'org_mine', name: 'n', ceilings: null } },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { standingStream } from '../../src/domain/standing/standing.ts';
 import { standingsProjection } from '../../src/projections/standings/projection.ts';
-import { countsOfDomain, pageOfCounts } from '../../src/projections/standings/queries.ts';
+import { countsOfSender, pageOfCounts } from '../../src/projections/standings/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
@@ -10,9 +10,9 @@ import { rowsOf } from './support/read-model-rows.ts';
 
 const FROM = '2026-11-15';
 const DAY = '2026-11-20T10:00:00.000Z';
-const DOMAIN = { from: FROM, domainId: 'dom_1' };
+const DOMAIN = { from: FROM, senderId: 'dom_1' };
 const NONE = {
-  domainId: 'dom_1',
+  senderId: 'dom_1',
   organizationId: 'org_mine',
   releasedAt: null,
   delivered: 0,
@@ -38,7 +38,7 @@ const open = async () => {
       }),
     release: (occurredAt: string) =>
       given(standingStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),
-    counts: () => countsOfDomain(pool, DOMAIN),
+    counts: () => countsOfSender(pool, DOMAIN),
   };
 };
 
@@ -103,15 +103,39 @@ describe('what became of bulk mail', () => {
     await other.apply({ ...other.lastBatch(), events, position });
     const rows = await rowsOf(other.pool, standingsProjection);
     expect(rows).toEqual(await rowsOf(one.pool, standingsProjection));
-    expect(rows.standing_counts).toEqual(['(dom_1,2026-11-20,0,0,1)']);
+    expect(rows.standing_counts).toEqual(['(dom_1,2026-11-20,0,0,1)', '(org_mine,2026-11-20,1,0,1)']);
   });
 
-  test('is told page by page', async () => {
+  test('is counted with the organization too, which is released by itself', async () => {
+    const { given, send, next, counts, release, pool } = await open();
+    const all = () => countsOfSender(pool, { from: FROM, senderId: 'org_mine' });
+    await send('msg_1');
+    await send('msg_2', { domainId: 'dom_2' });
+    await next('msg_1', LATER_EVENTS.RecipientDelivered);
+    await next('msg_2', bounced({}));
+    expect(await all()).toEqual({ ...NONE, senderId: 'org_mine', delivered: 1, bounced: 1 });
+    await release('2026-11-20T11:00:00.000Z');
+    expect(await counts()).toMatchObject({ delivered: 0 });
+    expect(await all()).toMatchObject({ delivered: 1, bounced: 1, releasedAt: null });
+    const releasedAt = '2026-11-20T12:00:00.000Z';
+    await given(
+      standingStream('org_mine'),
+      [{ type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } }],
+      { occurredAt: releasedAt },
+    );
+    await next('msg_1', LATER_EVENTS.RecipientComplained);
+    expect(await all()).toEqual({ ...NONE, senderId: 'org_mine', complained: 1, releasedAt });
+    expect(await counts()).toMatchObject({ complained: 1 });
+  });
+
+  test('is told page by page, of organizations where more than one domain sent any', async () => {
     const { send, pool } = await open();
     for (const domainId of ['dom_3', 'dom_1', 'dom_2']) await send(`msg_${domainId}`, { domainId });
+    await send('msg_4', { domainId: 'dom_4' }, { organizationId: 'org_small' });
     const page = async (after: string) =>
-      (await pageOfCounts(pool, { from: FROM, after, limit: 2 })).map(({ domainId }) => domainId);
+      (await pageOfCounts(pool, { from: FROM, after, limit: 2 })).map(({ senderId }) => senderId);
     expect(await page('')).toEqual(['dom_1', 'dom_2']);
-    expect(await page('dom_2')).toEqual(['dom_3']);
+    expect(await page('dom_2')).toEqual(['dom_3', 'dom_4']);
+    expect(await page('dom_4')).toEqual(['org_mine']);
   });
 });

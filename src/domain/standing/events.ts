@@ -6,22 +6,34 @@ export type Measure = (typeof MEASURES)[number];
 
 /** What reached which limit. */
 const found = {
-  domainId: z.string(),
   measure: z.enum(MEASURES),
   count: z.number().int(),
   of: z.number().int(),
   limitPercent: z.number(),
 };
 
-/** Stream `standing-<domainId>`: what becomes of the live bulk mail of a sending domain, and what follows from that. */
+const domain = { domainId: z.string() };
+const organization = { organizationId: z.string() };
+
+/**
+ * Streams `standing-<domainId>` and `standing-<organizationId>`: what becomes of the live bulk mail of a sending domain,
+ * and of all of its organization's together, and what follows from that.
+ */
 export const standingEvents = {
   /** Nothing follows yet. */
-  SendingWarned: z.object(found),
+  SendingWarned: z.object({ ...domain, ...found }),
   /** Its bulk mail leaves message by message. */
-  SendingSlowed: z.object(found),
+  SendingSlowed: z.object({ ...domain, ...found }),
   /** Its bulk mail waits. */
-  SendingPaused: z.object(found),
-  SendingRecovered: z.object({ domainId: z.string() }),
+  SendingPaused: z.object({ ...domain, ...found }),
+  SendingRecovered: z.object(domain),
   /** By somebody who may: counts begin anew. */
-  SendingReleased: z.object({ domainId: z.string() }),
+  SendingReleased: z.object(domain),
+
+  /** The same of all domains together. */
+  OrganizationSendingWarned: z.object({ ...organization, ...found }),
+  OrganizationSendingSlowed: z.object({ ...organization, ...found }),
+  OrganizationSendingPaused: z.object({ ...organization, ...found }),
+  OrganizationSendingRecovered: z.object(organization),
+  OrganizationSendingReleased: z.object(organization),
 };

@@ -2,10 +2,9 @@ import type { StandingEvent } from '../events.ts';
 import { MEASURES, type Measure } from './events.ts';
 import { type SendingCounts, type Share, sharesOf } from './sending-counts.ts';
 import type { Limits, SendingLimits } from './sending-limits.ts';
-import { STANDING_LEVELS, type Standing } from './standing.ts';
+import { type Sender, STANDING_LEVELS, type Standing } from './standing.ts';
 
-export interface JudgeSending {
-  readonly domainId: string;
+export interface JudgeSending extends Sender {
   readonly counts: SendingCounts;
   readonly limits: SendingLimits;
 }
@@ -26,8 +25,8 @@ const levelOf = ({ count, of, percent }: Share, limits: Limits | null, before: n
   return Math.max(reached, Math.min(before, kept));
 };
 
-const EVENTS = { 1: 'SendingWarned', 2: 'SendingSlowed', 3: 'SendingPaused' } as const;
-type Level = keyof typeof EVENTS;
+const REACHED = { 1: 'SendingWarned', 2: 'SendingSlowed', 3: 'SendingPaused' } as const;
+type Level = keyof typeof REACHED;
 
 /** The measure that goes furthest, and how far; of two that go as far, the one that it stands so for. */
 const worstOf = (
@@ -45,15 +44,30 @@ const worstOf = (
   return worst.find(({ measure }) => measure === state.measure) ?? worst[0] ?? { measure: 'bounces', level: 0 };
 };
 
-/** What follows from the rates of a domain; nothing where it stands so already. */
-export const judgeSending = (state: Standing, { domainId, counts, limits }: JudgeSending): readonly StandingEvent[] => {
+const recovered = ({ domainId, organizationId }: Sender): StandingEvent =>
+  domainId === null
+    ? { type: 'OrganizationSendingRecovered', data: { organizationId } }
+    : { type: 'SendingRecovered', data: { domainId } };
+
+type Found = Omit<Extract<StandingEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
+
+const reached = ({ domainId, organizationId }: Sender, level: Level, found: Found): StandingEvent =>
+  domainId === null
+    ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
+    : { type: REACHED[level], data: { domainId, ...found } };
+
+/** What follows from the rates of a domain or an organization; nothing where it stands so already. */
+export const judgeSending = (
+  state: Standing,
+  { counts, limits, ...sender }: JudgeSending,
+): readonly StandingEvent[] => {
   // Counted before what was released was forgotten.
   if (counts.releasedAt !== state.releasedAt) return [];
   const shares = sharesOf(counts);
   const { measure, level } = worstOf(state, shares, limits);
-  if (level === 0) return state.level === 'good' ? [] : [{ type: 'SendingRecovered', data: { domainId } }];
+  if (level === 0) return state.level === 'good' ? [] : [recovered(sender)];
   if (STANDING_LEVELS[level] === state.level && measure === state.measure) return [];
   const { count, of } = shares[measure];
   const limitPercent = limits[measure]?.[level - 1] ?? 0;
-  return [{ type: EVENTS[level as Level], data: { domainId, measure, count, of, limitPercent } }];
+  return [reached(sender, level as Level, { measure, count, of, limitPercent })];
 };

@@ -26,6 +26,7 @@ export const eventShape = z.strictObject({
     tags: z.array(z.strictObject({ name: z.string(), value: z.string() })).optional(),
     metadata: z.record(z.string(), z.string()).optional(),
     domain_id: z.string().optional(),
+    organization_id: z.string().optional(),
     api_key_id: z.string().optional(),
     webhook_id: z.string().optional(),
     suppression: z.strictObject({ id: z.string(), address: z.string().nullable() }).optional(),

@@ -10,19 +10,34 @@ const shareShape = z.strictObject({
   percent: z.number().describe('Rounded to three decimals.'),
 });
 
-export const standingShape = z.strictObject({
-  object: z.literal('domain_standing'),
-  domain_id: z.string(),
-  level: z
-    .enum(STANDING_LEVELS)
-    .describe(
-      '`warned`: nothing follows yet. `slowed`: live bulk mail leaves message by message. `paused`: it waits. Transactional mail is never held back.',
-    ),
+const level = z
+  .enum(STANDING_LEVELS)
+  .describe(
+    '`warned`: nothing follows yet. `slowed`: live bulk mail leaves message by message. `paused`: it waits. Transactional mail is never held back.',
+  );
+
+const shown = {
+  level,
   measure: z.enum(MEASURES).nullable().describe('What led to it; null: the level is `good`.'),
   since: timeShape().nullable().describe('null: it was never other than `good`.'),
   released_at: timeShape().nullable().describe('Nothing from before is counted.'),
   bounces: shareShape.describe('Recipients whose mailbox does not exist, of those delivered to or so refused.'),
   complaints: shareShape.describe('Recipients who complained, of those delivered to.'),
+};
+
+export const domainStandingShape = z.strictObject({
+  object: z.literal('domain_standing'),
+  domain_id: z.string(),
+  ...shown,
+  organization_level: z
+    .enum(STANDING_LEVELS)
+    .describe('How all domains of the organization stand together: the worse of the two levels applies.'),
+});
+
+export const organizationStandingShape = z.strictObject({
+  object: z.literal('organization_standing'),
+  organization_id: z.string(),
+  ...shown,
 });
 
 const THOUSANDTHS = 1000;
@@ -31,14 +46,27 @@ const showShare = ({ count, of, percent }: Share): z.infer<typeof shareShape> =>
   ...{ count, of, percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS },
 });
 
-export const showStanding = (
-  domainId: string,
-  { level, measure, since, releasedAt }: Standing,
-  counts: SendingCounts,
-): z.infer<typeof standingShape> => {
+const showStanding = ({ level, measure, since, releasedAt }: Standing, counts: SendingCounts) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
-    ...{ object: 'domain_standing', domain_id: domainId, level, measure, since, released_at: releasedAt },
+    ...{ level, measure, since, released_at: releasedAt },
     ...{ bounces: showShare(bounces), complaints: showShare(complaints) },
   };
 };
+
+export const showDomainStanding = (
+  domainId: string,
+  { own, ofOrganization }: { readonly own: Standing; readonly ofOrganization: Standing },
+  counts: SendingCounts,
+): z.infer<typeof domainStandingShape> => ({
+  ...{ object: 'domain_standing', domain_id: domainId, ...showStanding(own, counts) },
+  organization_level: ofOrganization.level,
+});
+
+export const showOrganizationStanding = (
+  organizationId: string,
+  standing: Standing,
+  counts: SendingCounts,
+): z.infer<typeof organizationStandingShape> => ({
+  ...{ object: 'organization_standing', organization_id: organizationId, ...showStanding(standing, counts) },
+});

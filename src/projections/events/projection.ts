@@ -15,6 +15,9 @@ import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
 type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent | SuppressionEvent | StandingEvent;
 
+type DomainStandingEvent = Extract<StandingEvent, { readonly data: { readonly domainId: string } }>;
+type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<StandingEvent, DomainStandingEvent>;
+
 interface Changes {
   /** Sending domains of messages, by message id. */
   readonly domains: Map<string, string>;
@@ -63,11 +66,10 @@ const note = ({ rows }: Changes, event: RecordedEvent, domainId: string | null):
 const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =>
   note(changes, event, known(changes.domains, event.data.messageId));
 
-const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent | StandingEvent>): void =>
+const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent | DomainStandingEvent>): void =>
   note(changes, event, event.data.domainId);
 
-const ofOrganization = (changes: Changes, event: RecordedEvent<ApiKeyEvent | WebhookEvent | SuppressionEvent>): void =>
-  note(changes, event, null);
+const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>): void => note(changes, event, null);
 
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
@@ -118,6 +120,11 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     SendingPaused: ofDomain,
     SendingRecovered: ofDomain,
     SendingReleased: ofDomain,
+    OrganizationSendingWarned: ofOrganization,
+    OrganizationSendingSlowed: ofOrganization,
+    OrganizationSendingPaused: ofOrganization,
+    OrganizationSendingRecovered: ofOrganization,
+    OrganizationSendingReleased: ofOrganization,
   },
   begin,
   write: async (db, { accepted, rows }) => {

@@ -1,13 +1,15 @@
 import { suppresses } from '../../domain/bounce/categories.ts';
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent, StandingEvent } from '../../domain/events.ts';
+import { judgedIn } from '../../domain/standing/standing.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
-import { ADD_COUNTS, DELETE_COUNTS, INSERT_DOMAINS, INSERT_MESSAGES, RELEASE, SELECT_MESSAGES } from './statements.ts';
+import { ADD_COUNTS, DELETE_COUNTS, INSERT_MESSAGES, INSERT_SENDERS, RELEASE, SELECT_MESSAGES } from './statements.ts';
 
 interface Counted {
-  readonly domainId: string;
+  /** A domain or an organization. */
+  readonly senderId: string;
   /** UTC. */
   readonly day: string;
   delivered: number;
@@ -19,11 +21,11 @@ interface Changes {
   /** Domains of live bulk messages, by message id; other messages are not counted. */
   readonly messages: Map<string, string>;
   readonly accepted: { readonly messageId: string; readonly domainId: string }[];
-  /** Organizations of domains, by domain id. */
-  readonly domains: Map<string, string>;
-  /** To be added, by domain and day. */
+  /** Organizations of domains, and of themselves, by id. */
+  readonly senders: Map<string, string>;
+  /** To be added, by sender and day. */
   readonly counts: Map<string, Counted>;
-  /** When domains were released, by domain id: `counts` came after. */
+  /** When they were released, by id: `counts` came after. */
   readonly released: Map<string, string>;
 }
 
@@ -40,7 +42,7 @@ const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment ==
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
   const ids = earlierMessages(events.filter((event) => isLive(event) && COUNTING.has(event.type)));
   const changes: Changes = {
-    ...{ messages: new Map(), accepted: [], domains: new Map(), counts: new Map(), released: new Map() },
+    ...{ messages: new Map(), accepted: [], senders: new Map(), counts: new Map(), released: new Map() },
   };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<{ messageId: string; domainId: string }>({
@@ -56,58 +58,57 @@ const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
   if (!isLive(event) || stream !== 'bulk') return;
   changes.messages.set(messageId, domainId);
   changes.accepted.push({ messageId, domainId });
-  changes.domains.set(domainId, event.metadata.organizationId);
+  const { organizationId } = event.metadata;
+  for (const senderId of [domainId, organizationId]) changes.senders.set(senderId, organizationId);
 };
 
-/** Where an event is counted; null: it is not about live bulk mail. */
-const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): Counted | null => {
+/** Where an event is counted: with its domain and with its organization; nowhere where it is not about live bulk mail. */
+const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly Counted[] => {
   const domainId = changes.messages.get(data.messageId);
-  if (domainId === undefined) return null;
+  if (domainId === undefined) return [];
   const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
-  const key = `${domainId} ${day}`;
-  const counted = changes.counts.get(key) ?? { domainId, day, delivered: 0, bounced: 0, complained: 0 };
-  changes.counts.set(key, counted);
-  return counted;
+  return [domainId, metadata.organizationId].map((senderId) => {
+    const key = `${senderId} ${day}`;
+    const counted = changes.counts.get(key) ?? { senderId, day, delivered: 0, bounced: 0, complained: 0 };
+    changes.counts.set(key, counted);
+    return counted;
+  });
 };
 
 const deliver = (changes: Changes, event: EventOf<'RecipientDelivered'>): void => {
-  const counted = countedBy(changes, event);
-  if (counted !== null) counted.delivered += 1;
+  for (const counted of countedBy(changes, event)) counted.delivered += 1;
 };
 
 const bounce = (changes: Changes, event: EventOf<'RecipientBounced'>): void => {
-  const counted = countedBy(changes, event);
-  if (counted === null) return;
   const { late, category } = event.data;
-  if (late === true) counted.delivered -= 1;
-  if (category !== undefined && suppresses(category)) counted.bounced += 1;
+  for (const counted of countedBy(changes, event)) {
+    if (late === true) counted.delivered -= 1;
+    if (category !== undefined && suppresses(category)) counted.bounced += 1;
+  }
 };
 
 const complain = (changes: Changes, event: EventOf<'RecipientComplained'>): void => {
-  const counted = countedBy(changes, event);
-  if (counted !== null) counted.complained += 1;
+  for (const counted of countedBy(changes, event)) counted.complained += 1;
 };
 
-const release = (
-  changes: Changes,
-  { data, metadata }: RecordedEvent<Extract<StandingEvent, { readonly type: 'SendingReleased' }>>,
-): void => {
-  const { domainId } = data;
-  changes.domains.set(domainId, metadata.organizationId);
-  changes.released.set(domainId, metadata.occurredAt);
-  for (const [key, counted] of changes.counts) if (counted.domainId === domainId) changes.counts.delete(key);
+const release = (changes: Changes, event: RecordedEvent<StandingEvent>): void => {
+  const senderId = judgedIn(event);
+  const { organizationId, occurredAt } = event.metadata;
+  changes.senders.set(senderId, organizationId);
+  changes.released.set(senderId, occurredAt);
+  for (const [key, counted] of changes.counts) if (counted.senderId === senderId) changes.counts.delete(key);
 };
 
-const write = async (db: Database, { accepted, domains, counts, released }: Changes): Promise<void> => {
+const write = async (db: Database, { accepted, senders, counts, released }: Changes): Promise<void> => {
   if (accepted.length > 0) {
     await db.query({ name: 'insert-standing-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
   }
-  if (domains.size > 0) {
-    const rows = [...domains].map(([domainId, organizationId]) => ({ domainId, organizationId }));
-    await db.query(INSERT_DOMAINS, asRecords(rows));
+  if (senders.size > 0) {
+    const rows = [...senders].map(([senderId, organizationId]) => ({ senderId, organizationId }));
+    await db.query(INSERT_SENDERS, asRecords(rows));
   }
   if (released.size > 0) {
-    await db.query(RELEASE, asRecords([...released].map(([domainId, releasedAt]) => ({ domainId, releasedAt }))));
+    await db.query(RELEASE, asRecords([...released].map(([senderId, releasedAt]) => ({ senderId, releasedAt }))));
     await db.query(DELETE_COUNTS, [[...released.keys()]]);
   }
   if (counts.size > 0) {
@@ -117,9 +118,9 @@ const write = async (db: Database, { accepted, domains, counts, released }: Chan
 
 export const standingsProjection = defineProjection<MessageEvent | StandingEvent, Changes>({
   name: 'standings',
-  version: 1,
+  version: 2,
   categories: ['message', 'standing'],
-  tables: ['standing_domains', 'standing_counts', 'standing_messages'],
+  tables: ['standing_senders', 'standing_counts', 'standing_messages'],
   handlers: {
     MessageAccepted: accept,
     MessageScheduled: 'ignored',
@@ -141,6 +142,11 @@ export const standingsProjection = defineProjection<MessageEvent | StandingEvent
     SendingPaused: 'ignored',
     SendingRecovered: 'ignored',
     SendingReleased: release,
+    OrganizationSendingWarned: 'ignored',
+    OrganizationSendingSlowed: 'ignored',
+    OrganizationSendingPaused: 'ignored',
+    OrganizationSendingRecovered: 'ignored',
+    OrganizationSendingReleased: release,
   },
   begin,
   write,

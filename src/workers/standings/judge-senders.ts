@@ -8,23 +8,24 @@ import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import type { SendingHolds } from './sending-holds.ts';
 
-interface DomainCounts extends SendingCounts {
-  readonly domainId: string;
+interface SenderCounts extends SendingCounts {
+  /** A domain, or the organization itself. */
+  readonly senderId: string;
   readonly organizationId: string;
 }
 
-/** What became of bulk mail since a day (`YYYY-MM-DD`), by domain in the order of their ids, of those after one. */
+/** What became of bulk mail since a day (`YYYY-MM-DD`), by domain and organization in the order of their ids, of those after one. */
 export type PageOfCounts = (query: {
   readonly from: string;
   readonly after: string;
   readonly limit: number;
-}) => Promise<readonly DomainCounts[]>;
+}) => Promise<readonly SenderCounts[]>;
 
 export interface JudgeSenders {
   readonly store: EventStore;
   readonly counts: PageOfCounts;
   readonly limits: SendingLimits;
-  /** How domains stand, so that nothing is read of those whose standing does not change. */
+  /** How they stand, so that nothing is read of those whose standing does not change. */
   readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
   readonly duty: Pick<Duty, 'isOn'>;
   readonly system: System;
@@ -34,25 +35,26 @@ export interface JudgeSenders {
 const EVERY_MS = 5_000;
 /** Between pages of one round. */
 const EVERY_MS_BUSY = 100;
-/** Of a week's rows each: more hold the thread up, fewer make rounds of many domains long. */
-const DOMAINS_MAX = 500;
+/** Of a week's rows each: more hold the thread up, fewer make rounds of many senders long. */
+const SENDERS_MAX = 500;
 
-/** Warns, slows down and pauses the bulk mail of domains, and lets it go on, by what becomes of it. */
+/** Warns, slows down and pauses the bulk mail of domains and organizations, and lets it go on, by what becomes of it. */
 export const judgeSenders = ({ store, counts, limits, sendingHolds, duty, system }: JudgeSenders): Work => {
   let after = '';
 
-  const judge = async ({ domainId, organizationId, ...found }: DomainCounts): Promise<void> => {
-    const judged = { domainId, counts: found, limits };
-    if (judgeSending(sendingHolds.standingOf(domainId), judged).length === 0) return;
-    await record({ store, system }, { ...judged, organizationId });
+  const judge = async ({ senderId, organizationId, ...counted }: SenderCounts): Promise<void> => {
+    const domainId = senderId === organizationId ? null : senderId;
+    const judged = { domainId, organizationId, counts: counted, limits };
+    if (judgeSending(sendingHolds.standingOf(senderId), judged).length === 0) return;
+    await record({ store, system }, judged);
   };
 
   return repeat(system, async () => {
     if (!duty.isOn()) return EVERY_MS;
-    const page = await counts({ from: countedFrom(system.now()), after, limit: DOMAINS_MAX });
+    const page = await counts({ from: countedFrom(system.now()), after, limit: SENDERS_MAX });
     for (const each of page) await judge(each);
-    const further = page[DOMAINS_MAX - 1];
-    after = further?.domainId ?? '';
+    const further = page[SENDERS_MAX - 1];
+    after = further?.senderId ?? '';
     return further === undefined ? EVERY_MS : EVERY_MS_BUSY;
   });
 };

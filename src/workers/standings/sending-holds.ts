@@ -2,20 +2,23 @@ import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { StandingEvent } from '../../domain/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
-import { GOOD_STANDING, type Standing, standing } from '../../domain/standing/standing.ts';
+import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/standing/standing.ts';
 import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
 
-/** Which bulk mail has to wait, by how the domains stand that it is sent from. */
+type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
+
+/** Which bulk mail has to wait, by how the domains and organizations stand that it is sent from. */
 export interface SendingHolds {
   /** Takes the next event of the family. */
   apply(event: RecordedEvent): void;
-  standingOf(domainId: string): Standing;
+  /** @param senderId of a domain or an organization. */
+  standingOf(senderId: string): Standing;
   /** null: it may leave. Transactional mail always may, and so may all of the test environment. */
-  of(message: Pick<ExistingMessage, 'accepted' | 'environment' | 'recipients'>): Hold | null;
+  of(message: Sent): Hold | null;
 }
 
-/** Of a domain that is slowed, a process lets one message pass in so long: more harm at less, days for a list at more. */
+/** Of who is slowed, a process lets one message pass in so long: more harm at less, days for a list at more. */
 const PASS_EVERY_MS = 1_000;
 /**
  * What waits is found when it may go on; without that it is looked at after so long (suppressions, a domain that is
@@ -25,44 +28,61 @@ const WAIT_SECONDS = 86_400;
 /** What began to wait together is not looked at together. */
 const JITTER = 0.1;
 
-const REASONS = { slowed: 'domain_slowed', paused: 'domain_paused' } as const;
+const REASONS = {
+  slowed: { domain: 'domain_slowed', organization: 'organization_slowed' },
+  paused: { domain: 'domain_paused', organization: 'organization_paused' },
+} as const;
 
 interface Known {
-  standing: Standing;
+  readonly standing: Standing;
   /** When the next may pass, where it is slowed. */
   passMs: number;
 }
 
-export const createSendingHolds = (system: System): SendingHolds => {
-  /** Domains that were ever warned: few. */
-  const domains = new Map<string, Known>();
+interface Holder {
+  readonly id: string;
+  readonly what: 'domain' | 'organization';
+}
 
-  /** What waits already goes before what comes. */
-  const mayPass = (known: Known, { recipients }: Pick<ExistingMessage, 'recipients'>): boolean => {
+export const createSendingHolds = (system: System): SendingHolds => {
+  /** Those that were ever warned: few. */
+  const senders = new Map<string, Known>();
+
+  /** What waits already goes before what comes, and in turn for all of those that slow it. */
+  const mayPass = (slowing: readonly Known[], { recipients }: Sent): boolean => {
     const nowMs = system.now().getTime();
-    if (nowMs < known.passMs || recipients.every(({ held }) => held === null)) return false;
-    known.passMs = nowMs + PASS_EVERY_MS;
+    if (slowing.some(({ passMs }) => nowMs < passMs) || recipients.every(({ held }) => held === null)) return false;
+    for (const known of slowing) known.passMs = nowMs + PASS_EVERY_MS;
     return true;
   };
 
-  const holdOf = (message: Pick<ExistingMessage, 'accepted' | 'recipients'>): Hold | null => {
-    const { domainId: heldBy } = message.accepted;
-    const known = domains.get(heldBy);
-    const level = known?.standing.level;
-    if (known === undefined || (level !== 'slowed' && level !== 'paused')) return null;
-    if (level === 'slowed' && mayPass(known, message)) return null;
+  const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => {
     const waitSeconds = WAIT_SECONDS * (1 - JITTER + 2 * JITTER * chance(system));
-    return { reason: REASONS[level], heldBy, waitSeconds };
+    return { reason: REASONS[level][what], heldBy: id, waitSeconds };
+  };
+
+  const holdOf = (message: Sent): Hold | null => {
+    const both: readonly Holder[] = [
+      { id: message.accepted.domainId, what: 'domain' },
+      { id: message.organizationId, what: 'organization' },
+    ];
+    const at = (level: keyof typeof REASONS) => both.filter(({ id }) => senders.get(id)?.standing.level === level);
+    const [paused] = at('paused');
+    if (paused !== undefined) return hold('paused', paused);
+    const slowing = at('slowed');
+    const [first] = slowing;
+    const known = slowing.flatMap(({ id }) => senders.get(id) ?? []);
+    return first === undefined || mayPass(known, message) ? null : hold('slowed', first);
   };
 
   return {
     apply: (event) => {
-      const { domainId } = (event as RecordedEvent<StandingEvent>).data; // all of the family name it
-      const before = domains.get(domainId)?.standing ?? standing.initial;
-      const after = standing.evolve(before, event as RecordedEvent<StandingEvent>, event.metadata);
-      domains.set(domainId, { standing: after, passMs: 0 });
+      const said = event as RecordedEvent<StandingEvent>; // of the family that it is given
+      const senderId = judgedIn(said);
+      const before = senders.get(senderId)?.standing ?? standing.initial;
+      senders.set(senderId, { standing: standing.evolve(before, said, said.metadata), passMs: 0 });
     },
-    standingOf: (domainId) => domains.get(domainId)?.standing ?? GOOD_STANDING,
+    standingOf: (senderId) => senders.get(senderId)?.standing ?? GOOD_STANDING,
     of: (message) => (message.accepted.stream === 'bulk' && message.environment === 'live' ? holdOf(message) : null),
   };
 };

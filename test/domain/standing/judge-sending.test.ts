@@ -7,6 +7,7 @@ import { readLimits, type SendingLimits } from '../../../src/domain/standing/sen
 import { GOOD_STANDING, STANDING_LEVELS, type Standing, standing } from '../../../src/domain/standing/standing.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
 
+const DOMAIN = { domainId: 'dom_1', organizationId: 'org_1' };
 const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const counts = (delivered: number, bounced: number, complained = 0, releasedAt: string | null = null) => ({
@@ -16,7 +17,7 @@ const counts = (delivered: number, bounced: number, complained = 0, releasedAt: 
 const judge =
   (found: SendingCounts, limits = LIMITS) =>
   (state: Standing) =>
-    judgeSending(state, { domainId: 'dom_1', counts: found, limits });
+    judgeSending(state, { domainId: 'dom_1', organizationId: 'org_1', counts: found, limits });
 
 /** How it stands after judging these one after another. */
 const after = (state: Standing, found: readonly SendingCounts[], limits = LIMITS): Standing =>
@@ -81,9 +82,9 @@ describe('a domain', () => {
     const paused = after(GOOD_STANDING, [counts(950, 50)]);
     const { given } = specify(standing);
     given([{ type: 'SendingReleased', data: { domainId: 'dom_1' } }])
-      .when((state) => releaseSending(state, 'dom_1'))
+      .when((state) => releaseSending(state, DOMAIN))
       .thenNothing();
-    const [released] = releaseSending(paused, 'dom_1');
+    const [released] = releaseSending(paused, DOMAIN);
     if (released === undefined) throw new Error('nothing was released');
     const state = standing.evolve(paused, released, contextAt(NOW));
     expect(state).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
@@ -94,6 +95,39 @@ describe('a domain', () => {
   test('recovers when what led to it is judged no more', () => {
     const paused = after(GOOD_STANDING, [counts(950, 50)]);
     expect(after(paused, [counts(950, 50)], { ...LIMITS, bounces: null }).level).toBe('good');
+  });
+});
+
+describe('an organization', () => {
+  const sender = { domainId: null, organizationId: 'org_1' };
+  const judgeAll = (state: Standing, found: SendingCounts) =>
+    judgeSending(state, { ...sender, counts: found, limits: LIMITS });
+  const evolved = (state: Standing, found: SendingCounts): Standing =>
+    judgeAll(state, found).reduce((is, event) => standing.evolve(is, event, contextAt(NOW)), state);
+
+  test.each([
+    [980, 20, 'warned', 'OrganizationSendingWarned'],
+    [960, 40, 'slowed', 'OrganizationSendingSlowed'],
+    [950, 50, 'paused', 'OrganizationSendingPaused'],
+  ])('is judged as a domain is, with %i delivered and %i bounced %s', (delivered, bounced, level, type) => {
+    const limitPercent = { warned: 2, slowed: 4, paused: 5 }[level];
+    expect(judgeAll(GOOD_STANDING, counts(delivered, bounced))).toEqual([
+      { type, data: { organizationId: 'org_1', measure: 'bounces', count: bounced, of: 1000, limitPercent } },
+    ]);
+    expect(evolved(GOOD_STANDING, counts(delivered, bounced))).toMatchObject({ level, measure: 'bounces' });
+  });
+
+  test('recovers, and is released once', () => {
+    const paused = evolved(GOOD_STANDING, counts(950, 50));
+    expect(judgeAll(paused, counts(999, 1))).toEqual([
+      { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_1' } },
+    ]);
+    const events = releaseSending(paused, sender);
+    expect(events).toEqual([{ type: 'OrganizationSendingReleased', data: { organizationId: 'org_1' } }]);
+    const released = events.reduce((is, event) => standing.evolve(is, event, contextAt(NOW)), paused);
+    expect(released).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
+    expect(releaseSending(released, sender)).toEqual([]);
+    expect(judgeAll(released, counts(950, 50))).toEqual([]);
   });
 });
 

@@ -24,14 +24,14 @@ const judge = (service: Service, percent: number): Promise<void> =>
     ...{ domainId: 'dom_1', organizationId: service.organizationId, counts: bad(percent), limits: LIMITS },
   });
 
-const release = ({ dependencies, organizationId }: Service): Promise<boolean> =>
+const release = ({ dependencies, organizationId }: Service, domainId: string | null = 'dom_1'): Promise<boolean> =>
   releaseSending(
     dependencies,
     {
       ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
       ...{ correlationId: 'test', causationId: 'test' },
     },
-    'dom_1',
+    domainId,
   );
 
 const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_1'): Promise<readonly string[]> =>
@@ -68,6 +68,30 @@ describe('a domain whose bulk mail is paused', () => {
   }, 30_000);
 });
 
+describe('an organization whose bulk mail is paused', () => {
+  test('sends none of its domains’ bulk mail, and goes on when both it and the domain may', async () => {
+    const service = await openDelivering();
+    const { dependencies, organizationId } = service;
+    const all = { domainId: null, organizationId, counts: bad(6), limits: LIMITS };
+    await judgeSending(dependencies, all);
+    const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
+    service.workers().start();
+    const held = async () => (await service.message(bulk)).recipients[0]?.held;
+    await until(async () => {
+      expect(await held()).toMatchObject({ reason: 'organization_paused', heldBy: organizationId });
+      expect(await statuses(service, own)).toEqual(['delivered']);
+    });
+    await judge(service, 6);
+    expect(await release(service, null)).toBe(true);
+    await until(async () => expect(await held()).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' }));
+    expect(await release(service)).toBe(true);
+    await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
+    expect(await standingOf(service, organizationId)).toEqual([
+      ...['OrganizationSendingPaused', 'OrganizationSendingReleased'],
+    ]);
+  }, 30_000);
+});
+
 describe('a domain whose bulk mail is slowed down', () => {
   test('sends its mail one after another, what has waited first', async () => {
     const service = await openDelivering();
@@ -98,17 +122,19 @@ describe('a domain whose bulk mail is slowed down', () => {
 describe('senders', () => {
   test('are judged page by page, each once, however many processes do it', async () => {
     const service = await openDelivering();
-    const ids = Array.from({ length: 750 }, (_, index) => `dom_${String(index).padStart(4, '0')}`);
+    const BAD = ['dom_0749', 'org_mine'];
+    const ids = [...Array.from({ length: 750 }, (_, index) => `dom_${String(index).padStart(4, '0')}`), 'org_mine'];
     const counts: PageOfCounts = async ({ after, limit }) =>
       ids
         .filter((id) => id > after)
         .slice(0, limit)
-        .map((domainId) => ({ domainId, organizationId: 'org_mine', ...bad(domainId === 'dom_0749' ? 6 : 1) }));
+        .map((senderId) => ({ senderId, organizationId: 'org_mine', ...bad(BAD.includes(senderId) ? 6 : 1) }));
     const senders = { counts, limits: LIMITS };
     service.workers({ senders }).start();
     service.workers({ senders }).start();
     await until(async () => expect(await standingOf(service, 'dom_0749')).toEqual(['SendingPaused']));
     expect(await standingOf(service, 'dom_0000')).toEqual([]);
+    await until(async () => expect(await standingOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
     const [event] = await service.dependencies.store.readStream(standingStream('dom_0749'));
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
   }, 30_000);
@@ -125,7 +151,7 @@ describe('senders', () => {
 describe('what has to wait', () => {
   const messageOf = (held: boolean) =>
     ({
-      ...{ environment: 'live', accepted: { domainId: 'dom_1', stream: 'bulk' } },
+      ...{ environment: 'live', organizationId: 'org_1', accepted: { domainId: 'dom_1', stream: 'bulk' } },
       recipients: [{ held: held ? { reason: 'domain_slowed' } : null }],
     }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // as far as it is looked at
   const [fresh, waiting] = [messageOf(false), messageOf(true)];
@@ -134,10 +160,13 @@ describe('what has to wait', () => {
     const system = createShiftableSystem();
     const at = { ms: Date.parse('2026-11-22T12:00:00.000Z') };
     const holds = createSendingHolds({ ...system, now: () => new Date(at.ms) });
-    const data = { domainId: 'dom_1', measure: 'bounces', count: 40, of: 1000, limitPercent: 4 } as const;
-    const recorded = { ...{ id: 'e', position: '1', revision: 0, stream: standingStream('dom_1') }, data };
-    holds.apply({ ...recorded, type, metadata: contextAt('2026-11-22T11:00:00.000Z') } as never); // as stored
-    return { holds, at };
+    const found = { measure: 'bounces', count: 40, of: 1000, limitPercent: 4 };
+    const recorded = { id: 'e', position: '1', revision: 0, metadata: contextAt('2026-11-22T11:00:00.000Z') };
+    const happens = (event: { readonly type: string; readonly data: object }): void =>
+      holds.apply({ ...recorded, stream: standingStream('dom_1'), ...event } as never); // as stored
+    happens({ type, data: { domainId: 'dom_1', ...found } });
+    const toAll = (all: string): void => happens({ type: all, data: { organizationId: 'org_1', ...found } });
+    return { holds, at, toAll };
   };
 
   test('is looked at once a day where it is paused, and not all at the same time', () => {
@@ -157,5 +186,18 @@ describe('what has to wait', () => {
     expect(holds.of(waiting)).not.toBeNull();
     at.ms += 1;
     expect([holds.of(fresh), holds.of(waiting), holds.of(waiting)]).toMatchObject([{}, null, {}]);
+  });
+
+  test('waits for whoever is paused, the domain or the organization, and passes where both let one pass', () => {
+    const { holds, at, toAll } = holdsAt('SendingSlowed');
+    toAll('OrganizationSendingPaused');
+    expect(holds.of(waiting)).toMatchObject({ reason: 'organization_paused', heldBy: 'org_1' });
+    toAll('OrganizationSendingSlowed');
+    expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed', heldBy: 'dom_1' }]);
+    at.ms += 1_000;
+    const other = { ...waiting, accepted: { ...waiting.accepted, domainId: 'dom_2' } };
+    expect([holds.of(other), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);
+    toAll('OrganizationSendingReleased');
+    expect(holds.of(waiting)).toBeNull();
   });
 });

@@ -3,7 +3,7 @@ import { countedFrom, NOTHING_SENT } from '../../../domain/standing/sending-coun
 import { standing, standingStream } from '../../../domain/standing/standing.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { showStanding, standingShape } from '../../shapes/standing-shape.ts';
+import { domainStandingShape, showDomainStanding } from '../../shapes/standing-shape.ts';
 import { loadDomain } from './load-domain.ts';
 
 export const getStandingRoute = (house: House): void => {
@@ -16,15 +16,19 @@ export const getStandingRoute = (house: House): void => {
       description:
         'Live bulk mail of the last seven days, by the day (UTC) its outcome became known. Less than 200 recipients or ' +
         'five bounces or complaints are not judged. A level lasts until the rate is a fifth below what led to it.',
-      answer: standingShape,
+      answer: domainStandingShape,
     },
     async ({ caller, id }) => {
       await loadDomain(deps, caller, id);
-      const { state } = await load(deps.context.store, standing, standingStream(id));
+      const { store } = deps.context;
+      const [{ state: own }, { state: ofOrganization }] = await Promise.all([
+        load(store, standing, standingStream(id)),
+        load(store, standing, standingStream(caller.organizationId)),
+      ]);
       await readYourWrites(deps, ['standings']);
       const from = countedFrom(deps.context.system.now());
-      const counts = await deps.readModels.standings.ofDomain({ from, domainId: id });
-      return showStanding(id, state, counts ?? NOTHING_SENT);
+      const counts = await deps.readModels.standings.ofSender({ from, senderId: id });
+      return showDomainStanding(id, { own, ofOrganization }, counts ?? NOTHING_SENT);
     },
   );
 };

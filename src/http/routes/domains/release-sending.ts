@@ -18,7 +18,8 @@ export const releaseSendingRoute = (house: House): void => {
       summary: 'Let the bulk mail of a domain go on that was slowed down or paused',
       description:
         'Bounces and complaints are counted anew from now on, those about earlier mail too. What waits already leaves ' +
-        'from now on, within seconds, and a long list in its turn beside other mail.',
+        'from now on, within seconds, and a long list in its turn beside other mail; ' +
+        'what all domains of the organization together keep back has a release of its own.',
       answer: releasedShape,
     },
     async ({ caller, origin, id }) => {
