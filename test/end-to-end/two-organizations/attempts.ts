@@ -101,6 +101,8 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   ],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getOrganization: () => [{}],
+  getOrganizationStanding: () => [{}],
+  releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
 };
 
 /** Everything by which somebody could tell that an answer is about this organization. */
