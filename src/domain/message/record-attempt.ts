@@ -3,6 +3,7 @@ import type { MessageEvent } from '../events.ts';
 import type { SmtpFacts } from './events.ts';
 import type { ExistingMessage, Message } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
+import { replyWaitSeconds } from './reply-waits.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
 /** What one attempt came to for one recipient. */
@@ -19,8 +20,10 @@ export type AttemptOutcome = { readonly recipientId: string } & (
       readonly smtp: SmtpFacts;
       readonly reason: string;
       readonly category?: BounceCategory;
-      /** The wait that was asked for, in place of the schedule's. */
+      /** The wait that is to be, whatever was said. */
       readonly retryAfterSeconds?: number;
+      /** The wait that the text of the reply names. */
+      readonly askedSeconds?: number;
     }
   | { readonly outcome: 'suppressed' | 'failed'; readonly reason: string }
   /** The final dot may have left, and no answer came. */
@@ -39,15 +42,20 @@ export interface RecordAttempt {
 const categoryOf = ({ category }: { readonly category?: BounceCategory }): { readonly category?: BounceCategory } =>
   category === undefined ? {} : { category };
 
-/** The schedule counts what was tried for this recipient: attempts at other destinations are no reason to wait longer. */
+/** The wait that is to be, else the one that the reply means; undefined: the schedule's. */
+const waitOf = (made: number, outcome: AttemptOutcome, chance: number): number | undefined => {
+  if (outcome.outcome !== 'deferred') return undefined;
+  return outcome.retryAfterSeconds ?? replyWaitSeconds(made, outcome, chance);
+};
+
+/** Counts what was tried for this recipient: attempts at other destinations are no reason to wait longer. */
 const dueAfter = (
   { recipients, expiresAt }: ExistingMessage,
-  { recipientId }: AttemptOutcome,
+  outcome: AttemptOutcome,
   command: RecordAttempt,
-  waitSeconds?: number,
 ): string => {
-  const made = recipients.find(({ id }) => id === recipientId)?.attempts ?? command.attempt;
-  return nextAttemptAt(made, { ...command, expiresAt }, waitSeconds);
+  const made = recipients.find(({ id }) => id === outcome.recipientId)?.attempts ?? command.attempt;
+  return nextAttemptAt(made, { ...command, expiresAt }, waitOf(made, outcome, command.chance));
 };
 
 const eventsOf = (
@@ -69,8 +77,8 @@ const eventsOf = (
       ];
     }
     case 'deferred': {
-      const { smtp, reason, retryAfterSeconds } = outcome;
-      const due = dueAfter(state, outcome, command, retryAfterSeconds);
+      const { smtp, reason } = outcome;
+      const due = dueAfter(state, outcome, command);
       const data = { ...about, recipientId, attempt, smtp, reason, nextAttemptAt: due, ...categoryOf(outcome) };
       return [{ type: 'RecipientDeferred', data }];
     }

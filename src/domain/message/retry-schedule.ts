@@ -1,4 +1,7 @@
-/** Waits after the first, second, … attempt; the last one repeats until the time to live ends. */
+/**
+ * Waits after the first, second, … attempt, where the reply means nothing else (`reply-waits.ts`); the last one repeats
+ * until the time to live ends.
+ */
 const WAIT_MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 720] as const;
 const LAST_WAIT_MINUTES = 720;
 /** Attempts that failed together do not come back together. */
@@ -13,7 +16,7 @@ export const TTL_SECONDS_DEFAULT = 259_200;
  * When to try again after this attempt (ISO 8601): never later than `expiresAt`, so that whoever looks then finds that
  * the time to live has ended.
  * @param at now and `expiresAt` (ISO 8601), and chance in [0, 1), which spreads the schedule's wait by ±10 %.
- * @param waitSeconds a wait that was asked for, taken as it is.
+ * @param waitSeconds a wait in its place, taken as it is.
  */
 export const nextAttemptAt = (
   attempt: number,

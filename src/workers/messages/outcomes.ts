@@ -1,3 +1,4 @@
+import { askedWaitSeconds } from '../../domain/bounce/asked-wait.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import type { MessageContents } from '../../domain/contents.ts';
@@ -58,9 +59,11 @@ const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutco
   if (outcome === 'bounced') return { ...judged, outcome, reason: REASONS.bounced };
   // What our own stopping cut off is not the other side's fault, and does not have to wait.
   const wait = stopping && !wasReached(said) ? 0 : said.retryAfterSeconds;
+  const asked = wasReached(said) ? askedWaitSeconds(said.text) : undefined;
   return {
     ...{ ...judged, outcome, reason: deferralReason(said, stopping) },
     ...(wait === undefined ? {} : { retryAfterSeconds: wait }),
+    ...(asked === undefined ? {} : { askedSeconds: asked }),
   };
 };
 

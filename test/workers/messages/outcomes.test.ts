@@ -38,3 +38,19 @@ test('what is known of the session is kept, and what is not stays away', () => {
   const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, replyId: 'id' };
   expect(outcomes.map((each) => 'smtp' in each && each.smtp)).toStrictEqual([{ ...bare, ...session }, bare]);
 });
+
+test.each([
+  [451, 'Greylisted, try again in 300 seconds', { category: 'greylisted', askedSeconds: 300 }],
+  [421, 'Too much mail from you: retry after 2 hours', { askedSeconds: 7200 }],
+])('a time that a reply of %d names is handed on', (code, text, expected) => {
+  const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
+    ...{ uuid: () => 'id', stopping: false },
+  });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
+});
+
+test('a time in a sentence of ours is no wish of the other side’s', () => {
+  const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
+  const { outcomes } = reportOf(message, [silent], { uuid: () => 'id', stopping: false });
+  expect(outcomes[0]).not.toHaveProperty('askedSeconds');
+});

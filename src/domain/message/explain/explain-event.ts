@@ -125,7 +125,8 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   },
   RecipientDeferred: deferred,
   RecipientBounced: (data, view) => {
-    const late = view.wasDelivered(data.recipientId, data.sequence);
+    // Events from before `late` was written say it by their history alone.
+    const late = data.late ?? view.wasDelivered(data.recipientId, data.sequence);
     const facts = { ...replyFacts(view, data), reason: data.reason, late };
     return { type: 'bounced', sentence: bouncedSentence(data, view, late), facts };
   },

@@ -1,4 +1,6 @@
+import { classifyReply } from '../../bounce/classify.ts';
 import type { Suspension } from '../../destination/destination.ts';
+import type { ShownSmtp } from '../../shown-event.ts';
 import { holdsBack, type Standing } from '../../standing/standing.ts';
 import type { Held, Recipient } from '../message.ts';
 import { isOpen } from '../status.ts';
@@ -18,11 +20,10 @@ export interface Waiting {
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
+type Deferred = Extract<Happening, { readonly type: 'RecipientDeferred' }>['data'];
 
 /** A worker takes what is due within a second or two; longer is worth a word, shorter would alarm for nothing. */
 const UNUSUAL_MS = 60_000;
-
-const GREYLISTING = /gr[ae]y-?\s?list/i;
 
 const SUSPENDED: Readonly<Record<Suspension['reason'], string>> = {
   busy: 'asked for less mail for now',
@@ -49,6 +50,10 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
   return why('attempt_lost', sentence, null);
 };
 
+/** Events from before replies were classified are judged by what was said, while that is kept. */
+const isGreylisting = ({ category }: Deferred, { code, enhanced, mx, text }: ShownSmtp): boolean =>
+  (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
+
 /** It has been tried; its next time stands. */
 const retryOf = (who: string, recipient: Recipient, view: View, next: string): Why => {
   const last = view.happenings.findLast(
@@ -66,7 +71,7 @@ const retryOf = (who: string, recipient: Recipient, view: View, next: string): W
     return why('not_handed_over', `It could not be handed over for ${who}: ${last.data.reason}${more}. ${then}`, next);
   }
   const speaker = speakerOf(view, smtp);
-  if (GREYLISTING.test(smtp.text ?? '')) {
+  if (isGreylisting(last.data, smtp)) {
     const sentence = `${speaker} lets senders that it does not know wait for a while (greylisting): ${said}, for ${who}. ${then}`;
     return why('greylisted', sentence, next);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
 import type { Suspension } from '../../../../src/domain/destination/destination.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import type { Standing } from '../../../../src/domain/standing/standing.ts';
@@ -18,10 +19,19 @@ const started: Told = { event: attemptStarted(1, ['rcp_1']), at: 1 };
 const deferred = (
   code: number,
   text: string | null,
-  reason = 'may work later',
+  { reason = 'may work later', ...more }: { readonly reason?: string; readonly category?: BounceCategory } = {},
 ): readonly [Told, Map<string, never>] => {
   const smtp = { ...smtpReply(code), replyId: text === null ? null : 'reply-1' };
-  const data = { ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason, nextAttemptAt: minute(30) };
+  const data = {
+    ...about,
+    sequence: 3,
+    recipientId: 'rcp_1',
+    attempt: 1,
+    smtp,
+    reason,
+    nextAttemptAt: minute(30),
+    ...more,
+  };
   const contents = new Map([
     ['content-1', HEAD],
     ...(text === null ? [] : [['reply-1', reply(text)] as const]),
@@ -90,6 +100,16 @@ describe('an explanation says why a recipient waits', () => {
     expect(wait).toMatchObject({ reason, next_attempt_at: minute(30) });
     expect(wait?.sentence).toContain(text ?? '451');
     expect(wait?.sentence).toContain('tried again at 2026-11-21 12:30:00 UTC');
+  });
+
+  test.each([
+    ['greylisted', 'greylisted', null],
+    ['greylisted', 'greylisted', 'Internal resources are temporarily unavailable'],
+    ['told_to_wait', 'policy', 'your greylist must be updated'],
+  ] as const)('as %s where the reply was found to be %s, whatever its text says', (reason, category, text) => {
+    const [event, contents] = deferred(451, text, { category });
+    const [wait] = explain(recorded([accepted, started, event]), { contents }).waiting_because;
+    expect(wait).toMatchObject({ reason, next_attempt_at: minute(30) });
   });
 
   test('because its destination is suspended, where that is what it waits for', () => {
