@@ -53,6 +53,11 @@ export const CONFIGURATION: readonly Variable[] = [
   },
   { name: 'BOUNCE_PORT', default: '25', meaning: 'port that receives what comes back; `0` picks a free one' },
   {
+    name: 'POSTMASTER',
+    default: '',
+    meaning: 'address that mail to `postmaster@` the bounce domain is passed on to; it is refused when absent',
+  },
+  {
     name: 'BOUNCE_RATES',
     default: '2,4,5',
     meaning: 'percent of bulk recipients without a mailbox that warn, slow down and pause a domain; or `off`',
@@ -72,6 +77,11 @@ export const CONFIGURATION: readonly Variable[] = [
     name: 'SUBMISSION_PORT',
     default: '',
     meaning: 'port where mail is taken by SMTP, such as `587`; not taken when absent',
+  },
+  {
+    name: 'SUBMISSION_TLS_PORT',
+    default: '',
+    meaning: 'the same with TLS from the first byte on, such as `465`; needs the certificate',
   },
   { name: 'TLS_CERT_FILE', default: '', meaning: 'certificate chain (PEM) of the mail taken by SMTP, for STARTTLS' },
   { name: 'TLS_KEY_FILE', default: '', meaning: 'private key (PEM) of that certificate' },

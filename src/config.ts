@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { EVENT_STORE, HOST_NAME, isHost, isSmarthost, list, listOf, port, text, url } from './config-values.ts';
 import { CONFIGURATION } from './config-variables.ts';
 import { readSecret } from './domain/api-key/secret.ts';
+import { parseMailbox } from './domain/email-address.ts';
 import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
@@ -48,6 +49,8 @@ export interface Config {
   readonly bounceDomain: string | undefined;
   /** 0: a free one. */
   readonly bouncePort: number;
+  /** Who reads what is written to the postmaster of `bounceDomain`. Absent: nobody. */
+  readonly postmaster: string | undefined;
   /** Absent: this machine's name. */
   readonly ehloName: string | undefined;
   /** Resolvers. Empty: those of the machine. */
@@ -60,7 +63,9 @@ export interface Config {
   readonly metricsPort: number | undefined;
   /** 0: a free one. Absent: mail is taken by HTTP alone. */
   readonly submissionPort: number | undefined;
-  /** Both or neither; PEM. Absent: submission serves this machine alone. */
+  /** With TLS from the first byte on. 0: a free one. Absent: not listened on. */
+  readonly submissionTlsPort: number | undefined;
+  /** Both or neither; PEM. Absent: submission serves this machine alone, and mail comes back in clear. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | undefined;
   readonly trial: Trial;
 }
@@ -99,6 +104,15 @@ const limits = text(
   'set three rising percentages, such as `2,4,5`, or `off`',
 ).transform((value) => readLimits(value) ?? null);
 
+/** Of an address with or without a name. */
+const addressOf = (mailbox: string): string => {
+  const parsed = parseMailbox(mailbox);
+  return typeof parsed === 'string' ? mailbox : parsed.address;
+};
+
+const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
+  address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain}`);
+
 const roles = z
   .string()
   .default(ROLES.join(','))
@@ -136,6 +150,12 @@ const schema = z
       .transform((value) => value.toLowerCase())
       .optional(),
     BOUNCE_PORT: port(25).default(25),
+    POSTMASTER: text(
+      (value) => typeof parseMailbox(value) !== 'string',
+      'set an address that you read, such as `postmaster@example.com`',
+    )
+      .transform(addressOf)
+      .optional(),
     BOUNCE_RATES: limits.default(readLimits('2,4,5') ?? null),
     COMPLAINT_RATES: limits.default(readLimits('0.08,0.2,0.3') ?? null),
     LOG_LEVEL: z.enum(LOG_LEVELS, `set one of ${LOG_LEVELS.join(', ')}`).default('info'),
@@ -145,12 +165,18 @@ const schema = z
     ).optional(),
     METRICS_PORT: port(9464).optional(),
     SUBMISSION_PORT: port(587).optional(),
+    SUBMISSION_TLS_PORT: port(465).optional(),
     TLS_CERT_FILE: z.string().optional(),
     TLS_KEY_FILE: z.string().optional(),
   })
   .refine((read) => (read.TLS_CERT_FILE === undefined) === (read.TLS_KEY_FILE === undefined), {
     path: ['TLS_KEY_FILE'],
     error: 'set both TLS_CERT_FILE and TLS_KEY_FILE, or neither',
+    when: () => true,
+  })
+  .refine((read) => !isUnder(read.POSTMASTER, read.BOUNCE_DOMAIN), {
+    path: ['POSTMASTER'],
+    error: 'set an address of another domain than BOUNCE_DOMAIN: what is written there comes to this service itself',
     when: () => true,
   })
   .refine((read) => read.DATABASE_URL === undefined || read.SECRET_KEY !== undefined, {
@@ -197,6 +223,7 @@ export const readConfig = (environment: Environment): Config => {
     secretKey: read.SECRET_KEY,
     bounceDomain: read.BOUNCE_DOMAIN,
     bouncePort: read.BOUNCE_PORT,
+    postmaster: read.POSTMASTER,
     ehloName: read.EHLO_NAME,
     dnsServers: read.DNS_SERVERS.map(readNameServer),
     sendingLimits: { bounces: read.BOUNCE_RATES, complaints: read.COMPLAINT_RATES },
@@ -204,6 +231,7 @@ export const readConfig = (environment: Environment): Config => {
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,
     submissionPort: read.SUBMISSION_PORT,
+    submissionTlsPort: read.SUBMISSION_TLS_PORT,
     tlsFiles:
       read.TLS_CERT_FILE === undefined || read.TLS_KEY_FILE === undefined
         ? undefined

@@ -27,7 +27,7 @@ describe('the configuration', () => {
       sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined },
-      ...{ submissionPort: undefined, tlsFiles: undefined },
+      ...{ submissionPort: undefined, tlsFiles: undefined, submissionTlsPort: undefined, postmaster: undefined },
       trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
     });
   });
@@ -57,6 +57,7 @@ describe('the configuration', () => {
       ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
       ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
       ...{ SUBMISSION_PORT: '587', TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
+      ...{ SUBMISSION_TLS_PORT: '465', POSTMASTER: 'Post <post@example.com>' },
     });
     expect(config).toEqual({
       ...{ databaseUrl: 'postgres://a:b@db/outbox', eventStoreUrl: 'esdb://es:2113?tls=false', redisUrl: 'rediss://r' },
@@ -72,8 +73,15 @@ describe('the configuration', () => {
       ],
       ...{ submissionPort: 587, tlsFiles: { cert: '/tls/cert.pem', key: '/tls/key.pem' } },
       ...{ bounceDomain: 'bounces.example.com', bouncePort: 2525 },
+      ...{ submissionTlsPort: 465, postmaster: 'post@example.com' },
       trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
     });
+  });
+
+  test('refuses a postmaster whose mail would come to this service itself', () => {
+    expect(() => readConfig({ BOUNCE_DOMAIN: 'Bounces.example.com', POSTMASTER: 'me@bounces.Example.com' })).toThrow(
+      /^POSTMASTER: set an address of another domain than BOUNCE_DOMAIN/,
+    );
   });
 
   test('reads how the program is tried out, which its users are not told of', () => {
@@ -101,7 +109,7 @@ describe('the configuration', () => {
         OUTBOX_ADMIN_KEY: 'ob_live_x',
         METRICS_PORT: '1e3',
       },
-      ...{ SUBMISSION_PORT: '65536', TLS_CERT_FILE: '/tls/cert.pem' },
+      ...{ SUBMISSION_PORT: '65536', SUBMISSION_TLS_PORT: 'x', POSTMASTER: 'nobody', TLS_CERT_FILE: '/tls/cert.pem' },
       ...{ BOUNCE_DOMAIN: 'a@b', BOUNCE_PORT: '-1', BOUNCE_RATES: '5,4,2', COMPLAINT_RATES: 'none' },
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(

@@ -4,7 +4,7 @@ export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   /** Of the configuration, where the port comes from. */
-  readonly variable: 'PORT' | 'METRICS_PORT' | 'SUBMISSION_PORT' | 'BOUNCE_PORT';
+  readonly variable: 'PORT' | 'METRICS_PORT' | 'SUBMISSION_PORT' | 'SUBMISSION_TLS_PORT' | 'BOUNCE_PORT';
 }
 
 /** What `listen` failed with, as a sentence for whoever can mend it; any other fault as it is. */

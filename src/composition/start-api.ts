@@ -24,8 +24,9 @@ import { startSubmission } from './start-submission.ts';
 
 export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
-  /** Absent: mail is taken by HTTP alone. */
+  /** Both absent: mail is taken by HTTP alone. */
   readonly submissionPort: number | undefined;
+  readonly submissionTlsPort: number | undefined;
 }
 
 /** A pause of the database longer than this is taken for an outage by whoever waits for a share of a limit. */
@@ -114,6 +115,7 @@ export const startApi = async (
   return {
     baseUrl: baseUrlOf(config, port),
     submissionPort: submission?.port,
+    submissionTlsPort: submission?.tlsPort,
     // Of what is shared, this server closes the directory of keys.
     stop: async () => {
       await submission?.stop();

@@ -77,7 +77,7 @@ const startRoles = async (
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   // Mail that leaves before the API has picked a port is rare, and such a port is gone at the next start anyway.
   let baseUrl = baseUrlOf(config, config.port);
-  const links = { publicUrl: () => baseUrl };
+  const links = { publicUrl: () => baseUrl, registry };
   if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events, links)).stop);
   if (!roles.has('api')) return undefined;
   const api = await startApi(config, engines, { registry, isStarted });
@@ -86,8 +86,10 @@ const startRoles = async (
   return api;
 };
 
-const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] =>
-  api?.submissionPort === undefined ? [] : [`Mail is taken by SMTP at ${host}:${api.submissionPort}`];
+const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] => {
+  const ports = [api?.submissionPort, api?.submissionTlsPort].filter((port) => port !== undefined);
+  return ports.map((port) => `Mail is taken by SMTP at ${host}:${port}`);
+};
 
 /**
  * Opens what the configuration says and starts the roles. What was opened is closed again when a later part fails.

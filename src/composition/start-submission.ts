@@ -1,81 +1,69 @@
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
-import { createSecureContext } from 'node:tls';
-import type { SMTPServer } from 'smtp-server';
 import { createMailParser } from '../adapters/mail-parser/mail-parser.ts';
+import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/start-smtp-listener.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
-import { createSubmissionServer, type TlsPair } from '../submission/create-submission-server.ts';
+import { neighbourhoodOf } from '../http/door/address-ranges.ts';
+import { createSubmission } from '../submission/create-submission.ts';
 import type { SubmissionHouse } from '../submission/submit-message.ts';
 import type { Closers } from './closers.ts';
-import { listenRefused } from './listen-refused.ts';
+import { type ListenAddress, listenRefused } from './listen-refused.ts';
 import type { RunningRole } from './role.ts';
+import { followRenewals, readTls } from './tls-files.ts';
 
 export interface RunningSubmission extends RunningRole {
-  readonly port: number;
+  /** Of `SUBMISSION_PORT`, and of `SUBMISSION_TLS_PORT`. */
+  readonly port: number | undefined;
+  readonly tlsPort: number | undefined;
 }
 
-/** Certificates are renewed weeks before they end; oftener reads files for nothing. */
-const RENEWAL_LOOK_MS = 3_600_000;
-
-/** @throws {StartRefused} a file cannot be read, or the two are no pair. */
-const readTls = async (files: Config['tlsFiles']): Promise<TlsPair | undefined> => {
-  if (files === undefined) return undefined;
-  try {
-    const [cert, key] = await Promise.all([readFile(files.cert, 'utf8'), readFile(files.key, 'utf8')]);
-    createSecureContext({ cert, key });
-    return { cert, key };
-  } catch (error) {
-    throw new StartRefused(
-      `TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${(error as Error).message}: set a certificate and its key in PEM`,
-    );
-  }
-};
-
-/** What is renewed in its place is used from then on; until it can be, the one before is. @returns the end of looking. */
-export const followRenewals = (
-  { tlsFiles, logger }: Pick<Config, 'tlsFiles'> & { readonly logger: Logger },
-  server: Pick<SMTPServer, 'updateSecureContext'>,
-  everyMs = RENEWAL_LOOK_MS,
-): (() => void) => {
-  if (tlsFiles === undefined) return () => undefined;
-  const look = (): Promise<void> =>
-    readTls(tlsFiles).then(
-      (tls) => server.updateSecureContext(tls),
-      (err: unknown) => logger.error({ err }, 'the TLS certificate could not be read again'),
-    );
-  const timer = setInterval(() => void look(), everyMs).unref();
-  return () => clearInterval(timer);
-};
+type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
 
 /**
- * Takes mail by SMTP beside the API, when `SUBMISSION_PORT` is set.
- * @throws {StartRefused} the certificate cannot be used, or the address cannot be listened on.
+ * Takes mail by SMTP beside the API, when `SUBMISSION_PORT` or `SUBMISSION_TLS_PORT` is set.
+ * @throws {StartRefused} the certificate cannot be used, or an address cannot be listened on.
  */
 export const startSubmission = async (
-  { submissionPort, host, ehloName, tlsFiles }: Config,
+  { submissionPort, submissionTlsPort, host, ehloName, tlsFiles }: Config,
   closers: Closers,
   house: Omit<SubmissionHouse, 'mailParser'>,
 ): Promise<RunningSubmission | undefined> => {
-  if (submissionPort === undefined) return undefined;
+  if (submissionPort === undefined && submissionTlsPort === undefined) return undefined;
+  const { logger } = house.deps;
   const tls = await readTls(tlsFiles);
+  if (submissionTlsPort !== undefined && tls === undefined) {
+    throw new StartRefused('SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it');
+  }
   const mailParser = createMailParser();
   closers.add('mail parser', mailParser.close);
-  const server = createSubmissionServer({ ...house, mailParser }, { tls, name: ehloName });
-  const listening = server.listen(submissionPort, host);
-  await once(listening, 'listening').catch((error: unknown) => {
-    throw listenRefused(error, { host, port: submissionPort, variable: 'SUBMISSION_PORT' });
+  const submission = createSubmission({ ...house, mailParser }, { hasTls: tls !== undefined, name: ehloName });
+
+  const listen = async (port: number | undefined, variable: Variable): Promise<SmtpListener | undefined> => {
+    if (port === undefined) return undefined;
+    const tlsBegins = variable === 'SUBMISSION_TLS_PORT' ? 'implicit' : 'asked';
+    const listener = await startSmtpListener(submission, {
+      ...{ host, port, tls, tlsBegins, neighbourOf: neighbourhoodOf, logger },
+    }).catch((error: unknown) => {
+      throw listenRefused(error, { host, port, variable });
+    });
+    logger.info({ port: listener.port, tls: tlsBegins }, 'mail is taken by SMTP');
+    return listener;
+  };
+
+  const plain = await listen(submissionPort, 'SUBMISSION_PORT');
+  const implicit = await listen(submissionTlsPort, 'SUBMISSION_TLS_PORT').catch(async (error: unknown) => {
+    await plain?.close();
+    throw error;
   });
-  const endRenewals = followRenewals({ tlsFiles, logger: house.deps.logger }, server);
-  const { port } = listening.address() as AddressInfo;
-  house.deps.logger.info({ port }, 'mail is taken by SMTP');
+  const listeners = [plain, implicit].filter((each) => each !== undefined);
+  const endRenewals = followRenewals({ tlsFiles, logger }, (renewed) => {
+    for (const { useTls } of listeners) useTls(renewed);
+  });
   return {
-    port,
-    stop: () => {
+    port: plain?.port,
+    tlsPort: implicit?.port,
+    stop: async () => {
       endRenewals();
-      return new Promise((resolve) => server.close(() => resolve()));
+      await Promise.all(listeners.map(({ close }) => close()));
     },
   };
 };

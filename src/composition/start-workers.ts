@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
@@ -36,7 +37,7 @@ export const startWorkers = async (
   config: Config,
   engines: Engines,
   { onFatal }: RoleEvents,
-  { publicUrl }: Pick<WorkersDependencies, 'publicUrl'>,
+  { publicUrl, registry }: Pick<WorkersDependencies, 'publicUrl'> & { readonly registry?: Registry | undefined },
 ): Promise<RunningRole> => {
   const { context, pool, store, system, logger, closers, failing } = engines;
   const queues = failing.queues(await openQueues(config, engines));
@@ -60,7 +61,7 @@ export const startWorkers = async (
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
-  await startReturnedMail(config, engines);
+  await startReturnedMail(config, engines, { transport, registry });
   workers.start();
   return { stop: workers.stop };
 };

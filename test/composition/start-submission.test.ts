@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClosers } from '../../src/composition/closers.ts';
-import { followRenewals, startSubmission } from '../../src/composition/start-submission.ts';
+import { startSubmission } from '../../src/composition/start-submission.ts';
+import { followRenewals } from '../../src/composition/tls-files.ts';
 import { readConfig } from '../../src/config.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 import { type Service, startService } from '../http/support/service.ts';
@@ -55,6 +56,27 @@ test('with one it is, under the configured name, with the certificate of the fil
   await expect(talkSmtp(port)).rejects.toThrow('ECONNREFUSED');
 });
 
+test('with a port for TLS it is listened on beside the other, or alone', async () => {
+  const files2 = { TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key };
+  const both = await start({ SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', ...files2 });
+  const secure = connectTls({ port: both?.tlsPort ?? 0, ca: await readFile(files.cert), servername: 'localhost' });
+  const [greeting] = await once(secure, 'data');
+  expect(String(greeting)).toMatch(/^220 /);
+  secure.destroy();
+  expect((await talkSmtp(both?.port ?? 0)).greeting).toMatch(/^220 /);
+  await both?.stop();
+  await expect(talkSmtp(both?.tlsPort ?? 0)).rejects.toThrow('ECONNREFUSED');
+  const alone = await start({ SUBMISSION_TLS_PORT: '0', ...files2 });
+  expect(alone?.port).toBeUndefined();
+  await alone?.stop();
+});
+
+test('a port for TLS without a certificate is refused with a sentence', async () => {
+  await expect(start({ SUBMISSION_TLS_PORT: '0' })).rejects.toThrow(
+    'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it',
+  );
+});
+
 test('a start with files that are no certificate and key is refused with a sentence', async () => {
   const wrong = join(folder, 'wrong.pem');
   await writeFile(wrong, 'no certificate');
@@ -80,8 +102,7 @@ test('a start on a port in use is refused with a sentence', async () => {
 
 test('a certificate that is renewed in its place is used; one that is broken leaves the one before', async () => {
   const renewed: unknown[] = [];
-  const server = { updateSecureContext: (tls: unknown) => void renewed.push(tls) };
-  const end = followRenewals({ tlsFiles: files, logger: silentLogger }, server, 20);
+  const end = followRenewals({ tlsFiles: files, logger: silentLogger }, (tls) => renewed.push(tls), 20);
   await writeTlsPair(folder);
   const cert = await readFile(files.cert, 'utf8');
   while (!renewed.some((tls) => (tls as TlsPair).cert === cert)) await sleep(10);

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plain, talkSmtp } from './support/smtp-talk.ts';
@@ -76,6 +78,17 @@ describe('STARTTLS', () => {
     expect(response).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
   });
 
+  test('that is begun and never ended is, within the time for a key', async () => {
+    const hasty = await startSubmitting({ tls, times: { authMs: 300 } });
+    const talk = await talkSmtp(hasty.port);
+    await talk.ask(EHLO);
+    await talk.ask('STARTTLS\r\n');
+    talk.socket.write(Buffer.from('1603010200010001fc0303', 'hex'));
+    expect(await talk.next()).toBe('');
+    expect((await talkSmtp(hasty.port)).greeting).toMatch(/^220/);
+    await hasty.close();
+  });
+
   test('forgets what was sent behind it in clear', async () => {
     const before = await submitting.accepted();
     const talk = await talkSmtp(submitting.port);
@@ -85,6 +98,43 @@ describe('STARTTLS', () => {
     talk.socket.end();
     expect(await talk.next()).toBe('');
     expect(await submitting.accepted()).toBe(before);
+  });
+});
+
+describe('TLS from the first byte on', () => {
+  let implicit: Submitting;
+  beforeAll(async () => {
+    implicit = await startSubmitting({ tls, tlsBegins: 'implicit', plainFrom: [], times: { authMs: 500 } });
+  });
+  afterAll(() => implicit.close());
+
+  test('lets a client of another machine in', async () => {
+    const transport = createTransport({
+      ...{ host: '127.0.0.1', port: implicit.port, secure: true, tls: { rejectUnauthorized: false } },
+      auth: { user: 'outbox', pass: implicit.key },
+    });
+    const mail = { from: 'ann@example.test', to: 'b@example.org', subject: 'x', text: 'Hi' };
+    expect((await transport.sendMail(mail)).response).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
+  });
+
+  test('says nothing to who speaks in clear, and survives who says nothing, half a handshake, or no key', async () => {
+    const half = (bytes: string): Promise<void> =>
+      new Promise((resolve) => {
+        const socket = connect(implicit.port, '127.0.0.1', () => socket.write(Buffer.from(bytes, 'hex')));
+        socket.on('error', () => undefined);
+        socket.on('data', (chunk) => expect(chunk.toString('latin1')).not.toMatch(/^\d{3} /));
+        socket.once('close', () => resolve());
+      });
+    const keyless = connectTls({ port: implicit.port, host: '127.0.0.1', rejectUnauthorized: false });
+    keyless.on('error', () => undefined).resume();
+    await Promise.all([half(''), half('160301'), half('16030100'), half(Buffer.from(EHLO).toString('hex'))]);
+    await new Promise<void>((resolve) => (keyless.closed ? resolve() : keyless.once('close', () => resolve())));
+    const transport = createTransport({
+      ...{ host: '127.0.0.1', port: implicit.port, secure: true, tls: { rejectUnauthorized: false } },
+      auth: { user: 'outbox', pass: implicit.key },
+    });
+    expect(await transport.verify()).toBe(true);
+    transport.close();
   });
 });
 

@@ -2,6 +2,7 @@ import { attributeFailures, type ReturnedRecipient, recipientsNamed } from '../.
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import type { ReportedFailure, ReturnedMail } from '../../domain/bounce/report.ts';
 import type { MessageContents } from '../../domain/contents.ts';
+import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { recordReport as decide, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
@@ -12,11 +13,29 @@ import { workerOrigin } from './start-attempt.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
 
-/**
- * What came of a mail that came back. `unchanged`: it says nothing new; `unmatched`: it is about nobody that the
- * message went to; `forged`: nothing in it was made by us.
- */
-export type ReportOutcome = 'recorded' | 'unchanged' | 'unmatched' | 'forged';
+/** What came of a mail that came back. */
+export const REPORT_OUTCOMES = [
+  'bounced',
+  /** It had been delivered, as far as was known. */
+  'bounced_late',
+  'complained',
+  'unsubscribed',
+  /** It says nothing new. */
+  'unchanged',
+  /** It is about nobody that the message went to. */
+  'unmatched',
+  /** Nothing in it was made by us. */
+  'forged',
+] as const;
+export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
+
+/** Of several recipients whoever was delivered to says most. */
+const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
+  if (events.length === 0) return 'unchanged';
+  if (events.some(({ type }) => type === 'RecipientComplained')) return 'complained';
+  const isLate = events.some(({ type, data }) => type === 'RecipientBounced' && data.late === true);
+  return isLate ? 'bounced_late' : 'bounced';
+};
 
 export interface RecordReport {
   /** Of the address that it came to; null: an address for all messages (feedback loops). */
@@ -103,5 +122,5 @@ export const recordReport = async (context: Context, command: RecordReport): Pro
     decide: (before) => decide(before, reported),
     known: returned.message,
   });
-  return events.length === 0 ? 'unchanged' : 'recorded';
+  return outcomeOf(events);
 };

@@ -26,5 +26,5 @@ export const unsubscribeByMail = async (context: Context, token: ReturnToken): P
     decide: (before: Message) => decide(before, { recipientId, method: 'mail' }),
     known: returned.message,
   });
-  return events.length === 0 ? 'unchanged' : 'recorded';
+  return events.length === 0 ? 'unchanged' : 'unsubscribed';
 };

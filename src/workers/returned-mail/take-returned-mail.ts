@@ -1,7 +1,7 @@
 import type { CommandContext } from '../../commands/context.ts';
-import { type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
+import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
 import { unsubscribeByMail } from '../../commands/message/unsubscribe-by-mail.ts';
-import type { ReturnedMail } from '../../domain/bounce/report.ts';
+import type { Report, ReturnedMail, Uneventful } from '../../domain/bounce/report.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { System } from '../../domain/system.ts';
@@ -13,33 +13,62 @@ export interface Returned {
   readonly mail: ReturnedMail;
 }
 
+/** What is counted: what a mail changed, or why it changed nothing. */
+export const RETURNED_OUTCOMES = [
+  ...REPORT_OUTCOMES,
+  ...(['automatic_reply', 'not_given_up', 'not_a_report'] as const),
+  /** Passed on to whoever reads the postmaster's mail. */
+  'postmaster',
+] as const;
+export type ReturnedOutcome = (typeof RETURNED_OUTCOMES)[number];
+
 export interface TakeReturnedMail {
   readonly context: Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
   readonly system: Pick<System, 'sleep'>;
   readonly logger: Logger;
+  count(outcome: ReturnedOutcome): void;
 }
 
+const RECORDED = 'what came back was recorded';
 const SENTENCES: Readonly<Record<ReportOutcome, string>> = {
-  recorded: 'what came back was recorded',
+  bounced: RECORDED,
+  bounced_late: RECORDED,
+  complained: RECORDED,
+  unsubscribed: RECORDED,
   unchanged: 'what came back says nothing new',
   unmatched: 'what came back is about nobody that the message went to',
   forged: 'what came back does not prove that it is about a message of ours',
 };
+
+const UNEVENTFUL: Readonly<Record<Uneventful, ReturnedOutcome>> = {
+  'automatic reply': 'automatic_reply',
+  'not given up': 'not_given_up',
+  'not a report': 'not_a_report',
+};
+
+const counted = (outcome: ReportOutcome, report: Report): ReturnedOutcome =>
+  outcome === 'unchanged' && report.kind === 'nothing' ? UNEVENTFUL[report.why] : outcome;
+
+const isUnsubscription = (token: ReturnToken | null): boolean => token?.purpose === 'unsubscribe';
+
+const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null, mail: ReturnedMail) =>
+  persistently(system, () =>
+    token?.purpose === 'unsubscribe' ? unsubscribeByMail(context, token) : recordReport(context, { token, mail }),
+  );
 
 /**
  * Does what a mail that came back asks for. Resolves once that is in the log, or nothing has to be; rejects when it
  * cannot be known (storage is away), so that the other side brings it again: a second time changes nothing.
  */
 export const createTakeReturnedMail =
-  ({ context, system, logger }: TakeReturnedMail) =>
+  (deps: TakeReturnedMail) =>
   async ({ tokens, mail }: Returned): Promise<void> => {
     const { report } = mail;
     for (const token of tokens) {
-      const outcome = await persistently(system, () =>
-        token?.purpose === 'unsubscribe' ? unsubscribeByMail(context, token) : recordReport(context, { token, mail }),
-      );
+      const outcome = await taken(deps, token, mail);
       const why = report.kind === 'nothing' ? { why: report.why } : {};
-      const fields = { kind: token?.purpose === 'unsubscribe' ? 'unsubscription' : report.kind, outcome, ...why };
-      logger.info(fields, SENTENCES[outcome]);
+      const kind = isUnsubscription(token) ? 'unsubscription' : report.kind;
+      deps.logger.info({ kind, outcome, ...why }, SENTENCES[outcome]);
+      deps.count(isUnsubscription(token) ? outcome : counted(outcome, report));
     }
   };

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
 import { LOG_START } from '../../../src/domain/event-store.ts';
-import { createSubmissionServer, type SubmissionOptions } from '../../../src/submission/create-submission-server.ts';
+import { neighbourhoodOf } from '../../../src/http/door/address-ranges.ts';
+import { createSubmission, type SubmissionOptions } from '../../../src/submission/create-submission.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';
 
@@ -14,18 +14,25 @@ export interface Shown {
   readonly [field: string]: unknown;
 }
 
+type Options = Omit<SubmissionOptions, 'hasTls'> & {
+  readonly tls?: TlsPair;
+  readonly tlsBegins?: 'implicit' | 'asked';
+};
+
 /** The API with an organization that sends from `example.test`, and mail taken by SMTP beside it. */
-export const startSubmitting = async (options: SubmissionOptions = {}, overrides: Overrides = {}) => {
+export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = {}, overrides: Overrides = {}) => {
   const service: Service = await startService(overrides);
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   const makeKey = (more: Parameters<Service['makeKey']>[2] = {}) => service.makeKey(organizationId, domainId, more);
   const { value: key } = await makeKey();
   const mailParser = createMailParser();
-  const server = createSubmissionServer({ deps: service.deps, ...service.server.shared, mailParser }, options);
-  const listening = server.listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const { port } = listening.address() as AddressInfo;
+  const house = { deps: service.deps, ...service.server.shared, mailParser };
+  const listener = await startSmtpListener(createSubmission(house, { ...options, hasTls: tls !== undefined }), {
+    ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger: service.deps.logger },
+    ...(tlsBegins === undefined ? {} : { tlsBegins }),
+  });
+  const { port } = listener;
 
   const get = async (url: string) => (await service.request({ url, key })).json();
 
@@ -78,7 +85,7 @@ export const startSubmitting = async (options: SubmissionOptions = {}, overrides
       return events.filter(({ type }) => type === 'MessageAccepted').length;
     },
     close: async () => {
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await listener.close();
       await mailParser.close();
       await service.close();
     },

@@ -1,14 +1,18 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
+import { createTransport } from 'nodemailer';
 import { describe, expect, test } from 'vitest';
-import { statuses } from '../delivering.ts';
-import { BOUNCE_DOMAIN, deliveryReport } from './receiving.ts';
+import { talkSmtp } from '../../submission/support/smtp-talk.ts';
+import { makeTlsPair } from '../../submission/support/tls-pair.ts';
+import { statuses, until } from '../delivering.ts';
+import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';
 import { openReturning, send } from './returning.ts';
 
 const ANN = 'ann@example.org';
 
 describe('the listener', () => {
   test.each([
-    `postmaster@${BOUNCE_DOMAIN}`,
+    'postmaster@elsewhere.test',
     `b123@${BOUNCE_DOMAIN}`,
     `b${'0'.repeat(48)}@elsewhere.test`,
     'fbl@bounces.elsewhere.test',
@@ -25,20 +29,98 @@ describe('the listener', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('has twenty sessions for one host', async () => {
+  test('has twenty sessions for one host, and says so to the others', async () => {
     const { port } = await openReturning();
-    const sockets = Array.from({ length: 25 }, () => connect(port, '127.0.0.1'));
-    const closed = await Promise.all(
-      sockets.map(
-        (socket) =>
-          new Promise<boolean>((resolve) => {
-            socket.on('error', () => undefined);
-            socket.once('close', () => resolve(true));
-            setTimeout(() => resolve(false), 500);
-          }),
-      ),
-    );
-    for (const socket of sockets) socket.destroy();
-    expect(closed.filter(Boolean)).toHaveLength(5);
+    const talks = await Promise.all(Array.from({ length: 25 }, () => talkSmtp(port)));
+    const greetings = talks.map(({ greeting }) => greeting.slice(0, 3)).sort();
+    expect(greetings).toEqual([...Array(20).fill('220'), ...Array(5).fill('421')]);
+    for (const talk of talks) talk.close();
+    await until(async () => expect((await talkSmtp(port)).greeting).toMatch(/^220/));
+  });
+
+  test('ends what it has refused, whatever the other side does', async () => {
+    const { port } = await openReturning();
+    const talks = await Promise.all(Array.from({ length: 20 }, () => talkSmtp(port)));
+    const refused = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    refused.resume();
+    const [hadError] = await once(refused, 'end');
+    expect(hadError).toBeUndefined();
+    const typing = setInterval(() => refused.write('x'), 100);
+    await once(refused, 'error'); // reset: nobody is there any more
+    clearInterval(typing);
+    for (const talk of talks) talk.close();
+  });
+});
+
+describe('STARTTLS of the listener', () => {
+  test('is not offered without a certificate', async () => {
+    const { port } = await openReturning();
+    const talk = await talkSmtp(port);
+    expect(await talk.ask('EHLO mx.example.org\r\n')).not.toContain('STARTTLS');
+    expect(await talk.ask('STARTTLS\r\n')).toMatch(/^50/);
+    talk.close();
+  });
+
+  test('encrypts what comes back, and what comes in clear is taken all the same', async () => {
+    const service = await openReturning();
+    const { id, from } = await send(service, ANN);
+    const { port, outcomes } = await openReceiving(service, {}, { tls: await makeTlsPair() });
+    const transport = createTransport({
+      ...{ host: '127.0.0.1', port, requireTLS: true, tls: { rejectUnauthorized: false } },
+    });
+    const sent = await transport.sendMail({
+      envelope: { from: '', to: [from] },
+      raw: deliveryReport({ address: ANN }),
+    });
+    transport.close();
+    expect(sent.response).toMatch(/^250/);
+    expect(await statuses(service, id)).toEqual(['bounced']);
+    const talk = await talkSmtp(port);
+    await talk.ask('EHLO mx.example.org\r\n');
+    expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
+    talk.close();
+    expect(outcomes).toEqual(['bounced_late']);
+  });
+
+  test('forgets what was sent behind it in clear, and survives who leaves in the middle of it', async () => {
+    const service = await openReturning();
+    const { id, from } = await send(service, ANN);
+    const { port, bring } = await openReceiving(service, {}, { tls: await makeTlsPair() });
+    const talk = await talkSmtp(port);
+    await talk.ask('EHLO mx.example.org\r\n');
+    const behind = `EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<${from}>\r\nDATA\r\n${deliveryReport({ address: ANN })}\r\n.\r\n`;
+    expect(await talk.ask(`STARTTLS\r\n${behind}`)).toBe('220 Ready to start TLS');
+    talk.socket.resetAndDestroy();
+    for (let at = 0; at < 5; at += 1) {
+      const another = await talkSmtp(port);
+      await another.ask('EHLO x\r\n');
+      await another.ask('STARTTLS\r\n');
+      another.socket.write(Buffer.from([0x16, 0x03, 0x01]));
+      another.close();
+    }
+    expect(await statuses(service, id)).toEqual(['delivered']);
+    expect(await bring(from, deliveryReport({ address: ANN }))).toBe(250);
+  });
+});
+
+describe('what came back is counted', () => {
+  test('by what came of it', async () => {
+    const service = await openReturning();
+    const { from } = await send(service, [ANN, 'bob@example.net']);
+    const mails = [
+      deliveryReport({ address: ANN }),
+      deliveryReport({ address: ANN }),
+      deliveryReport({ address: ANN, action: 'delayed', status: '4.4.1' }),
+      deliveryReport({ address: 'stranger@example.net' }),
+      complaintReport('Subject: x', 'Original-Rcpt-To: <bob@example.net>\n'),
+      'Subject: Out of office\r\n\r\nI am away.\r\n',
+      'Subject: Hello\r\n\r\nHow are you?\r\n',
+    ];
+    for (const mail of mails) expect(await service.bring(from, mail)).toBe(250);
+    await service.bring(`b${'0'.repeat(48)}@${BOUNCE_DOMAIN}`, deliveryReport({ address: ANN }));
+    expect(service.outcomes).toEqual([
+      ...['bounced_late', 'unchanged', 'not_given_up', 'unmatched', 'complained', 'automatic_reply', 'not_a_report'],
+      'forged',
+    ]);
   });
 });

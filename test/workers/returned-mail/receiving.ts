@@ -1,8 +1,12 @@
 import { createTransport } from 'nodemailer';
-import { startReturnedMailListener } from '../../../src/adapters/returned-mail/listener.ts';
+import type { Postmaster } from '../../../src/adapters/returned-mail/postmaster.ts';
 import { createReturnedMailReader } from '../../../src/adapters/returned-mail/returned-mail-reader.ts';
+import { createReturnedMailTask } from '../../../src/adapters/returned-mail/returned-mail-task.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
+import { neighbourhoodOf } from '../../../src/http/door/address-ranges.ts';
 import {
   createTakeReturnedMail,
+  type ReturnedOutcome,
   type TakeReturnedMail,
 } from '../../../src/workers/returned-mail/take-returned-mail.ts';
 import { closedAfterTest, type Delivering } from '../delivering.ts';
@@ -11,6 +15,8 @@ export const BOUNCE_DOMAIN = 'bounces.example.test';
 
 export interface Receiving {
   readonly port: number;
+  /** What each mail came to, in order. */
+  readonly outcomes: readonly ReturnedOutcome[];
   /** Brings a mail as another server would. @returns the reply's code. */
   bring(to: string | readonly string[], raw: string | Buffer): Promise<number>;
 }
@@ -19,14 +25,23 @@ export interface Receiving {
 export const openReceiving = async (
   { context, system, logger }: Pick<Delivering, 'context' | 'system' | 'logger'>,
   parts: Partial<TakeReturnedMail['context']> = {},
+  { tls, postmaster }: { readonly tls?: TlsPair; readonly postmaster?: Postmaster } = {},
 ): Promise<Receiving> => {
+  const outcomes: ReturnedOutcome[] = [];
   const reader = closedAfterTest(createReturnedMailReader());
-  const take = createTakeReturnedMail({ context: { ...context, ...parts }, system, logger });
+  const take = createTakeReturnedMail({
+    context: { ...context, ...parts },
+    system,
+    logger,
+    count: (each) => outcomes.push(each),
+  });
+  const task = createReturnedMailTask({ domain: BOUNCE_DOMAIN, take, reader, logger, postmaster });
   const listener = closedAfterTest(
-    await startReturnedMailListener({ ...{ domain: BOUNCE_DOMAIN, host: '127.0.0.1', port: 0 }, take, reader, logger }),
+    await startSmtpListener(task, { ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger } }),
   );
   return {
     port: listener.port,
+    outcomes,
     bring: async (to, raw) => {
       const transport = createTransport({ host: '127.0.0.1', port: listener.port, ignoreTLS: true });
       try {

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import type { Logger } from '../../domain/logger.ts';
+import { boundConnections, type ConnectionBounds, type Connections } from './connections.ts';
+
+/** PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What is done for whoever connects. */
+export interface SmtpTask {
+  readonly bounds: ConnectionBounds;
+  /** Name, limits and what each command does. */
+  serve(connections: Pick<Connections, 'welcome' | 'end'>): SMTPServerOptions;
+}
+
+export interface SmtpListenerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Absent: STARTTLS is not offered. */
+  readonly tls?: TlsPair | undefined;
+  /** `implicit`: from the first byte on (RFC 8314 §3), which needs a pair; otherwise by STARTTLS (RFC 3207). */
+  readonly tlsBegins?: 'implicit' | 'asked';
+  /** What the connections of an address are counted by. */
+  neighbourOf(address: string): string;
+  readonly logger: Logger;
+}
+
+export interface SmtpListener {
+  readonly port: number;
+  /** From the next connection on. */
+  useTls(tls: TlsPair): void;
+  /** Nothing new is taken, and what is in hand is ended within the task's `closeTimeout`. */
+  close(): Promise<void>;
+}
+
+/** For whoever was sent away to read why and go; a client that stays would hold what it was refused. */
+const REFUSED_MS = 2_000;
+
+const tooMany = (): Error =>
+  Object.assign(new Error('4.7.0 too many connections from this address'), { responseCode: 421 });
+
+type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
+
+/** Nobody comes in beyond the bounds, and whoever leaves makes room. */
+const counted = (task: Handlers, connections: () => Connections): Required<Handlers> => ({
+  onConnect: (session, callback) => {
+    if (!connections().enter(session)) {
+      setTimeout(() => connections().end(session), REFUSED_MS).unref();
+      return callback(tooMany());
+    }
+    if (task.onConnect === undefined) return callback();
+    task.onConnect(session, callback);
+  },
+  onClose: (session: SMTPServerSession, callback) => {
+    connections().leave(session);
+    task.onClose?.(session, callback);
+  },
+});
+
+const createServer = (
+  { serve, bounds }: SmtpTask,
+  { tls, tlsBegins, neighbourOf, logger }: SmtpListenerOptions,
+): SMTPServer => {
+  const inHand = (): Connections => connections;
+  const options = serve({ welcome: (peer) => inHand().welcome(peer), end: (peer) => inHand().end(peer) });
+  const disabled = [...(options.disabledCommands ?? []), ...(tls === undefined ? ['STARTTLS'] : [])];
+  const server = new SMTPServer({
+    ...options,
+    ...(tls ?? {}),
+    ...(tlsBegins === 'implicit' ? { secure: true } : {}),
+    disabledCommands: disabled,
+    disableReverseLookup: true,
+    logger: false,
+    ...counted(options, inHand),
+  });
+  const connections = boundConnections(server.server, bounds, neighbourOf);
+  server.on('error', (error) => logger.debug({ err: error }, 'a session of SMTP broke'));
+  return server;
+};
+
+/** Listens for SMTP. @throws what `listen` fails with. */
+export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOptions): Promise<SmtpListener> => {
+  const server = createServer(task, options);
+  const listening = server.listen(options.port, options.host);
+  await once(listening, 'listening');
+  return {
+    port: (listening.address() as AddressInfo).port,
+    useTls: (tls) => server.updateSecureContext(tls),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+};
