@@ -65,6 +65,8 @@ export interface CustomerEventFacts {
   readonly category?: BounceCategory | undefined;
   /** It bounced after it had been delivered. */
   readonly late?: true | undefined;
+  /** It suppresses nobody: several recipients could have said so. */
+  readonly shared?: true | undefined;
   readonly scheduledAt?: string;
   /** How somebody unsubscribed. */
   readonly method?: string;

@@ -13,7 +13,12 @@ export interface EnvelopeRecipient {
 
 export interface OutgoingMail {
   /** What MAIL and RCPT say; never read from the headers. */
-  readonly envelope: { readonly from: string; readonly to: readonly EnvelopeRecipient[] };
+  readonly envelope: {
+    readonly from: string;
+    readonly to: readonly EnvelopeRecipient[];
+    /** What reports name it by (RFC 3461 §4.4), which no recipient is told; absent: the Message-ID. */
+    readonly id?: string;
+  };
   /** RFC 5322 Message-ID with its angle brackets, the same on every attempt. */
   readonly messageId: string;
   readonly body: MessageBody;

@@ -43,6 +43,16 @@ const open = async () => {
 };
 
 describe('what became of bulk mail', () => {
+  test('is not counted where others could have said so', async () => {
+    const { send, next, counts } = await open();
+    await send('msg_1');
+    await next('msg_1', LATER_EVENTS.RecipientDelivered);
+    await next('msg_1', bounced({ late: true, shared: true }));
+    const { type, data } = LATER_EVENTS.RecipientComplained;
+    await next('msg_1', { type, data: { ...data, shared: true } });
+    expect(await counts()).toEqual(NONE);
+  });
+
   for (const type of laterTypes) {
     test(`is counted for ${type} where it says so`, async () => {
       const { send, next, counts } = await open();

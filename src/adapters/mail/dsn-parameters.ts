@@ -18,11 +18,11 @@ const utf8AddressXtext = (text: string): string =>
 
 /**
  * What a report about this message shall hold and be known by (RFC 3461 §4.3, §4.4).
- * @param messageId with its angle brackets; a report names it without them.
+ * @param id a Message-ID may have its angle brackets; a report names it without them.
  */
-export const dsnOfMail = (messageId: string): string => {
-  const envid = xtext(messageId.replace(/^<|>$/g, ''));
-  const isSayable = envid !== '' && envid.length <= ENVID_CHARACTERS_MAX && !NON_ASCII.test(messageId);
+export const dsnOfMail = (id: string): string => {
+  const envid = xtext(id.replace(/^<|>$/g, ''));
+  const isSayable = envid !== '' && envid.length <= ENVID_CHARACTERS_MAX && !NON_ASCII.test(id);
   return ` RET=HDRS${isSayable ? ` ENVID=${envid}` : ''}`;
 };
 

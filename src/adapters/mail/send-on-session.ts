@@ -57,7 +57,7 @@ const transmit = async (pooled: PooledSession, { mail, messageFor, deadline }: R
   try {
     const message = await messageFor(mail.envelope);
     transmission = await pooled.session.transmit(
-      { from: mail.envelope.from, to, messageId: mail.messageId },
+      { from: mail.envelope.from, to, id: mail.envelope.id ?? mail.messageId },
       { message, mayFinish: deadline.mayFinish },
       deadline.signal,
     );
@@ -109,7 +109,7 @@ const sendOn = async (pooled: PooledSession, ready: ReadyMail): Promise<ServerVe
     pooled.release(true);
     return { settled: refused, open: [] };
   }
-  const part = { ...mail, envelope: { from: mail.envelope.from, to: writable } };
+  const part = { ...mail, envelope: { ...mail.envelope, to: writable } };
   const transmission = await transmit(pooled, { ...ready, mail: part });
   if (transmission.needsUtf8 === true || wasStale(pooled, transmission, ready)) return null;
   const { settled, open } = verdictOn(transactionOutcomes(writable, side, transmission), writable, transmission);

@@ -5,8 +5,8 @@ export interface SmtpEnvelope {
   readonly from: string;
   /** Each once. */
   readonly to: readonly string[];
-  /** With its angle brackets; what a report about the message is to be known by. */
-  readonly messageId?: string;
+  /** What a report about the message is to be known by; a Message-ID may have its angle brackets. */
+  readonly id?: string;
 }
 
 /** What the server said that it can do (RFC 5321 §4.1.1.1). */
@@ -66,7 +66,7 @@ const mailCommand = (envelope: SmtpEnvelope, sizeBytes: number, extensions: Smtp
     ...(isWide ? [' SMTPUTF8'] : []),
     ...(isWide && eightBit ? [' BODY=8BITMIME'] : []),
     ...(size ? [` SIZE=${sizeBytes}`] : []),
-    ...(dsn ? [dsnOfMail(envelope.messageId ?? '')] : []),
+    ...(dsn ? [dsnOfMail(envelope.id ?? '')] : []),
     '\r\n',
   ].join('');
 };

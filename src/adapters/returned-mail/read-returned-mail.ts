@@ -5,6 +5,7 @@ import { readDeliveryStatus } from './delivery-status.ts';
 import { type MailParts, readParts } from './mail-parts.ts';
 import { quotedIn } from './quoted-message.ts';
 import { readable } from './quoted-reply.ts';
+import { firstField, readFields } from './read-fields.ts';
 import { readTextReport } from './text-report.ts';
 
 /** RFC 3464; RFC 6533 §2. */
@@ -23,6 +24,12 @@ const statusReport = ({ parts, text }: MailParts): Report | null => {
   return told.length === 0 ? null : failed(told.flat().map((failure) => withText(failure, text)));
 };
 
+/** Of the fields about the whole message: a part may begin with them, or with an empty line. */
+const envelopeIdIn = ({ parts }: MailParts): string | null => {
+  const status = parts.find(({ type }) => STATUS_TYPES.has(type))?.text ?? '';
+  return firstField(readFields(status.trimStart().split(/\n[ \t]*\n/, 1)[0] ?? ''), 'original-envelope-id') ?? null;
+};
+
 const textReport = (parts: MailParts): Report | null => {
   if (isAnswerOfProgram(parts)) return { kind: 'nothing', why: 'automatic reply' };
   const failures = readTextReport(parts);
@@ -37,5 +44,5 @@ const reportOf = (parts: MailParts): Report =>
 /** What a mail that came back says. Never fails: what cannot be read says nothing. */
 export const readReturnedMail = (raw: Uint8Array): ReturnedMail => {
   const parts = readParts(raw);
-  return { report: reportOf(parts), quoted: quotedIn(parts) };
+  return { report: reportOf(parts), envelopeId: envelopeIdIn(parts), quoted: quotedIn(parts) };
 };

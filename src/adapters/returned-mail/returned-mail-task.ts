@@ -49,13 +49,19 @@ const answer = (responseCode: number, text: string): Error => Object.assign(new 
 /** null: the address for feedback loops. */
 type Destination = ReturnToken | null | 'postmaster';
 
+/** What servers name an envelope by is no address. */
+const tokenOf = (localPart: string): ReturnToken | undefined => {
+  const token = readReturnPath(localPart);
+  return token === null || token.purpose === 'envelope' ? undefined : token;
+};
+
 /** undefined: nothing is received there. */
 const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: string): Destination | undefined => {
   const [, localPart = '', host = domain] = /^(.*?)(?:@([^@]*))?$/.exec(address.toLowerCase()) ?? [];
   if (host !== domain && !host.startsWith(ALIAS_PREFIX)) return undefined;
   if (localPart === POSTMASTER_LOCAL_PART) return 'postmaster';
   if (localPart === FEEDBACK_LOCAL_PART) return host === domain ? null : undefined;
-  return readReturnPath(localPart) ?? undefined;
+  return tokenOf(localPart);
 };
 
 /** Why it is not taken for an address; undefined: it is. */

@@ -1,6 +1,6 @@
 import type { ReturnedMail } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { isReturnPath, placesOf, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { CommandContext } from '../context.ts';
 import { type Loaded, load } from '../execute.ts';
@@ -11,17 +11,21 @@ type Context = Pick<CommandContext, 'store' | 'secrets'>;
 /** A message that came back, proved to be ours. */
 export interface Returned {
   readonly message: Loaded<ExistingMessage>;
-  /** Which recipient's copy it was; null: one for several. */
-  readonly recipientIndex: number | null;
+  /** Places of those who had this copy: it is about one of them. */
+  readonly places: readonly number[];
+  /** Nobody else can have said so: the copy was one recipient's, or whoever says so was told what only servers are. */
+  readonly isVouched: boolean;
 }
 
 /** Something that only we can have made, if its HMAC is right. */
 interface Proof {
   readonly messageId: string;
-  /** Whether it says whose copy it is of. */
-  readonly isOfOne: boolean;
+  /** How well it says whose copy it is of: 0, of one. */
+  readonly breadth: 0 | 1 | 2;
   isOurs(secret: Uint8Array): boolean;
-  indexIn(state: ExistingMessage): number | null;
+  placesIn(state: ExistingMessage): readonly number[];
+  /** That it was in a server's hands, by what the report names the envelope by. */
+  isEnvelope(secret: Uint8Array, id: string): boolean;
 }
 
 /** Stands in for the secret of an organization where there is no message. */
@@ -29,20 +33,30 @@ const NO_SECRET = new Uint8Array(32);
 /** A message quotes two or three of them; each costs a read of the log. */
 const PROOFS_MAX = 5;
 
+const breadthOf = ({ recipientIndex, sharesDomain }: ReturnToken): Proof['breadth'] => {
+  if (recipientIndex === null) return 2;
+  return sharesDomain === true ? 1 : 0;
+};
+
 const ofAddress = (token: ReturnToken): Proof => ({
   messageId: token.messageId,
-  isOfOne: token.recipientIndex !== null,
+  breadth: breadthOf(token),
   isOurs: (secret) => isReturnPath(secret, token),
-  indexIn: () => token.recipientIndex,
+  placesIn: ({ recipients }) => placesOf(token, recipients),
+  // Of the very same copy: who had another was told of that one's envelope.
+  isEnvelope: (secret, id) => {
+    const told = readReturnPath(id);
+    return told !== null && isReturnPath(secret, { ...token, purpose: 'envelope', mac: told.mac });
+  },
 });
 
 const ofLink = (text: string): readonly Proof[] => {
   const token = readUnsubscribeToken(text);
   if (token === null) return [];
-  const indexIn = ({ recipients }: ExistingMessage) => recipients.findIndex(({ id }) => id === token.recipientId);
-  return [
-    { messageId: token.messageId, isOfOne: true, isOurs: (secret) => isUnsubscribeToken(secret, token), indexIn },
-  ];
+  const placesIn = ({ recipients }: ExistingMessage) =>
+    [...recipients.keys()].filter((place) => recipients[place]?.id === token.recipientId);
+  const isOurs = (secret: Uint8Array) => isUnsubscribeToken(secret, token);
+  return [{ messageId: token.messageId, breadth: 0, isOurs, placesIn, isEnvelope: () => false }];
 };
 
 const quotedProofs = (quoted: ReturnedMail['quoted']): readonly Proof[] => [
@@ -54,12 +68,18 @@ const quotedProofs = (quoted: ReturnedMail['quoted']): readonly Proof[] => [
 ];
 
 /** What is known of a message that an address or a link names, where that was made with its organization's secret. */
-const prove = async ({ store, secrets }: Context, proof: Proof): Promise<Returned | null> => {
+const prove = async (
+  { store, secrets }: Context,
+  proof: Proof,
+  envelopeId: string | null,
+): Promise<Returned | null> => {
   const { state, revision }: Loaded<Message> = await load(store, message, messageStream(proof.messageId));
   const secret = state.status === 'absent' ? NO_SECRET : await organizationSecret(secrets, state.organizationId);
   const isOurs = proof.isOurs(secret);
   if (!isOurs || state.status === 'absent') return null;
-  return { message: { state, revision }, recipientIndex: proof.indexIn(state) };
+  const places = proof.placesIn(state);
+  const isVouched = places.length === 1 || (envelopeId !== null && proof.isEnvelope(secret, envelopeId));
+  return { message: { state, revision }, places, isVouched };
 };
 
 /**
@@ -70,11 +90,11 @@ const prove = async ({ store, secrets }: Context, proof: Proof): Promise<Returne
 export const findReturned = async (
   context: Context,
   tokens: readonly ReturnToken[],
-  quoted: ReturnedMail['quoted'] = { localParts: [], linkTokens: [] },
+  { quoted, envelopeId }: Partial<Pick<ReturnedMail, 'quoted' | 'envelopeId'>> = {},
 ): Promise<Returned | null> => {
-  const proofs = [...tokens.map(ofAddress), ...quotedProofs(quoted)].slice(0, PROOFS_MAX);
-  for (const proof of proofs.toSorted((left, right) => Number(right.isOfOne) - Number(left.isOfOne))) {
-    const returned = await prove(context, proof);
+  const all = [...tokens.map(ofAddress), ...(quoted === undefined ? [] : quotedProofs(quoted))];
+  for (const proof of all.slice(0, PROOFS_MAX).toSorted((left, right) => left.breadth - right.breadth)) {
+    const returned = await prove(context, proof, envelopeId ?? null);
     if (returned !== null) return returned;
   }
   return null;

@@ -43,14 +43,17 @@ export interface RecordReport {
   readonly mail: ReturnedMail;
 }
 
-/** Addresses by recipient, as far as the vault still holds them. */
-const recipientsOf = async (
+/** Whom it can be about, with their addresses as far as the vault still holds them. */
+const candidatesOf = async (
   { contents }: Context,
-  { accepted, recipients }: ExistingMessage,
+  { message: { state }, places }: Returned,
 ): Promise<readonly ReturnedRecipient[]> => {
+  const { accepted, recipients } = state;
   const head = (await contents.heads([accepted.contentId])).get(accepted.contentId);
   const known = head?.kind === 'message' ? head.recipients : [];
-  return recipients.map(({ id }) => ({ id, address: known.find((each) => each.id === id)?.address ?? null }));
+  return recipients
+    .filter((_, place) => places.includes(place))
+    .map(({ id }) => ({ id, address: known.find((each) => each.id === id)?.address ?? null }));
 };
 
 interface Reported {
@@ -79,17 +82,12 @@ const reportFailures = (
 };
 
 const reportOf = async (context: Context, returned: Returned, { report }: ReturnedMail): Promise<Reported> => {
-  const recipients = await recipientsOf(context, returned.message.state);
-  const { recipientIndex: index } = returned;
+  const candidates = await candidatesOf(context, returned);
   switch (report.kind) {
     case 'failures':
-      return reportFailures(
-        returned.message,
-        attributeFailures(recipients, index, report.failures),
-        context.system.uuid,
-      );
+      return reportFailures(returned.message, attributeFailures(candidates, report.failures), context.system.uuid);
     case 'complaint': {
-      const named = recipientsNamed(recipients, index, report.addresses);
+      const named = recipientsNamed(candidates, report.addresses);
       return { reported: named.map(({ id }) => ({ kind: 'complaint', recipientId: id })), replies: [] };
     }
     case 'nothing':
@@ -100,10 +98,11 @@ const reportOf = async (context: Context, returned: Returned, { report }: Return
 };
 
 /** A complaint may quote more than the address that it came to says; of a delivery report the address alone counts. */
-const find = (context: Context, { token, mail: { report, quoted } }: RecordReport): Promise<Returned | null> => {
+const find = (context: Context, { token, mail }: RecordReport): Promise<Returned | null> => {
+  const { report, quoted, envelopeId } = mail;
+  const isOfOne = token !== null && token.recipientIndex !== null && token.sharesDomain !== true;
   const own = token === null ? [] : [token];
-  const isOfOne = own.some(({ recipientIndex }) => recipientIndex !== null);
-  return findReturned(context, own, report.kind === 'complaint' && !isOfOne ? quoted : undefined);
+  return findReturned(context, own, report.kind === 'complaint' && !isOfOne ? { quoted } : { envelopeId });
 };
 
 /** Records what a mail that came back says about a message of ours, if it proves that it is about one. */
@@ -119,7 +118,8 @@ export const recordReport = async (context: Context, command: RecordReport): Pro
     stream: messageStream(state.accepted.messageId),
     context: eventContext(workerOrigin(state, 'returned-mail'), context.system.now().toISOString()),
     contents: replies,
-    decide: (before) => decide(before, reported),
+    decide: (before) =>
+      decide(before, returned.isVouched ? reported : reported.map((each) => ({ ...each, shared: true as const }))),
     known: returned.message,
   });
   return outcomeOf(events);

@@ -17,7 +17,8 @@ export const unsubscribeByMail = async (context: Context, token: ReturnToken): P
   const returned = await findReturned(context, [token]);
   if (returned === null) return 'forged';
   const { state } = returned.message;
-  const { id: recipientId } = state.recipients[returned.recipientIndex ?? -1] ?? {};
+  const [place = -1, ...others] = returned.places;
+  const { id: recipientId } = (others.length === 0 ? state.recipients[place] : undefined) ?? {};
   if (recipientId === undefined) return 'unmatched';
   const { events } = await execute(context, {
     aggregate: message,

@@ -16,37 +16,25 @@ export interface AttributedFailure {
 const isAbout = (addresses: readonly string[], { address }: ReturnedRecipient): boolean =>
   address !== null && addresses.includes(canonicalAddress(address));
 
-/** The one recipient that it can be about; a message to one has no other. */
-export const soleRecipient = (
-  recipients: readonly ReturnedRecipient[],
-  index: number | null,
-): ReturnedRecipient | undefined => (recipients.length === 1 ? recipients[0] : recipients[index ?? -1]);
-
-/** Those whom a report is about. @param index of the only one it can be about; null: it may be about any. */
+/** Those whom a report is about. @param candidates whom it can be about; one alone need not be named. */
 export const recipientsNamed = (
-  recipients: readonly ReturnedRecipient[],
-  index: number | null,
+  candidates: readonly ReturnedRecipient[],
   addresses: readonly string[],
-): readonly ReturnedRecipient[] => {
-  const sole = soleRecipient(recipients, index);
-  return sole === undefined ? recipients.filter((each) => isAbout(addresses, each)) : [sole];
-};
+): readonly ReturnedRecipient[] =>
+  candidates.length === 1 ? candidates : candidates.filter((each) => isAbout(addresses, each));
 
 /**
  * Whom the failures of a report are about. With one recipient in question it is him, under whatever address he is
  * known where it failed (forwarding, an alias); otherwise those who are named. What names nobody is about nobody.
  */
 export const attributeFailures = (
-  recipients: readonly ReturnedRecipient[],
-  index: number | null,
+  candidates: readonly ReturnedRecipient[],
   failures: readonly ReportedFailure[],
 ): readonly AttributedFailure[] => {
   const failureOf = (recipient: ReturnedRecipient): ReportedFailure | undefined =>
     failures.find(({ addresses }) => isAbout(addresses, recipient));
-  const sole = soleRecipient(recipients, index);
-  const candidates = sole === undefined ? recipients : [sole];
   return candidates.flatMap((recipient) => {
-    const failure = failureOf(recipient) ?? (sole === undefined ? undefined : failures[0]);
+    const failure = failureOf(recipient) ?? (candidates.length === 1 ? failures[0] : undefined);
     return failure === undefined ? [] : [{ recipientId: recipient.id, failure }];
   });
 };

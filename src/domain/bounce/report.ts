@@ -26,6 +26,8 @@ export type Report =
 
 export interface ReturnedMail {
   readonly report: Report;
+  /** What servers were told the envelope by (RFC 3464 §2.2.1), as it stands, unproved; null: the report names none. */
+  readonly envelopeId: string | null;
   /** Local parts of return addresses, and tokens of links, in the message it returns: as they stand, unproved. */
   readonly quoted: { readonly localParts: readonly string[]; readonly linkTokens: readonly string[] };
 }

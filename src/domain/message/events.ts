@@ -38,6 +38,10 @@ const about = {
 const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
 /** Why, as far as the reply tells; absent in events from before replies were classified. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
+/**
+ * Said by a report that any of several recipients who had one copy together could have written: it suppresses nobody.
+ */
+const shared = z.literal(true).optional();
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
 const schedule = {
@@ -121,13 +125,14 @@ export const messageEvents = {
     ...{ ...attempted, reason: z.string(), category },
     /** It had been delivered, as far as the other side had said until then. */
     late: z.literal(true).optional(),
+    shared,
   }),
   RecipientExpired: z.object(ended),
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
   /** Called off by its sender before it was sent. */
   RecipientCancelled: z.object(ended),
-  RecipientComplained: z.object({ ...about, recipientId: z.string() }),
+  RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
   /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
   RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page', 'mail']) }),
 };

@@ -4,8 +4,8 @@ import type { SmtpFacts } from './events.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
 
-/** What came back about one recipient. */
-export type ReportedRecipient = { readonly recipientId: string } & (
+/** What came back about one recipient. `shared`: others who had the same copy could have written it. */
+export type ReportedRecipient = { readonly recipientId: string; readonly shared?: true } & (
   | {
       readonly kind: 'failure';
       readonly isPermanent: boolean;
@@ -31,7 +31,7 @@ const eventsOf = (
   reported: ReportedRecipient,
 ): readonly UnnumberedEvent[] => {
   const { recipientId } = reported;
-  const about = { messageId, contentId, recipientId };
+  const about = { messageId, contentId, recipientId, ...(reported.shared === true ? { shared: true as const } : {}) };
   if (reported.kind === 'complaint') {
     return canComplain(recipient) ? [{ type: 'RecipientComplained', data: about }] : [];
   }

@@ -2,15 +2,20 @@ import { timingSafeEqual } from 'node:crypto';
 import { keyedBytes } from '../digest.ts';
 import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
 
-/** What mail to such an address is about: what became of a message, or that somebody wants no more of them. */
-export type ReturnPurpose = 'bounce' | 'unsubscribe';
+/**
+ * What it is about: what became of a message, that somebody wants no more of them, or (no address, but what servers alone
+ * are told beside it, RFC 3461 §4.4) that whoever reports has had the message in hand.
+ */
+export type ReturnPurpose = 'bounce' | 'unsubscribe' | 'envelope';
 
 /** Whose an address says it is. Nothing is proved before the organization's secret has been asked. */
 export interface ReturnToken {
   readonly purpose: ReturnPurpose;
   readonly messageId: string;
-  /** Place among the message's recipients, from 0; null: all of them. */
+  /** Place among the message's recipients, from 0; null: all of them, as messages had it that were sent earlier. */
   readonly recipientIndex: number | null;
+  /** He and the others of his domain, who had one copy together. */
+  readonly sharesDomain?: boolean;
   readonly mac: Buffer;
 }
 
@@ -20,14 +25,21 @@ const TOKEN_BYTES = ID_BYTES + 1 + MAC_BYTES;
 /** Five bits each. With the letter before them they leave 15 of the octets of a local part (RFC 5321 §4.5.3.1.1). */
 const CHARACTERS = (TOKEN_BYTES * 8) / 5;
 const ALL_RECIPIENTS = 255;
-const LETTERS: Readonly<Record<ReturnPurpose, string>> = { bounce: 'b', unsubscribe: 'u' };
+/** Beside the place of one of them. A message has 50 recipients, and this leaves room for 127. */
+const SHARES_DOMAIN = 128;
+const LETTERS: Readonly<Record<ReturnPurpose, string>> = { bounce: 'b', unsubscribe: 'u', envelope: 'e' };
+const PURPOSES = new Map(Object.entries(LETTERS).map(([purpose, letter]) => [letter, purpose as ReturnPurpose]));
 /** RFC 4648 §7: letters of either case mean the same, as relays may fold them. */
-const SHAPE = /^[bu][0-9a-v]{48}$/;
+const SHAPE = /^[bue][0-9a-v]{48}$/;
 
-type Named = Pick<ReturnToken, 'purpose' | 'messageId' | 'recipientIndex'>;
+type Named = Pick<ReturnToken, 'purpose' | 'messageId' | 'recipientIndex' | 'sharesDomain'>;
 
-const subjectOf = ({ messageId, recipientIndex }: Named): Buffer =>
-  Buffer.concat([bytesOfId(messageId), Buffer.of(recipientIndex ?? ALL_RECIPIENTS)]);
+const placeOf = ({ recipientIndex, sharesDomain }: Named): number => {
+  if (recipientIndex === null) return ALL_RECIPIENTS;
+  return sharesDomain === true ? recipientIndex + SHARES_DOMAIN : recipientIndex;
+};
+
+const subjectOf = (named: Named): Buffer => Buffer.concat([bytesOfId(named.messageId), Buffer.of(placeOf(named))]);
 
 const macOf = (secret: Uint8Array, named: Named): Buffer =>
   keyedBytes(secret, `return path: ${named.purpose}`, subjectOf(named).toString('hex')).subarray(0, MAC_BYTES);
@@ -45,7 +57,8 @@ const bytesOf = (text: string): Buffer => {
 /** The local part of the address that a message is returned to: it needs no table to be known again. */
 export const returnPath = (secret: Uint8Array, named: Named): string => {
   const { recipientIndex } = named;
-  const known = recipientIndex === null || recipientIndex < ALL_RECIPIENTS ? named : { ...named, recipientIndex: null };
+  const isSayable = recipientIndex === null || recipientIndex < SHARES_DOMAIN - 1;
+  const known = isSayable ? named : { ...named, recipientIndex: null };
   return LETTERS[named.purpose] + base32(Buffer.concat([subjectOf(known), macOf(secret, known)]));
 };
 
@@ -54,13 +67,27 @@ export const readReturnPath = (localPart: string): ReturnToken | null => {
   const text = localPart.toLowerCase();
   if (!SHAPE.test(text)) return null;
   const bytes = bytesOf(text.slice(1));
-  const recipientIndex = bytes.readUInt8(ID_BYTES);
+  const place = bytes.readUInt8(ID_BYTES);
   return {
-    purpose: text.startsWith(LETTERS.bounce) ? 'bounce' : 'unsubscribe',
+    purpose: PURPOSES.get(text.charAt(0)) ?? 'bounce',
     messageId: formatId('msg', bytes.subarray(0, ID_BYTES)),
-    recipientIndex: recipientIndex === ALL_RECIPIENTS ? null : recipientIndex,
+    recipientIndex: place === ALL_RECIPIENTS ? null : place % SHARES_DOMAIN,
+    ...(place >= SHARES_DOMAIN && place < ALL_RECIPIENTS ? { sharesDomain: true } : {}),
     mac: bytes.subarray(ID_BYTES + 1),
   };
+};
+
+/** Whom of a message it is about, by their places. */
+export const placesOf = (
+  { recipientIndex, sharesDomain }: Pick<ReturnToken, 'recipientIndex' | 'sharesDomain'>,
+  recipients: readonly { readonly domain: string }[],
+): readonly number[] => {
+  const domain = recipients[recipientIndex ?? -1]?.domain;
+  return [...recipients.keys()].filter(
+    (place) =>
+      recipientIndex === null ||
+      (sharesDomain === true ? recipients[place]?.domain === domain : place === recipientIndex),
+  );
 };
 
 /** Whether it was made with this secret; as long for every answer. */

@@ -11,12 +11,16 @@ type Suppressing = Extract<
 /** An event after which an address is to be sent less, or nothing. */
 export type SuppressingEvent = RecordedEvent<Suppressing>;
 
-/** A bounce without a category, or of one that does not blame the address, suppresses nobody. */
+/**
+ * A bounce without a category, or of one that does not blame the address, suppresses nobody; nor does what somebody else
+ * could have said.
+ */
 export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent => {
   switch (event.type) {
     case 'RecipientBounced':
-      return event.data.category !== undefined && suppresses(event.data.category);
+      return event.data.shared !== true && event.data.category !== undefined && suppresses(event.data.category);
     case 'RecipientComplained':
+      return event.data.shared !== true;
     case 'RecipientUnsubscribed':
       return true;
     default:

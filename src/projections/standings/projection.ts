@@ -80,14 +80,16 @@ const deliver = (changes: Changes, event: EventOf<'RecipientDelivered'>): void =
 };
 
 const bounce = (changes: Changes, event: EventOf<'RecipientBounced'>): void => {
-  const { late, category } = event.data;
+  const { late, category, shared } = event.data;
   for (const counted of countedBy(changes, event)) {
     if (late === true) counted.delivered -= 1;
-    if (category !== undefined && suppresses(category)) counted.bounced += 1;
+    // What others could have said holds nobody's mail up.
+    if (shared !== true && category !== undefined && suppresses(category)) counted.bounced += 1;
   }
 };
 
 const complain = (changes: Changes, event: EventOf<'RecipientComplained'>): void => {
+  if (event.data.shared === true) return;
   for (const counted of countedBy(changes, event)) counted.complained += 1;
 };
 

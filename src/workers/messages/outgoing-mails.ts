@@ -51,18 +51,21 @@ const mailOf = (
   attempt,
 });
 
-/** An address of ours for what concerns these recipients of a message. */
-type AddressFor = (purpose: ReturnPurpose, to: OutgoingMail['envelope']['to']) => string | undefined;
+type To = OutgoingMail['envelope']['to'];
+
+/** A name of ours for what concerns these recipients of a message, who are of one domain. */
+type TokenFor = (purpose: ReturnPurpose, to: To) => string;
+/** The same as an address; undefined: there is none. */
+type AddressFor = (purpose: ReturnPurpose, to: To) => string | undefined;
 
 /** One recipient can be told apart, several are told by what the report says. */
-const addressesOf =
-  ({ message: { state } }: Claimed, secret: Uint8Array, bounceDomain: string | undefined): AddressFor =>
+const tokensOf =
+  ({ message: { state } }: Claimed, secret: Uint8Array): TokenFor =>
   (purpose, to) => {
-    if (bounceDomain === undefined) return undefined;
     const { messageId } = state.accepted;
-    const [only] = to.length === 1 ? to : [];
-    const index = state.recipients.findIndex(({ id }) => id === only?.recipientId);
-    return `${returnPath(secret, { purpose, messageId, recipientIndex: index < 0 ? null : index })}@${bounceDomain}`;
+    const index = state.recipients.findIndex(({ id }) => id === to[0]?.recipientId);
+    const named = { purpose, messageId, recipientIndex: index < 0 ? null : index };
+    return returnPath(secret, to.length === 1 ? named : { ...named, sharesDomain: true });
   };
 
 const NON_ASCII = /[^\0-\x7f]/;
@@ -71,10 +74,17 @@ const NON_ASCII = /[^\0-\x7f]/;
  * Undelivered mail comes back to us. A sender outside ASCII stays the one it comes back to: it is the envelope that
  * tells transports that a mail needs SMTPUTF8.
  */
-const returned = (mail: OutgoingMail, addressFor: AddressFor): OutgoingMail => {
+const returned = (mail: OutgoingMail, addressFor: AddressFor, tokenFor: TokenFor): OutgoingMail => {
   const { from, to } = mail.envelope;
   const address = NON_ASCII.test(from) ? undefined : addressFor('bounce', to);
-  return address === undefined ? mail : { ...mail, envelope: { from: address, to } };
+  return address === undefined ? mail : { ...mail, envelope: { from: address, to, id: tokenFor('envelope', to) } };
+};
+
+/** A copy for each domain: whoever reads the return address in his can only speak of his own domain's recipients. */
+const copiesByDomain = ({ message: { state } }: Claimed, mail: OutgoingMail): readonly OutgoingMail[] => {
+  const domains = new Map(state.recipients.map(({ id, domain }) => [id, domain]));
+  const groups = Map.groupBy(mail.envelope.to, ({ recipientId }) => domains.get(recipientId));
+  return [...groups.values()].map((to) => ({ ...mail, envelope: { from: mail.envelope.from, to } }));
 };
 
 /** A copy for each recipient, with a link (and an address) that is nobody else's. */
@@ -98,7 +108,8 @@ const linkedCopies = (
 };
 
 /**
- * What a claimed attempt sends: one mail for all of its recipients, or one for each where each has its own link.
+ * What a claimed attempt sends: one mail for all of its recipients, one for each domain where it comes back to us, or one
+ * for each recipient where each has its own link.
  * @throws {Error} contents or secret are missing: faults.
  */
 export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
@@ -116,9 +127,15 @@ export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promi
     : NO_SECRET;
   // By a name of the sender's own SPF is about his domain, as DMARC wants it (RFC 7489 §3.1.2).
   const returnHost = senderDomains.returnHostOf(state.accepted.domainId) ?? bounceDomain;
-  const addressFor = addressesOf(claim, secret, bounceDomain === undefined ? undefined : returnHost);
+  const tokenFor = tokensOf(claim, secret);
+  const addressFor: AddressFor = (purpose, to) =>
+    bounceDomain === undefined ? undefined : `${tokenFor(purpose, to)}@${returnHost}`;
   const single = (): OutgoingMail =>
     unsubscribe === undefined || unsubscribe === 'managed' ? mail : { ...mail, unsubscribe };
-  const mails = unsubscribe === 'managed' ? linkedCopies(parts, claim, mail, { secret, addressFor }) : [single()];
-  return mails.map((each) => returned(each, addressFor));
+  if (unsubscribe !== 'managed' && bounceDomain === undefined) return [single()];
+  const mails =
+    unsubscribe === 'managed'
+      ? linkedCopies(parts, claim, mail, { secret, addressFor })
+      : copiesByDomain(claim, single());
+  return mails.map((each) => returned(each, addressFor, tokenFor));
 };

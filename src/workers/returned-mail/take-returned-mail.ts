@@ -56,6 +56,15 @@ const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null,
     token?.purpose === 'unsubscribe' ? unsubscribeByMail(context, token) : recordReport(context, { token, mail }),
   );
 
+const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: ReturnedMail): Promise<void> => {
+  const { report } = mail;
+  const outcome = await taken(deps, token, mail);
+  const isUnsubscribing = isUnsubscription(token);
+  const why = report.kind === 'nothing' ? { why: report.why } : {};
+  deps.logger.info({ kind: isUnsubscribing ? 'unsubscription' : report.kind, outcome, ...why }, SENTENCES[outcome]);
+  deps.count(isUnsubscribing ? outcome : counted(outcome, report));
+};
+
 /**
  * Does what a mail that came back asks for. Resolves once that is in the log, or nothing has to be; rejects when it
  * cannot be known (storage is away), so that the other side brings it again: a second time changes nothing.
@@ -63,12 +72,5 @@ const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null,
 export const createTakeReturnedMail =
   (deps: TakeReturnedMail) =>
   async ({ tokens, mail }: Returned): Promise<void> => {
-    const { report } = mail;
-    for (const token of tokens) {
-      const outcome = await taken(deps, token, mail);
-      const why = report.kind === 'nothing' ? { why: report.why } : {};
-      const kind = isUnsubscription(token) ? 'unsubscription' : report.kind;
-      deps.logger.info({ kind, outcome, ...why }, SENTENCES[outcome]);
-      deps.count(isUnsubscription(token) ? outcome : counted(outcome, report));
-    }
+    for (const token of tokens) await takeFor(deps, token, mail);
   };

@@ -48,6 +48,17 @@ describe('a mail that came back', () => {
     expect(told(read(fixture(name)).report)).toEqual(expected);
   });
 
+  test.each([
+    ['names the envelope', 'Reporting-MTA: dns; b.test\nOriginal-Envelope-Id: e0123', 'e0123'],
+    ['names it behind an empty line', '\nOriginal-Envelope-ID:  e0123 \nReporting-MTA: dns; b.test', 'e0123'],
+    ['names none', 'Reporting-MTA: dns; b.test', null],
+    ['names it of a recipient alone', 'X: y\n\nOriginal-Envelope-Id: e0123\nAction: failed', null],
+  ])('%s', (_, fields, envelopeId) => {
+    const report = status('Final-Recipient: rfc822; a@b.test\nAction: failed\nStatus: 5.1.1');
+    const changed = report.replace('Reporting-MTA: dns; b.test', onTheWire(fields));
+    expect(read(changed).envelopeId).toBe(envelopeId);
+  });
+
   test('quotes what may prove whose message it was', () => {
     const { quoted } = read(onTheWire(fixture('arf-redacted')));
     expect(quoted).toEqual({

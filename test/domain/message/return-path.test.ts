@@ -4,6 +4,7 @@ import { parseMailbox } from '../../../src/domain/email-address.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import {
   isReturnPath,
+  placesOf,
   type ReturnPurpose,
   readReturnPath,
   returnPath,
@@ -11,12 +12,39 @@ import {
 
 const SECRET = new Uint8Array(32).fill(1);
 const messageIds = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatId('msg', bytes));
-const places = fc.option(fc.nat(254));
-const purposes = fc.constantFrom<ReturnPurpose>('bounce', 'unsubscribe');
+const places = fc.option(fc.nat(126));
+const purposes = fc.constantFrom<ReturnPurpose>('bounce', 'unsubscribe', 'envelope');
 const messageId = formatId('msg', new Uint8Array(16));
 const named = { purpose: 'bounce', messageId, recipientIndex: 1 } as const;
 
+const recipients = ['a.test', 'b.test', 'a.test', 'b.test'].map((domain) => ({ domain }));
+
+describe('whom an address is about', () => {
+  test.each([
+    [{ recipientIndex: 1 }, [1]],
+    [{ recipientIndex: 1, sharesDomain: true }, [1, 3]],
+    [{ recipientIndex: 2, sharesDomain: true }, [0, 2]],
+    [{ recipientIndex: null }, [0, 1, 2, 3]],
+    [{ recipientIndex: 9 }, []],
+    [{ recipientIndex: 9, sharesDomain: true }, []],
+  ])('%j: %j', (token, places) => {
+    expect(placesOf(token, recipients)).toEqual(places);
+  });
+});
+
 describe('the address that a message is returned to', () => {
+  test('of several of a domain is another than that of one of them', () => {
+    fc.assert(
+      fc.property(purposes, messageIds, fc.nat(126), (purpose, messageId, recipientIndex) => {
+        const shared = readReturnPath(returnPath(SECRET, { purpose, messageId, recipientIndex, sharesDomain: true }));
+        expect(shared).toMatchObject({ purpose, messageId, recipientIndex, sharesDomain: true });
+        if (shared === null) return;
+        expect(isReturnPath(SECRET, shared)).toBe(true);
+        expect(isReturnPath(SECRET, { ...shared, sharesDomain: false })).toBe(false);
+      }),
+    );
+  });
+
   test('says whose it is, and is known again, in either case', () => {
     fc.assert(
       fc.property(purposes, messageIds, places, fc.boolean(), (purpose, messageId, recipientIndex, upper) => {

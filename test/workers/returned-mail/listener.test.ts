@@ -14,6 +14,7 @@ describe('the listener', () => {
   test.each([
     'postmaster@elsewhere.test',
     `b123@${BOUNCE_DOMAIN}`,
+    `e${'0'.repeat(48)}@${BOUNCE_DOMAIN}`,
     `b${'0'.repeat(48)}@elsewhere.test`,
     'fbl@bounces.elsewhere.test',
   ])('receives nothing for %s', async (address) => {
@@ -106,13 +107,13 @@ describe('STARTTLS of the listener', () => {
 describe('what came back is counted', () => {
   test('by what came of it', async () => {
     const service = await openReturning();
-    const { from } = await send(service, [ANN, 'bob@example.net']);
+    const { from } = await send(service, [ANN, 'bob@example.org']);
     const mails = [
       deliveryReport({ address: ANN }),
       deliveryReport({ address: ANN }),
       deliveryReport({ address: ANN, action: 'delayed', status: '4.4.1' }),
       deliveryReport({ address: 'stranger@example.net' }),
-      complaintReport('Subject: x', 'Original-Rcpt-To: <bob@example.net>\n'),
+      complaintReport('Subject: x', 'Original-Rcpt-To: <bob@example.org>\n'),
       'Subject: Out of office\r\n\r\nI am away.\r\n',
       'Subject: Hello\r\n\r\nHow are you?\r\n',
     ];

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { messageStream } from '../../../src/domain/message/message.ts';
 import { closedAfterTest, statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 import { isPostfixInstalled, openBouncingPostfix } from './bouncing-postfix.ts';
@@ -23,6 +24,14 @@ test.skipIf(!isPostfixInstalled())('what a real Postfix gives up comes back, rec
   service.workers({ bounceDomain: BOUNCE_DOMAIN }).start();
   const one = await service.send('ann@example.org');
   const two = await service.send(['ann@example.org', 'bob@later.example.org', 'eve@example.com']);
+  const together = await service.send(['ann@example.org', 'eve@example.org']);
+  await until(async () => expect(await statuses(service, together)).toEqual(['bounced', 'bounced']));
+  const bounced = (await service.context.store.readStream(messageStream(together))).slice(-2);
+  // It tells by what envelope it had them: nobody of the domain could.
+  for (const { data } of bounced) {
+    expect(data).toMatchObject({ category: 'no_mailbox' });
+    expect(data).not.toHaveProperty('shared');
+  }
   await until(async () => expect(await statuses(service, one)).toEqual(['bounced']));
   await until(async () => expect(await statuses(service, two)).toEqual(['bounced', 'delivered', 'bounced']));
   expect((await service.message(one)).recipients).toMatchObject([

@@ -48,9 +48,11 @@ const CONNECT_MS = 30_000;
 
 /** The same mail, once for each domain of its recipients. */
 const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail: OutgoingMail])[] => {
-  const { from, to } = mail.envelope;
-  const groups = Map.groupBy(to, ({ address }) => domainOf(address));
-  return [...groups].map(([domain, recipients]) => [domain, { ...mail, envelope: { from, to: recipients } }]);
+  const groups = Map.groupBy(mail.envelope.to, ({ address }) => domainOf(address));
+  return [...groups].map(([domain, recipients]) => [
+    domain,
+    { ...mail, envelope: { ...mail.envelope, to: recipients } },
+  ]);
 };
 
 const OUR_FAULT: Nowhere = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };

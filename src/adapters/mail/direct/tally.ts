@@ -20,7 +20,7 @@ export const createTally = (mail: OutgoingMail) => {
     /** For those who are still to be sent to; null: nobody. */
     rest: (): OutgoingMail | null => {
       const to = mail.envelope.to.filter(({ recipientId }) => !settled.has(recipientId));
-      return to.length === 0 ? null : { ...mail, envelope: { from: mail.envelope.from, to } };
+      return to.length === 0 ? null : { ...mail, envelope: { ...mail.envelope, to } };
     },
     /** Of those about whom anything was said. */
     outcomes: (): readonly RecipientOutcome[] =>

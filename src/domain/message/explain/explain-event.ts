@@ -69,13 +69,18 @@ const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
   };
 };
 
+const sharedOf = ({ shared }: { readonly shared?: true | undefined }): string =>
+  shared === true ? ' Others of the domain could have written it: the address is not suppressed for it.' : '';
+
 /** Who was not even asked has been found unable to take it. */
 const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean): string => {
   const smtp = view.smtpOf(data.smtp);
   const who = view.nameOf([data.recipientId]);
   const said = saidOf(smtp);
   const why = said === '' ? data.reason : said;
-  if (late) return `After it had been taken for ${who}, a report came that it could not be delivered: ${why}.`;
+  if (late) {
+    return `After it had been taken for ${who}, a report came that it could not be delivered: ${why}.${sharedOf(data)}`;
+  }
   if (smtp.code === 0) return `${who} can never get it, and is not tried again: ${why}.`;
   const refused = `${speakerOf(view, smtp)} refused it for ${who} for good${whereOf(smtp)}${quoteOf(smtp)}.`;
   return `${refused} It is not tried again.${securityOf(view, smtp)}`;
@@ -137,9 +142,9 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     const told = ending('cancelled', 'does not get it any more')(data, view, actor);
     return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor)}).`) };
   },
-  RecipientComplained: ({ recipientId }, view) => ({
+  RecipientComplained: (data, view) => ({
     type: 'complained',
-    sentence: `${view.nameOf([recipientId])} complained of it as unwanted mail.`,
+    sentence: `${view.nameOf([data.recipientId])} complained of it as unwanted mail.${sharedOf(data)}`,
     facts: {},
   }),
   RecipientUnsubscribed: ({ recipientId, method }, view) => ({
