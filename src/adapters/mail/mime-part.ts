@@ -1,6 +1,6 @@
 import type { StoredAttachment } from '../../domain/contents.ts';
 import { isAttachmentType } from '../../domain/message/attachment-type.ts';
-import { type Base64Text, canonicalBase64 } from './base64-lines.ts';
+import type { Base64Text } from './base64-lines.ts';
 import { mimeParameter } from './mime-parameter.ts';
 import { quotedPrintable } from './quoted-printable.ts';
 
@@ -68,15 +68,18 @@ const contentIdLine = (contentId: string): string => {
   return `Content-ID: <${id}>\r\n`;
 };
 
-/** @param inline shown within the html, which names it by its content id. */
-export const attachmentPart = (attachment: StoredAttachment, inline: boolean): MimePart => {
-  const { filename, contentType, contentId, content } = attachment;
+/**
+ * @param inline shown within the html, which names it by its content id.
+ * @param base64 its content, as it is to be written.
+ */
+export const attachmentPart = (attachment: StoredAttachment, inline: boolean, base64: string): MimePart => {
+  const { filename, contentType, contentId } = attachment;
   const head =
     `Content-Type: ${contentTypeOf(contentType)}${mimeParameter('name', filename)}\r\n` +
     'Content-Transfer-Encoding: base64\r\n' +
     `Content-Disposition: ${inline ? 'inline' : 'attachment'}${mimeParameter('filename', filename)}\r\n` +
     (contentId === undefined ? '' : contentIdLine(contentId));
-  return { head, content: [{ base64: canonicalBase64(content) }] };
+  return { head, content: [{ base64 }] };
 };
 
 export interface Multipart {

@@ -1,10 +1,11 @@
-import type { MessageBody } from '../../domain/contents.ts';
+import type { MessageBody, StoredAttachment } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
+import { canonicalBase64, canonicalBase64InTurns } from './base64-lines.ts';
 import { bodyHash } from './dkim/body-hash.ts';
 import { dkimSignatures } from './dkim/dkim-signatures.ts';
 import { createPrivateKeys } from './dkim/private-keys.ts';
-import { buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
+import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
 import { createTextAlternatives } from './text/text-alternative.ts';
 
 /**
@@ -35,13 +36,25 @@ const createBodyHashes = () => {
   };
 };
 
+/** Attachments of one message are looked through once, whatever copies it has. */
+const createWrittenAttachments = () => {
+  const known = new WeakMap<StoredAttachment, string>();
+  return async ({ body: { attachments } }: OutgoingMail): Promise<Base64Of> => {
+    for (const attachment of attachments) {
+      if (!known.has(attachment)) known.set(attachment, await canonicalBase64InTurns(attachment.content));
+    }
+    return (attachment) => known.get(attachment) ?? canonicalBase64(attachment.content);
+  };
+};
+
 export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMessages => {
   const texts = createTextAlternatives();
   const privateKeys = createPrivateKeys();
   const hashOf = createBodyHashes();
+  const writtenIn = createWrittenAttachments();
 
   const make = async (mail: OutgoingMail): Promise<MimeMessage> => {
-    const message = buildMimeMessage(mail, await texts.of(mail.body));
+    const message = buildMimeMessage(mail, await texts.of(mail.body), await writtenIn(mail));
     const { signing: keys = [] } = mail;
     if (keys.length === 0) return message.headed('');
     const digest = await hashOf(mail, message);
