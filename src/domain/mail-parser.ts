@@ -13,7 +13,7 @@ export interface WrittenAddress {
 
 export interface ParsedAttachment {
   readonly filename: string | null;
-  /** Without parameters, but for the `method` of a calendar. */
+  /** With its parameters, as far as they can be written; without a name. */
   readonly contentType: string;
   /** Without its angle brackets. */
   readonly contentId?: string;

@@ -36,7 +36,10 @@ describe('mail that was delivered and comes back', () => {
     const port = Number(/"port":(\d+)[^\n]*mail that comes back is received/.exec(program.output())?.[1]);
     const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
     const raw = deliveryReport({ address: 'bob@example.org' });
-    await transport.sendMail({ envelope: { from: '', to: [sink.mails.find(({ to }) => to.includes('bob@example.org'))?.from ?? ''] }, raw });
+    await transport.sendMail({
+      envelope: { from: '', to: [sink.mails.find(({ to }) => to.includes('bob@example.org'))?.from ?? ''] },
+      raw,
+    });
     transport.close();
   }, 60_000);
   afterAll(async () => {

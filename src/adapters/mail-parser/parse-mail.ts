@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import PostalMime, { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
+import { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
 import type { ParsedAttachment, ParsedMail, WrittenAddress } from '../../domain/mail-parser.ts';
+import { parseWithParameters, typeWith } from './type-parameters.ts';
 
 /** Fifty recipients and their thread fit many times; each header costs time in proportion. */
 const HEADERS_BYTES_MAX = 256_000;
@@ -17,11 +18,12 @@ const hasTooManyLines = (raw: Buffer): boolean => {
   return lines > LINES_MAX;
 };
 
-const attachmentOf = ({ filename, mimeType, method, contentId, content }: Attachment): ParsedAttachment => {
+const attachmentOf = (attachment: Attachment, parameters: Readonly<Record<string, string>>): ParsedAttachment => {
+  const { filename, contentId, content } = attachment;
   const id = contentId?.trim().replace(/^<(.*)>$/, '$1');
   return {
     filename,
-    contentType: method === undefined ? mimeType : `${mimeType}; charset=utf-8; method=${method}`,
+    contentType: typeWith(attachment, parameters),
     ...(id === undefined || id === '' ? {} : { contentId: id }),
     content: typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64'),
   };
@@ -44,9 +46,9 @@ export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
   // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
   if (!isUtf8(headerSection(raw))) return 'its headers are neither ASCII nor UTF-8';
   if (hasTooManyLines(raw)) return `it has more than ${LINES_MAX} lines`;
-  let mail: Email;
+  let parsed: Awaited<ReturnType<typeof parseWithParameters>>;
   try {
-    mail = await PostalMime.parse(raw, {
+    parsed = await parseWithParameters(raw, {
       forceRfc822Attachments: true,
       maxHeadersSize: HEADERS_BYTES_MAX,
       maxNestingDepth: NESTING_MAX,
@@ -54,6 +56,7 @@ export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
   } catch {
     return `its headers are larger than ${HEADERS_BYTES_MAX} bytes, or its parts deeper than ${NESTING_MAX}`;
   }
+  const { mail, parameters } = parsed;
   return {
     headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value: decodeWords(value) })),
     from: addressesIn(mail, 'from'),
@@ -62,6 +65,6 @@ export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
     replyTo: addressesIn(mail, 'reply-to'),
     ...(mail.text === undefined ? {} : { text: mail.text }),
     ...(mail.html === undefined ? {} : { html: mail.html }),
-    attachments: mail.attachments.map(attachmentOf),
+    attachments: mail.attachments.map((each, index) => attachmentOf(each, parameters[index] ?? {})),
   };
 };

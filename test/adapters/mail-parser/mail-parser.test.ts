@@ -36,3 +36,41 @@ describe('a large message, which a thread parses,', () => {
     expect(await parser.parse([encoded('7bit', '\r\n'.repeat(1_000_001))])).toBe('it has more than 1000000 lines');
   });
 });
+
+describe('the type of an attachment', () => {
+  const typeOf = async (type: string, body = 'x'): Promise<string | undefined> => {
+    const part = `--B\r\nContent-Type: ${type}\r\nContent-Disposition: attachment; filename=f\r\n\r\n${body}\r\n`;
+    const text = '--B\r\nContent-Type: text/plain\r\n\r\nHi\r\n';
+    const raw = `${HEADER}Content-Type: multipart/mixed; boundary=B\r\n\r\n${text}${part}--B--\r\n`;
+    const parsed = await parseMail(Buffer.from(raw));
+    return typeof parsed === 'string' ? parsed : parsed.attachments[0]?.contentType;
+  };
+
+  test.each([
+    ['text/csv; charset=iso-8859-15; header=present', 'text/csv; charset=iso-8859-15; header=present'],
+    ['text/plain; charset="windows-1252"; format=flowed', 'text/plain; charset=windows-1252; format=flowed'],
+    ['application/pdf; name="my report.pdf"', 'application/pdf'],
+    ['text/calendar; method=request; charset=iso-8859-1', 'text/calendar; charset=utf-8; method=REQUEST'],
+    ['text/calendar; component=vevent', 'text/calendar; charset=utf-8; component=vevent'],
+    ['application/x; title="a; b=c, d"', 'application/x; title="a; b=c, d"'],
+    ["application/x; title*=utf-8''%C3%A4; kept=1", 'application/x; kept=1'],
+    ['application/x; title="a\\"b"; kept=1', 'application/x; kept=1'],
+    [`application/x; long=${'x'.repeat(600)}; kept=1`, 'application/x; kept=1'],
+    ["application/x; a*=utf-8''%0D%0AX-Evil:1; kept=1", 'application/x; kept=1'],
+    ['application/x; __proto__=1; kept=1', 'application/x; kept=1'],
+    ['application/x', 'application/x'],
+  ])('%s is kept as %s', async (given, kept) => {
+    expect(await typeOf(given)).toBe(kept);
+  });
+
+  test('is that of its own part, however many there are', async () => {
+    const part = (index: number): string =>
+      `--B\r\nContent-Type: application/x-${index}; n=${index}\r\nContent-Disposition: attachment\r\n\r\n${index}\r\n`;
+    const inline = '--B\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Hi\r\n';
+    const message = '--B\r\nContent-Type: message/rfc822; n=9\r\n\r\nSubject: x\r\n\r\nHi\r\n';
+    const raw = `${HEADER}Content-Type: multipart/mixed; boundary=B\r\n\r\n${part(1)}${inline}${message}${part(2)}--B--\r\n`;
+    const parsed = await parseMail(Buffer.from(raw));
+    const types = typeof parsed === 'string' ? [] : parsed.attachments.map(({ contentType }) => contentType);
+    expect(types).toEqual(['application/x-1; n=1', expect.stringMatching(/^message\/rfc822/), 'application/x-2; n=2']);
+  });
+});
