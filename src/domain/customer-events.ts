@@ -36,6 +36,8 @@ export const CUSTOMER_EVENT_TYPES = [
   'domain.sending_paused',
   'domain.sending_recovered',
   'domain.sending_released',
+  'domain.warm_up_started',
+  'domain.warm_up_ended',
   'organization.sending_warned',
   'organization.sending_slowed',
   'organization.sending_paused',
@@ -85,7 +87,7 @@ export interface CustomerEvent {
   readonly environment: Environment | null;
   /** The message, key, domain, organization, webhook or suppression it is about. */
   readonly subjectId: string;
-  /** Rises by one within its subject; `….sending_…` are numbered by themselves. */
+  /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
   readonly sequence: number;
   readonly recipientId: string | null;
   /** Vault id of the contents of the message or suppression: addresses, tags and metadata are there. */
@@ -164,6 +166,7 @@ const kindsOf = (
     case 'DestinationSuspended':
     case 'DestinationReleased':
     case 'DomainNameReleased':
+    case 'WarmUpPlacesTaken':
       return null;
     case 'KeyCreated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
@@ -215,6 +218,10 @@ const kindsOf = (
     case 'OrganizationSendingRecovered':
     case 'OrganizationSendingReleased':
       return { subjectId: judgedIn(event), sequence, kinds: [{ ...tellStanding(event), recipientId: null }] };
+    case 'WarmUpStarted':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_started') };
+    case 'WarmUpEnded':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_ended') };
     case 'SuppressionRemoved':
       return { subjectId: event.data.suppressionId, sequence, kinds: about('suppression.deleted') };
     default:

@@ -6,6 +6,7 @@ import { organizationEvents } from './organization/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
 import { standingEvents } from './standing/events.ts';
 import { suppressionEvents } from './suppression/events.ts';
+import { warmUpDayEvents, warmUpEvents } from './warm-up/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -23,6 +24,8 @@ export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
 export type StandingEvent = EventsOf<typeof standingEvents>;
+export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
+export type WarmUpDayEvent = EventsOf<typeof warmUpDayEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -36,7 +39,9 @@ export type OutboxEvent =
   | WebhookEvent
   | DestinationEvent
   | SuppressionEvent
-  | StandingEvent;
+  | StandingEvent
+  | WarmUpEvent
+  | WarmUpDayEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -53,4 +58,6 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...destinationEvents,
   ...suppressionEvents,
   ...standingEvents,
+  ...warmUpEvents,
+  ...warmUpDayEvents,
 };

@@ -130,6 +130,15 @@ export const ROUTES = {
     ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
+  'GET /v1/domains/:id/warm-up': { ...LOOK, errors: ONE },
+  'PUT /v1/domains/:id/warm-up': {
+    ...{ ...MANAGE_LIVE, status: 200 },
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
+  'DELETE /v1/domains/:id/warm-up': {
+    ...{ ...MANAGE_LIVE, status: 204 },
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
+  },
   'POST /v1/domains/:id/dkim/rotate': {
     ...{ ...MANAGE_LIVE, status: 200 },
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],

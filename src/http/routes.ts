@@ -10,12 +10,15 @@ import { updateKeyRoute } from './routes/api-keys/update-key.ts';
 import { listDestinationsRoute } from './routes/destinations/list-destinations.ts';
 import { releaseDestinationRoute } from './routes/destinations/release-destination.ts';
 import { deleteDomainRoute } from './routes/domains/delete-domain.ts';
+import { endWarmUpRoute } from './routes/domains/end-warm-up.ts';
 import { getDomainRoute } from './routes/domains/get-domain.ts';
 import { getStandingRoute } from './routes/domains/get-standing.ts';
+import { getWarmUpRoute } from './routes/domains/get-warm-up.ts';
 import { listDomainsRoute } from './routes/domains/list-domains.ts';
 import { registerDomainRoute } from './routes/domains/register-domain.ts';
 import { releaseSendingRoute } from './routes/domains/release-sending.ts';
 import { rotateDkimRoute } from './routes/domains/rotate-dkim.ts';
+import { startWarmUpRoute } from './routes/domains/start-warm-up.ts';
 import { verifyDomainRoute } from './routes/domains/verify-domain.ts';
 import { getStatsRoute } from './routes/events/get-stats.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
@@ -80,6 +83,9 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   rotateDkimRoute,
   getStandingRoute,
   releaseSendingRoute,
+  getWarmUpRoute,
+  startWarmUpRoute,
+  endWarmUpRoute,
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,

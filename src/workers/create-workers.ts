@@ -12,6 +12,7 @@ import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import type { SendingLimits } from '../domain/standing/sending-limits.ts';
 import { standing } from '../domain/standing/standing.ts';
 import type { System } from '../domain/system.ts';
+import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/webhook-target.ts';
@@ -36,6 +37,7 @@ import { remember } from './remember.ts';
 import { judgeSenders, type PageOfCounts } from './standings/judge-senders.ts';
 import { createSendingHolds } from './standings/sending-holds.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
+import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
 import { createEndpoints } from './webhooks/endpoints.ts';
 import { createHungry } from './webhooks/hungry.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
@@ -105,6 +107,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const senderDomains = createSenderDomains(deps.secrets);
   const pacer = createPacer(system);
   const sendingHolds = createSendingHolds(system);
+  const warmUpHolds = createWarmUpHolds(deps);
   const released =
     deps.heldMail === undefined
       ? undefined
@@ -112,7 +115,9 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const domainTimetable = createDomainTimetable();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, pacer, holdOf: sendingHolds.of },
+    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, pacer },
+    // What is kept back anyway takes nothing of its domain's day.
+    holdOf: (message, recipients) => sendingHolds.of(message) ?? warmUpHolds.of(message, recipients),
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
   const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
@@ -127,6 +132,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: sendingDomain.category, apply: deletedDomains.apply },
     { category: destination.category, apply: applyPace },
     { category: standing.category, apply: sendingHolds.apply },
+    { category: warmUp.category, apply: warmUpHolds.apply },
     { category: sendingDomain.category, apply: domainTimetable.apply },
     { category: sendingDomain.category, apply: senderDomains.apply },
     { category: domainRecords.category, apply: senderDomains.applyRecords },

@@ -63,6 +63,11 @@ const STANDING_OF_ALL: readonly OutboxEvent[] = [
   { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_mine' } },
 ];
 
+const WARM_UP: readonly OutboxEvent[] = [
+  { type: 'WarmUpStarted', data: { domainId: 'dom_1', startsOn: '2026-11-21', plan: [50, 100] } },
+  { type: 'WarmUpEnded', data: { domainId: 'dom_1' } },
+];
+
 /** A log with every event there is, of two organizations and both environments. */
 const openFeed = async () => {
   const applied = await openApplied(eventsProjection);
@@ -99,6 +104,7 @@ const openFeed = async () => {
   await given('suppression-sup_1', SUPPRESSION);
   await given('standing-dom_1', STANDING);
   await given('standing-org_mine', STANDING_OF_ALL);
+  await given('warmUp-dom_1', WARM_UP);
   await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
   await given('organization-org_mine', [
     { type: 'OrganizationCreated', data: { organizationId: 'org_mine', name: 'n', ceilings: null } },

@@ -1,6 +1,12 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { startAttempt as decide, type Hold } from '../../domain/message/start-attempt.ts';
+import {
+  type ExistingMessage,
+  type Message,
+  message,
+  messageStream,
+  type Recipient,
+} from '../../domain/message/message.ts';
+import { claimable, startAttempt as decide, type Hold } from '../../domain/message/start-attempt.ts';
 import { isOpen } from '../../domain/message/status.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
@@ -35,8 +41,8 @@ export interface StartAttempt {
   readonly chance: number;
   /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
   isDomainDeleted?(message: ExistingMessage): boolean;
-  /** Whether it has to wait though it is due. Absent: none does. */
-  holdOf?(message: ExistingMessage): Hold | null;
+  /** Whether it has to wait though these of its recipients are due. Absent: none does. */
+  holdOf?(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | Hold | null;
   /** What is known of the message already, stale or not: saves the read. */
   readonly known?: Loaded<Message> | undefined;
 }
@@ -52,7 +58,6 @@ export const startAttempt = async (
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
   const domainDeleted = isDomainDeleted?.(known.state) ?? false;
-  const held = holdOf?.(known.state) ?? null;
   const open = known.state.recipients.filter(
     ({ status, domain }) => isOpen(status) && (destination === undefined || domain === destination),
   );
@@ -61,6 +66,8 @@ export const startAttempt = async (
     known.state,
     open.map(({ id }) => id),
   );
+  const due = claimable(known.state, { destination, now: now.toISOString(), domainDeleted, suppressed });
+  const held = due.length === 0 ? null : ((await holdOf?.(known.state, due)) ?? null);
   const { state, revision, events } = await execute(context, {
     aggregate: message,
     stream,

@@ -98,6 +98,21 @@ const hold = (
   return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until } }];
 };
 
+const meantBy = ({ recipients }: ExistingMessage, { destination }: Pick<StartAttempt, 'destination'>) =>
+  recipients.filter(({ domain }) => destination === undefined || domain === destination);
+
+/** Whom an attempt would be claimed for if nothing held it: nobody while an earlier one is lost, or all is over. */
+export const claimable = (
+  state: ExistingMessage,
+  command: Pick<StartAttempt, 'destination' | 'now' | 'domainDeleted' | 'suppressed'>,
+): readonly Recipient[] => {
+  const { now, domainDeleted, suppressed } = command;
+  const meant = meantBy(state, command);
+  const isOver = state.expiresAt <= now || domainDeleted === true;
+  if (isOver || lostLeases(meant, now).length > 0) return [];
+  return meant.filter((recipient) => isDue(recipient, now) && suppressed?.has(recipient.id) !== true);
+};
+
 /** Claims the attempt for those who may be sent something; the others end here, whatever becomes of the rest. */
 const claimUnsuppressed = (
   state: ExistingMessage,
@@ -130,8 +145,8 @@ const claimUnsuppressed = (
  */
 export const startAttempt = (state: Message, command: StartAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
-  const { destination, now } = command;
-  const meant = state.recipients.filter(({ domain }) => destination === undefined || domain === destination);
+  const { now } = command;
+  const meant = meantBy(state, command);
   const lost = lostLeases(meant, now);
   if (lost.length > 0) return loseAttempts(state, lost, command);
   const due = meant.filter((recipient) => isDue(recipient, now));

@@ -6,6 +6,7 @@ import type {
   SendingDomainEvent,
   StandingEvent,
   SuppressionEvent,
+  WarmUpEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
 import { asRecords, type Database } from '../database.ts';
@@ -13,10 +14,10 @@ import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
-type Followed = MessageEvent | ApiKeyEvent | SendingDomainEvent | WebhookEvent | SuppressionEvent | StandingEvent;
-
 type DomainStandingEvent = Extract<StandingEvent, { readonly data: { readonly domainId: string } }>;
+type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
 type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<StandingEvent, DomainStandingEvent>;
+type Followed = MessageEvent | OfDomain | OfOrganization;
 
 interface Changes {
   /** Sending domains of messages, by message id. */
@@ -66,15 +67,14 @@ const note = ({ rows }: Changes, event: RecordedEvent, domainId: string | null):
 const ofMessage = (changes: Changes, event: RecordedEvent<MessageEvent>): void =>
   note(changes, event, known(changes.domains, event.data.messageId));
 
-const ofDomain = (changes: Changes, event: RecordedEvent<SendingDomainEvent | DomainStandingEvent>): void =>
-  note(changes, event, event.data.domainId);
+const ofDomain = (changes: Changes, event: RecordedEvent<OfDomain>): void => note(changes, event, event.data.domainId);
 
 const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>): void => note(changes, event, null);
 
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression', 'standing'],
+  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression', 'standing', 'warmUp'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -125,6 +125,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     OrganizationSendingPaused: ofOrganization,
     OrganizationSendingRecovered: ofOrganization,
     OrganizationSendingReleased: ofOrganization,
+    WarmUpStarted: ofDomain,
+    WarmUpEnded: ofDomain,
   },
   begin,
   write: async (db, { accepted, rows }) => {

@@ -1,12 +1,11 @@
 import { type Loaded, load } from '../../commands/execute.ts';
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
-import { startAttempt } from '../../commands/message/start-attempt.ts';
+import { type StartAttempt, startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { EventStore } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import type { Hold } from '../../domain/message/start-attempt.ts';
+import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
@@ -31,7 +30,7 @@ export interface DeliverMessageParts extends OutgoingMailParts {
   readonly times: AttemptTimes;
   readonly deletedDomains: Pick<DeletedDomains, 'has'>;
   /** What has to wait though it is due. Absent: nothing. */
-  readonly holdOf?: (message: ExistingMessage) => Hold | null;
+  readonly holdOf?: NonNullable<StartAttempt['holdOf']>;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'take'>;
   readonly logger: Logger;
 }

@@ -72,6 +72,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains/:id/dkim/rotate': () => ({}),
   'POST /v1/domains/:id/release': () => ({}),
   'POST /v1/organization/release': () => ({}),
+  'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),
   'POST /v1/suppressions': () => ({ address: newPerson() }),
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),

@@ -1,0 +1,73 @@
+import type { WarmUpDayEvent } from '../events.ts';
+import type { WarmUpDay } from './warm-up-day.ts';
+
+/** Recipients by destination. */
+export type Places = ReadonlyMap<string, number>;
+
+/** A message that is to leave. */
+export interface Want {
+  readonly places: Places;
+  /** It leaves whatever is left, and is counted. */
+  readonly always: boolean;
+}
+
+export interface AllotPlaces {
+  readonly domainId: string;
+  readonly day: string;
+  /** Recipients a destination gets that day. */
+  readonly cap: number;
+  /** In order. */
+  readonly wants: readonly Want[];
+  /** What this process took already and has not used. */
+  readonly inHand: Places;
+}
+
+export interface Allotted {
+  /** Of each want: null, it may leave; or the destination that has had its share. */
+  readonly full: readonly (string | null)[];
+  /** What is left in hand. */
+  readonly inHand: Places;
+  readonly events: readonly WarmUpDayEvent[];
+}
+
+/**
+ * Places are taken in lots of this share of a cap, so that a message costs no append of its own. Larger lets more be lost
+ * for the day with a process that dies; smaller makes more events, and more processes meet in the day's stream.
+ */
+const LOTS = 20;
+/**
+ * Destinations that are counted in a day. What is to be warmed up is among the first of them; more cost memory in every
+ * worker, fewer leave some uncounted that get enough to matter.
+ */
+const DESTINATIONS_MAX = 2_000;
+
+/** A message passes while any place is left, so that one to many recipients does not wait for ever behind smaller ones. */
+export const allotPlaces = (state: WarmUpDay, { domainId, day, cap, wants, inHand }: AllotPlaces): Allotted => {
+  const lot = Math.ceil(cap / LOTS);
+  const held = new Map(inHand);
+  const taken = new Map<string, number>();
+
+  const leftOf = (operator: string): number => cap - (state.taken.get(operator) ?? 0) - (taken.get(operator) ?? 0);
+  const isFull = (operator: string): boolean => (held.get(operator) ?? 0) <= 0 && leftOf(operator) <= 0;
+  const isCounted = (operator: string): boolean =>
+    state.taken.has(operator) || taken.has(operator) || state.taken.size + taken.size < DESTINATIONS_MAX;
+
+  const use = (operator: string, places: number): void => {
+    const missing = places - (held.get(operator) ?? 0);
+    const more = missing <= 0 ? 0 : Math.max(missing, Math.min(lot, leftOf(operator)));
+    if (more > 0) taken.set(operator, (taken.get(operator) ?? 0) + more);
+    held.set(operator, more - missing);
+  };
+
+  const full = wants.map(({ places, always }) => {
+    const counted = [...places].filter(([operator]) => isCounted(operator));
+    const [refusing] = always ? [] : counted.filter(([operator]) => isFull(operator));
+    if (refusing !== undefined) return refusing[0];
+    for (const [operator, count] of counted) use(operator, count);
+    return null;
+  });
+  const list = [...taken].map(([operator, places]) => ({ operator, places }));
+  const events: readonly WarmUpDayEvent[] =
+    list.length === 0 ? [] : [{ type: 'WarmUpPlacesTaken', data: { domainId, day, taken: list } }];
+  return { full, inHand: held, events };
+};

@@ -1,0 +1,21 @@
+import { endWarmUp } from '../../../commands/warm-up/end-warm-up.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { loadDomain } from './load-domain.ts';
+
+export const endWarmUpRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'DELETE /v1/domains/:id/warm-up',
+    {
+      summary: 'End the warm-up of a domain before its time',
+      description:
+        'New mail is held back no more; what waits already leaves when its turn comes, or when it is rescheduled. Where ' +
+        'no plan runs, nothing changes.',
+    },
+    async ({ caller, origin, id }) => {
+      await loadDomain(deps, caller, id);
+      await endWarmUp(deps.context, origin, id);
+    },
+  );
+};

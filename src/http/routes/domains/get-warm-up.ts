@@ -1,0 +1,23 @@
+import { load } from '../../../commands/execute.ts';
+import { warmUp, warmUpStream } from '../../../domain/warm-up/warm-up.ts';
+import { defineEndpoint, type House } from '../../endpoint.ts';
+import { warmUpShape } from '../../shapes/warm-up-shape.ts';
+import { loadDomain } from './load-domain.ts';
+import { presentWarmUp } from './present-warm-up.ts';
+
+export const getWarmUpRoute = (house: House): void => {
+  const { deps } = house;
+  defineEndpoint(
+    house,
+    'GET /v1/domains/:id/warm-up',
+    {
+      summary: 'See how far the warm-up of a domain is, and what its destinations got today',
+      answer: warmUpShape,
+    },
+    async ({ caller, id }) => {
+      await loadDomain(deps, caller, id);
+      const { state } = await load(deps.context.store, warmUp, warmUpStream(id));
+      return presentWarmUp(deps, id, state);
+    },
+  );
+};

@@ -1,0 +1,58 @@
+import type { Loaded } from '../../commands/execute.ts';
+import { takePlaces } from '../../commands/warm-up/take-places.ts';
+import type { EventStore } from '../../domain/event-store.ts';
+import type { System } from '../../domain/system.ts';
+import type { Places, Want } from '../../domain/warm-up/allot-places.ts';
+import type { WarmUpDay } from '../../domain/warm-up/warm-up-day.ts';
+import { createGather } from '../gather.ts';
+
+/** What a process takes of one day's caps of a domain. */
+export interface PlacesOfDay {
+  readonly day: string;
+  /**
+   * @returns null: the message may leave; or the destination that has had its share.
+   * @throws {Refusal} `resource_conflict`: others took places at the same moment.
+   */
+  take(want: Want, cap: number): Promise<string | null>;
+}
+
+export interface PlacesOfDayOptions {
+  readonly store: EventStore;
+  readonly system: System;
+  readonly organizationId: string;
+  readonly domainId: string;
+  readonly day: string;
+}
+
+/** Messages judged by one append; as many as a process has in hand at most, so that none waits for a second. */
+const WANTS_MAX = 1_000;
+
+interface Asked {
+  readonly want: Want;
+  readonly cap: number;
+  full: string | null;
+}
+
+/** The log is the count: what this process remembers of it saves reads, and what it has in hand saves appends. */
+export const createPlacesOfDay = ({ store, system, ...of }: PlacesOfDayOptions): PlacesOfDay => {
+  let known: Loaded<WarmUpDay> | undefined;
+  let inHand: Places = new Map();
+
+  const gathered = createGather<Asked>(async (asked) => {
+    const wants = asked.map(({ want }) => want);
+    const cap = asked.at(-1)?.cap ?? 0; // a plan that was just begun anew has another
+    const taken = await takePlaces({ store, system }, { ...of, cap, wants, inHand, known });
+    known = taken.day;
+    inHand = taken.inHand;
+    for (const [index, one] of asked.entries()) one.full = taken.full[index] ?? null;
+  }, WANTS_MAX);
+
+  return {
+    day: of.day,
+    take: async (want, cap) => {
+      const asked: Asked = { want, cap, full: null };
+      await gathered(asked);
+      return asked.full;
+    },
+  };
+};

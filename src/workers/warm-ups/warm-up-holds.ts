@@ -1,0 +1,123 @@
+import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
+import type { WarmUpEvent } from '../../domain/events.ts';
+import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
+import type { Hold } from '../../domain/message/start-attempt.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { System } from '../../domain/system.ts';
+import type { Want } from '../../domain/warm-up/allot-places.ts';
+import { dayOf } from '../../domain/warm-up/day.ts';
+import { turnAt } from '../../domain/warm-up/turn-at.ts';
+import { type Plan, type PlannedDay, plannedDay, type WarmUp, warmUp } from '../../domain/warm-up/warm-up.ts';
+import { chance } from '../chance.ts';
+import type { Destinations } from '../messages/destinations.ts';
+import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
+
+/** Which mail has to wait, by how much of a day's share its destinations have had from its domain. */
+export interface WarmUpHolds {
+  /** Takes the next event of the family. */
+  apply(event: RecordedEvent): void;
+  /**
+   * null: it may leave, and is counted. All mail is counted, bulk mail alone has to wait: whoever waits for a password is
+   * not to wait for tomorrow, and receivers count him all the same.
+   * @param recipients who would get it now.
+   * @throws {Refusal} `resource_conflict`: it may be asked again.
+   */
+  of(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | null;
+}
+
+export interface WarmUpHoldsOptions {
+  readonly store: EventStore;
+  readonly system: System;
+  /** Absent: one server takes everything, and every recipient's domain is a destination of its own. */
+  readonly destinations?: Destinations | undefined;
+}
+
+const SECOND_MS = 1_000;
+
+interface Today extends PlannedDay {
+  readonly plan: Plan;
+  readonly now: Date;
+  readonly places: PlacesOfDay;
+  /** Recipients that this process has told to wait today, by destination. */
+  readonly waiting: Map<string, number>;
+}
+
+interface Known {
+  plan: Plan | null;
+  today: Pick<Today, 'places' | 'waiting'> | null;
+}
+
+/** Once a day: whoever was tried today already is counted. */
+const isCounted = ({ attempts, updatedAt }: Recipient, day: string): boolean =>
+  attempts > 0 && updatedAt.startsWith(day);
+
+/** Whom others who count at the same moment are in the way of, and who need not be counted, leaves all the same. */
+const takeOrPass = async (places: PlacesOfDay, want: Want, cap: number): Promise<string | null> => {
+  try {
+    return await places.take(want, cap);
+  } catch (error) {
+    if (want.always && error instanceof Refusal) return null;
+    throw error;
+  }
+};
+
+export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOptions): WarmUpHolds => {
+  /** Domains that ever had a plan. */
+  const domains = new Map<string, Known>();
+
+  const todayOf = (known: Known, { organizationId, accepted }: ExistingMessage): Today | null => {
+    const now = system.now();
+    const day = dayOf(now);
+    const { plan } = known;
+    const planned = plan === null ? null : plannedDay(plan, day);
+    if (plan === null || planned === null) return null;
+    if (known.today?.places.day !== day) {
+      const { domainId } = accepted;
+      const places = createPlacesOfDay({ store, system, organizationId, domainId, day });
+      known.today = { places, waiting: new Map() };
+    }
+    return { ...planned, ...known.today, plan, now };
+  };
+
+  const countByDestination = async (recipients: readonly Recipient[]): Promise<ReadonlyMap<string, number>> => {
+    const counts = new Map<string, number>();
+    for (const { domain } of recipients) {
+      const operator = (await destinations?.operatorOf(domain)) ?? domain;
+      counts.set(operator, (counts.get(operator) ?? 0) + 1);
+    }
+    return counts;
+  };
+
+  const holdUntilTurn = ({ plan, cap, now, places, waiting }: Today, operator: string, recipients: number): Hold => {
+    const before = waiting.get(operator) ?? 0;
+    waiting.set(operator, before + recipients);
+    const atMs = turnAt(plan, { today: places.day, before, chance: chance(system) });
+    return {
+      reason: `its domain is being warmed up: ${operator} has had its ${cap} recipients of today`,
+      waitSeconds: (atMs - now.getTime()) / SECOND_MS,
+    };
+  };
+
+  const judge = async (message: ExistingMessage, recipients: readonly Recipient[], today: Today) => {
+    const { places, cap } = today;
+    const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, places.day)));
+    if (wanted.size === 0) return null;
+    const full = await takeOrPass(places, { places: wanted, always: message.accepted.stream !== 'bulk' }, cap);
+    return full === null ? null : holdUntilTurn(today, full, wanted.get(full) ?? 0);
+  };
+
+  return {
+    apply: (event) => {
+      const { domainId } = (event as RecordedEvent<WarmUpEvent>).data; // all of the family name it
+      const before: WarmUp = { plan: domains.get(domainId)?.plan ?? null };
+      const { plan } = warmUp.evolve(before, event as RecordedEvent<WarmUpEvent>, event.metadata);
+      domains.set(domainId, { plan, today: domains.get(domainId)?.today ?? null });
+    },
+    of: (message, recipients) => {
+      const known = domains.get(message.accepted.domainId);
+      if (known === undefined || message.environment !== 'live') return null;
+      const today = todayOf(known, message);
+      return today === null ? null : judge(message, recipients, today);
+    },
+  };
+};

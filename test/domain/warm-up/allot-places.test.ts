@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { allotPlaces, type Places, type Want } from '../../../src/domain/warm-up/allot-places.ts';
+import { type WarmUpDay, warmUpDay } from '../../../src/domain/warm-up/warm-up-day.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+
+const NONE: Places = new Map();
+const to = (operator: string, count = 1, always = false): Want => ({ places: new Map([[operator, count]]), always });
+const command = (cap: number, wants: readonly Want[], inHand = NONE) => ({
+  ...{ domainId: 'dom_1', day: '2026-11-22', cap, wants, inHand },
+});
+const taken = (...operators: readonly (readonly [string, number])[]): WarmUpDay => ({ taken: new Map(operators) });
+
+describe('places of a day', () => {
+  test('are taken in lots, so that few messages cost an append', () => {
+    const first = allotPlaces(taken(), command(1000, [to('a.test'), to('a.test')]));
+    expect(first.full).toEqual([null, null]);
+    expect(first.events).toMatchObject([{ data: { taken: [{ operator: 'a.test', places: 50 }] } }]);
+    expect(first.inHand.get('a.test')).toBe(48);
+    expect(allotPlaces(taken(['a.test', 50]), command(1000, [to('a.test')], first.inHand)).events).toEqual([]);
+  });
+
+  test('are refused once they are gone, to their own destination alone', () => {
+    const { full, events } = allotPlaces(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
+    expect(full).toEqual(['a.test', null]);
+    expect(events).toMatchObject([{ data: { taken: [{ operator: 'b.test' }] } }]);
+  });
+
+  test('are enough for a message to many as long as one is left, and for all that must not wait', () => {
+    const { full, inHand } = allotPlaces(
+      taken(['a.test', 49]),
+      command(50, [to('a.test', 40), to('a.test'), to('a.test', 7, true)]),
+    );
+    expect(full).toEqual([null, 'a.test', null]);
+    expect(inHand.get('a.test')).toBe(0);
+  });
+
+  test('are taken of all destinations of a message or of none', () => {
+    const both: Want = { places: new Map([...to('b.test').places, ...to('a.test').places]), always: false };
+    expect(allotPlaces(taken(['a.test', 50]), command(50, [both]))).toMatchObject({ full: ['a.test'], events: [] });
+  });
+
+  test('of destinations beyond the first two thousand are not counted', () => {
+    const many = taken(...Array.from({ length: 2000 }, (_, index) => [`${index}.test`, 50] as const));
+    const { full, events } = allotPlaces(many, command(50, [to('0.test'), to('new.test')]));
+    expect(full).toEqual(['0.test', null]);
+    expect(events).toEqual([]);
+  });
+
+  test('never go to more recipients than the cap and the last message has, however many processes take them', () => {
+    const wants = fc.array(fc.record({ process: fc.nat(3), count: fc.integer({ min: 1, max: 10 }) }), {
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(wants, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
+        let day = warmUpDay.initial;
+        const hands = new Map<number, Places>();
+        let left = 0;
+        for (const { process, count } of asked) {
+          const allotted = allotPlaces(day, command(cap, [to('a.test', count)], hands.get(process) ?? NONE));
+          hands.set(process, allotted.inHand);
+          for (const event of allotted.events) day = warmUpDay.evolve(day, event, contextAt(NOW));
+          if (allotted.full[0] === null) left += count;
+        }
+        const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
+        expect(day.taken.get('a.test') ?? 0).toBe(left + inHands);
+        // A process whose lot has one place left lets a message of ten pass by it.
+        expect(left).toBeLessThanOrEqual(cap + 9 * 4);
+      }),
+    );
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, test } from 'vitest';
+import { turnAt } from '../../../src/domain/warm-up/turn-at.ts';
+
+const PLAN = { startsOn: '2026-11-22', caps: [2, 4, 8] };
+const turn = (before: number, chance = 0, today = '2026-11-22'): string =>
+  new Date(turnAt(PLAN, { today, before, chance })).toISOString();
+
+describe('the turn of what has to wait', () => {
+  test('comes on the first later day with a place, spread over all of it', () => {
+    expect([0, 1, 2, 3].map((before) => turn(before))).toEqual([
+      '2026-11-23T00:00:00.000Z',
+      '2026-11-23T06:00:00.000Z',
+      '2026-11-23T12:00:00.000Z',
+      '2026-11-23T18:00:00.000Z',
+    ]);
+    expect(turn(3, 0.999)).toMatch(/^2026-11-23T23:59/);
+    expect([turn(4), turn(11)]).toEqual(['2026-11-24T00:00:00.000Z', '2026-11-24T21:00:00.000Z']);
+  });
+
+  test('comes some time of the day after the plan where it has no place for it', () => {
+    expect(turn(12, 0.5)).toBe('2026-11-25T12:00:00.000Z');
+    expect(turn(1_000_000, 0.25)).toBe('2026-11-25T06:00:00.000Z');
+    expect(turn(0, 0.25, '2026-11-24')).toBe('2026-11-25T06:00:00.000Z');
+  });
+});

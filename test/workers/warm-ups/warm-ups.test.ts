@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import type { Origin } from '../../../src/commands/context.ts';
+import { load } from '../../../src/commands/execute.ts';
+import { endWarmUp } from '../../../src/commands/warm-up/end-warm-up.ts';
+import { startWarmUp } from '../../../src/commands/warm-up/start-warm-up.ts';
+import { dayOf, startOf } from '../../../src/domain/warm-up/day.ts';
+import { warmUpDay, warmUpDayStream } from '../../../src/domain/warm-up/warm-up-day.ts';
+import { openDelivering, statuses, until } from '../delivering.ts';
+import type { Service } from '../service.ts';
+import type { SmtpSinkOptions } from '../smtp-sink.ts';
+
+const BULK = { stream: 'bulk' } as const;
+const DAY_MS = 86_400_000;
+
+const originOf = ({ organizationId }: Service): Origin => ({
+  ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+});
+
+/** At the middle of a day, so that no test passes midnight. */
+const openAtNoon = async (options: SmtpSinkOptions = {}) => {
+  const service = await openDelivering(options);
+  const { system } = service;
+  system.shift(startOf(dayOf(system.now())) + 1.5 * DAY_MS - system.now().getTime());
+  return service;
+};
+
+const plan = (service: Service, caps: readonly number[]) =>
+  startWarmUp(service.dependencies, originOf(service), { domainId: 'dom_1', caps });
+
+const takenOf = async ({ dependencies: { store }, system }: Service, operator: string): Promise<number> => {
+  const { state } = await load(store, warmUpDay, warmUpDayStream('dom_1', dayOf(system.now())));
+  return state.taken.get(operator) ?? 0;
+};
+
+const sendMany = async (service: Service, count: number, to = 'example.org') => {
+  const ids: string[] = [];
+  for (let number = 0; number < count; number += 1) {
+    ids.push(await service.send(`p${number}@${to}`, 'live', 'News', BULK));
+  }
+  return ids;
+};
+
+const all = async (service: Service, ids: readonly string[]): Promise<readonly string[]> =>
+  (await Promise.all(ids.map((id) => statuses(service, id)))).flat().sort();
+
+const settled = (service: Service, ids: readonly string[], expected: Readonly<Record<string, number>>) =>
+  until(async () => {
+    const found = Object.groupBy(await all(service, ids), (status) => status);
+    expect(Object.fromEntries(Object.entries(found).map(([status, some]) => [status, some?.length]))).toEqual(expected);
+  });
+
+describe('a domain that is warmed up', () => {
+  test('sends each destination its share, by however many processes; the rest waits for a turn tomorrow', async () => {
+    const service = await openAtNoon();
+    await plan(service, [5, 100]);
+    const [here, there] = [await sendMany(service, 12), await sendMany(service, 3, 'example.net')];
+    for (let process = 0; process < 3; process += 1) service.workers().start();
+    await settled(service, here, { delivered: 5, deferred: 7 });
+    await settled(service, there, { delivered: 3 });
+    expect(await takenOf(service, 'example.org')).toBe(5);
+    const tomorrow = dayOf(new Date(service.system.now().getTime() + DAY_MS));
+    const waiting = (await Promise.all(here.map((id) => service.message(id)))).flatMap(({ recipients }) =>
+      recipients.filter(({ status }) => status === 'deferred'),
+    );
+    for (const { nextAttemptAt, reason, attempts } of waiting) {
+      expect(nextAttemptAt?.slice(0, 10)).toBe(tomorrow);
+      expect(reason).toBe('its domain is being warmed up: example.org has had its 5 recipients of today');
+      expect(attempts).toBe(0);
+    }
+    service.system.shift(DAY_MS * 1.5);
+    await settled(service, here, { delivered: 12 });
+  }, 30_000);
+
+  test('keeps its count when its processes are started anew', async () => {
+    const service = await openAtNoon();
+    await plan(service, [40]);
+    const first = await sendMany(service, 30);
+    const workers = service.workers();
+    workers.start();
+    await settled(service, first, { delivered: 30 });
+    await workers.stop();
+    const more = await sendMany(service, 30);
+    service.workers().start();
+    await until(async () =>
+      expect(await all(service, more)).not.toContainEqual(expect.stringMatching(/accepted|sending/)),
+    );
+    const left = (await all(service, [...first, ...more])).filter((one) => one === 'delivered').length;
+    expect(left).toBeLessThanOrEqual(40);
+    // What the process had in hand that ended is lost for the day: a twentieth of the share at most.
+    expect(left).toBeGreaterThanOrEqual(38);
+  }, 30_000);
+
+  test('counts transactional mail and never keeps it', async () => {
+    const service = await openAtNoon();
+    await plan(service, [2]);
+    const own: string[] = [];
+    for (let number = 0; number < 4; number += 1) own.push(await service.send('ann@example.org'));
+    service.workers().start();
+    await settled(service, own, { delivered: 4 });
+    expect(await takenOf(service, 'example.org')).toBe(4);
+    const [bulk] = await sendMany(service, 1);
+    await settled(service, [bulk ?? ''], { deferred: 1 });
+  }, 30_000);
+
+  test('keeps nothing of the test environment, of other domains, and after its plan was ended or is over', async () => {
+    const service = await openAtNoon();
+    await plan(service, [1]);
+    const [first, second] = await sendMany(service, 2);
+    const workers = service.workers();
+    workers.start();
+    await settled(service, [first ?? '', second ?? ''], { delivered: 1, deferred: 1 });
+    const inTest = await service.send('delivered@sandbox.outbox.test', 'test', 'News', BULK);
+    await settled(service, [inTest], { delivered: 1 });
+    await endWarmUp(service.dependencies, originOf(service), 'dom_1');
+    await until(async () => {
+      const [next] = await sendMany(service, 1);
+      await settled(service, [next ?? ''], { delivered: 1 });
+    });
+    await plan(service, [1]);
+    service.system.shift(DAY_MS * 2);
+    await settled(service, await sendMany(service, 3), { delivered: 3 });
+    expect(await takenOf(service, 'example.org')).toBe(0);
+  }, 30_000);
+
+  test('counts a recipient once a day, however often it is tried', async () => {
+    let tries = 0;
+    const service = await openAtNoon({
+      onRcpt: () => {
+        tries += 1;
+        return tries === 1 ? { code: 451, text: '4.7.1 try again' } : null;
+      },
+    });
+    await plan(service, [1]);
+    const [id = ''] = await sendMany(service, 1);
+    service.workers().start();
+    await settled(service, [id], { deferred: 1 });
+    service.system.shift(120_000);
+    await settled(service, [id], { delivered: 1 });
+    expect(await takenOf(service, 'example.org')).toBe(1);
+  }, 30_000);
+});
