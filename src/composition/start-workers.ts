@@ -56,6 +56,7 @@ export const startWorkers = async (
     heldMail: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
+    capturing: context.capturing,
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,

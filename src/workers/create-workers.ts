@@ -63,6 +63,8 @@ export interface WorkersDependencies {
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: SendingLimits };
   /** Looks at a domain's DNS records by its id. Absent: mail is captured, and there is nothing to look at. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
+  /** Mail is captured, and nothing of a domain has to be proved. Absent: it leaves. */
+  readonly capturing?: boolean;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
@@ -104,7 +106,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const duty = createDuty();
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
-  const senderDomains = createSenderDomains(deps.secrets);
+  const senderDomains = createSenderDomains(deps);
   const pacer = createPacer(system);
   const sendingHolds = createSendingHolds(system);
   const warmUpHolds = createWarmUpHolds(deps);

@@ -75,5 +75,14 @@ export const rsaOf = ({ keys }: Pick<DkimPair, 'keys'>): DkimKey | undefined =>
 export const decidingPair = ({ active, pending }: DomainDkim, wasVerified: boolean): DkimPair | null =>
   active ?? (wasVerified ? null : pending);
 
+/**
+ * The keys that mail is signed by: those whose records were seen, RSA first. While mail is captured nobody looks, and the
+ * keys sign that would if all was published: what is seen is what would leave.
+ */
+export const signingKeys = ({ active, pending }: DomainDkim, capturing: boolean): readonly DkimKey[] => {
+  if (active !== null) return active.keys.filter(({ selector }) => active.signing.includes(selector));
+  return capturing ? (pending?.keys ?? []) : [];
+};
+
 /** RFC 6376 §3.6.2.1. */
 export const dkimHost = (name: string, selector: string): string => `${selector}._domainkey.${name}`;

@@ -12,13 +12,19 @@ export interface SenderDomains {
   apply(event: RecordedEvent): void;
   /** Takes the next event of what was seen of a domain in the DNS. */
   applyRecords(event: RecordedEvent): void;
-  /** None where no key's record was seen yet. @throws {Error} the vault lacks one, or cannot be asked. */
+  /** None where no key's record was seen yet and mail leaves. @throws {Error} the vault lacks one, or cannot be asked. */
   keysOf(domainId: string): Promise<readonly SigningKey[]>;
   /** The domain's own name for where undelivered mail comes back to; null: it has none that leads here. */
   returnHostOf(domainId: string): string | null;
 }
 
-export const createSenderDomains = (secrets: Pick<Secrets, 'get'>): SenderDomains => {
+export interface SenderDomainsOptions {
+  readonly secrets: Pick<Secrets, 'get'>;
+  /** Mail is captured, and signed as if all records were published. Absent: it leaves. */
+  readonly capturing?: boolean | undefined;
+}
+
+export const createSenderDomains = ({ secrets, capturing }: SenderDomainsOptions): SenderDomains => {
   const domains = new Map<string, ExistingSendingDomain>();
   /** Ids of domains whose return path was seen to lead here. */
   const returning = new Set<string>();
@@ -40,7 +46,7 @@ export const createSenderDomains = (secrets: Pick<Secrets, 'get'>): SenderDomain
     },
     keysOf: async (domainId) => {
       const domain = domains.get(domainId);
-      return domain === undefined ? [] : activeSigningKeys(domain, secrets);
+      return domain === undefined ? [] : activeSigningKeys(domain, secrets, capturing);
     },
     returnHostOf: (domainId) => {
       const domain = domains.get(domainId);

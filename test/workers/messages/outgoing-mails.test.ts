@@ -29,7 +29,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
   const mails = await loadMails(
     {
       ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
-      senderDomains: createSenderDomains(secrets),
+      senderDomains: createSenderDomains({ secrets }),
     },
     { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: ['rcp_1'] },
   );

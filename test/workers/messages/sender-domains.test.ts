@@ -24,7 +24,7 @@ const looked = (state: 'valid' | 'missing'): RecordedEvent =>
   });
 
 test('mail comes back to a name of its sender’s domain as long as that leads here', () => {
-  const domains = createSenderDomains(createInMemorySecrets());
+  const domains = createSenderDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   expect(domains.returnHostOf('dom_1')).toBeNull();
   domains.applyRecords(looked('valid'));
@@ -34,7 +34,7 @@ test('mail comes back to a name of its sender’s domain as long as that leads h
 });
 
 test('mail of a domain that was deleted, or is not known, comes back to no name of its own and is not signed', async () => {
-  const domains = createSenderDomains(createInMemorySecrets());
+  const domains = createSenderDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   domains.applyRecords(looked('valid'));
   domains.apply(recorded('domain-dom_1', { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'shop.example' } }));
