@@ -1,4 +1,5 @@
 import type { BounceCategory } from './bounce/categories.ts';
+import type { CustomerEventType } from './customer-event-types.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { RecordedEvent } from './event-store.ts';
@@ -8,54 +9,6 @@ import type { SmtpFacts } from './message/events.ts';
 import { judgedIn } from './standing/standing.ts';
 import { tellStanding } from './standing/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
-
-/** Every type a customer can meet in the feed, in webhooks and in statistics. */
-export const CUSTOMER_EVENT_TYPES = [
-  'message.accepted',
-  'message.scheduled',
-  'message.rescheduled',
-  'message.sending',
-  'message.delivered',
-  'message.deferred',
-  'message.bounced',
-  'message.failed',
-  'message.suppressed',
-  'message.cancelled',
-  'message.expired',
-  'message.complained',
-  'message.unsubscribed',
-  'domain.registered',
-  'domain.verified',
-  'domain.degraded',
-  'domain.failed',
-  'domain.dkim_keys_added',
-  'domain.dkim_keys_activated',
-  'domain.deleted',
-  'domain.sending_warned',
-  'domain.sending_slowed',
-  'domain.sending_paused',
-  'domain.sending_recovered',
-  'domain.sending_released',
-  'domain.warm_up_started',
-  'domain.warm_up_ended',
-  'organization.sending_warned',
-  'organization.sending_slowed',
-  'organization.sending_paused',
-  'organization.sending_recovered',
-  'organization.sending_released',
-  'api_key.created',
-  'api_key.updated',
-  'api_key.rotated',
-  'api_key.revoked',
-  'api_key.expired',
-  'api_key.deleted',
-  'webhook.created',
-  'webhook.disabled',
-  'webhook.deleted',
-  'suppression.created',
-  'suppression.deleted',
-] as const;
-export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
 /** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
 export interface CustomerEventFacts {
@@ -194,6 +147,8 @@ const kindsOf = (
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_added') };
     case 'DkimKeysActivated':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_activated') };
+    case 'DkimKeysDestroyed':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_destroyed') };
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
     case 'WebhookRegistered':

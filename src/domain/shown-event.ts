@@ -1,6 +1,7 @@
 import type { BounceCategory } from './bounce/categories.ts';
 import type { Mailbox, MessageHead, StoredHead } from './contents.ts';
-import type { CustomerEvent, CustomerEventType } from './customer-events.ts';
+import type { CustomerEventType } from './customer-event-types.ts';
+import type { CustomerEvent } from './customer-events.ts';
 import type { Environment } from './environment.ts';
 import type { ReplyStage, TlsPolicy } from './mail-transport.ts';
 import type { RecipientKind, SmtpFacts } from './message/events.ts';

@@ -18,7 +18,9 @@ import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/webhook-target.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import { checkDomains } from './domains/check-domains.ts';
+import { destroyKeys } from './domains/destroy-keys.ts';
 import { createDomainTimetable } from './domains/domain-timetable.ts';
+import { createFormerKeysOfDomains } from './domains/former-keys-of-domains.ts';
 import { createDuty } from './duty.ts';
 import { keepRunning, type Loop } from './keep-running.ts';
 import { createAcceptedAtHand } from './messages/accepted-at-hand.ts';
@@ -115,6 +117,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       ? undefined
       : findReleased({ heldMail: deps.heldMail, sendingHolds, isOneServer: deps.destinations === undefined });
   const domainTimetable = createDomainTimetable();
+  const formerKeys = createFormerKeysOfDomains();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
     ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, pacer },
@@ -137,6 +140,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: warmUp.category, apply: warmUpHolds.apply },
     { category: sendingDomain.category, apply: domainTimetable.apply },
     { category: sendingDomain.category, apply: senderDomains.apply },
+    { category: sendingDomain.category, apply: formerKeys.apply },
     { category: domainRecords.category, apply: senderDomains.applyRecords },
   ]);
 
@@ -151,6 +155,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, released, recentlyAdded, duty }),
     'the memory of webhook endpoints, domains and destinations': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
+    'the destruction of former keys': destroyKeys({ ...deps, formerKeys, duty }),
     'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
     ...(deps.senders === undefined
       ? {}

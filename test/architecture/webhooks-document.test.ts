@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-events.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { webhookRetryWaitMs } from '../../src/domain/webhook/retry-schedule.ts';
 import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';

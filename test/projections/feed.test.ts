@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
-import { CUSTOMER_EVENT_TYPES, customerEvents } from '../../src/domain/customer-events.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
+import { customerEvents } from '../../src/domain/customer-events.ts';
 import { LOG_START } from '../../src/domain/event-store.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import { presentEvents } from '../../src/projections/events/present.ts';
@@ -79,6 +80,7 @@ const openFeed = async () => {
       { type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } },
       { type: 'DkimKeysAdded', data: { domainId: 'dom_1', keys: [DKIM_KEY] } },
       { type: 'DkimKeysActivated', data: { domainId: 'dom_1', selectors: ['ob-r-1'], safeToRemoveAt: null } },
+      { type: 'DkimKeysDestroyed', data: { domainId: 'dom_1', keys: [{ selector: 'ob-r-0', secretId: 's0' }] } },
       {
         type: 'DomainDegraded',
         data: { domainId: 'dom_1', name: 'a.test', failsAt: NOW, records: ['_outbox.a.test'] },

@@ -43,7 +43,11 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       get: content('gets', contents.get),
       heads: content('shows', contents.heads),
     },
-    secrets: { put: secret('puts', secrets.put), get: secret('gets', secrets.get) },
+    secrets: {
+      put: secret('puts', secrets.put),
+      get: secret('gets', secrets.get),
+      destroy: secret('destroys', secrets.destroy),
+    },
     webhookDeliveries: {
       checkpoint: owed('finds the checkpoint of', webhookDeliveries.checkpoint),
       record: owed('records', webhookDeliveries.record),

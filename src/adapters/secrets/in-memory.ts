@@ -8,5 +8,8 @@ export const createInMemorySecrets = (): Secrets => {
       if (!secrets.has(id)) secrets.set(id, plaintext);
     },
     get: async (id) => secrets.get(id),
+    destroy: async (ids) => {
+      for (const id of ids) secrets.delete(id);
+    },
   };
 };

@@ -24,6 +24,8 @@ const PUT = {
 
 const GET = { name: 'secrets-get', text: 'select ciphertext from vault.secrets where id = $1' };
 
+const DESTROY = { name: 'secrets-destroy', text: 'delete from vault.secrets where id = any($1)' };
+
 /** Secrets in PostgreSQL, encrypted; whoever has the database without `SECRET_KEY` has none of them. */
 export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecretsOptions): Secrets => {
   const box = createSecretBox(secretKey, system);
@@ -48,6 +50,11 @@ export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecre
       const plaintext = box.open(id, rows[0].ciphertext);
       keep(id, plaintext);
       return plaintext;
+    },
+
+    destroy: async (ids) => {
+      await orUnavailable(pool.query({ ...DESTROY, values: [ids] }));
+      for (const id of ids) kept.delete(id);
     },
   };
 };

@@ -47,6 +47,11 @@ export const sendingDomainEvents = {
     /** Until when the records of the pair before are needed, where another pair takes over. */
     safeToRemoveAt: z.string().nullable(),
   }),
+  /** The private halves of keys that sign no more are gone from the vault. */
+  DkimKeysDestroyed: z.object({
+    domainId: z.string(),
+    keys: z.array(z.object({ selector: z.string(), secretId: z.string() })).min(1),
+  }),
   /** Ends the keys that are bound to it; the name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };

@@ -77,6 +77,8 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         return { ...state, dkim: addDkim(state.dkim, event.data.keys, occurredAt) };
       case 'DkimKeysActivated':
         return { ...state, dkim: activateDkim(state.dkim, event.data, occurredAt) };
+      case 'DkimKeysDestroyed':
+        return state; // of keys that it has no more: `former-keys.ts`
       default:
         return event satisfies never;
     }

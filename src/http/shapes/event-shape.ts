@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
-import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-events.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-event-types.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { SUPPRESSION_SCOPES } from '../../domain/suppression/events.ts';
 import { smtpShape } from './smtp-shape.ts';

@@ -26,6 +26,7 @@ export const domainsProjection = defineProjection<SendingDomainEvent, Folded<Sen
     DomainFailed: fold,
     DkimKeysAdded: fold,
     DkimKeysActivated: fold,
+    DkimKeysDestroyed: fold,
     DomainDeleted: fold,
   },
   begin: (db, events) => storedStates(db, SELECT, events),

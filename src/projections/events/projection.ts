@@ -109,6 +109,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     DomainFailed: ofDomain,
     DkimKeysAdded: ofDomain,
     DkimKeysActivated: ofDomain,
+    DkimKeysDestroyed: ofDomain,
     DomainDeleted: ofDomain,
     WebhookRegistered: ofOrganization,
     WebhookDisabled: ofOrganization,

@@ -1,4 +1,5 @@
-import type { CustomerEvent, CustomerEventFacts, CustomerEventType } from '../../domain/customer-events.ts';
+import type { CustomerEventType } from '../../domain/customer-event-types.ts';
+import type { CustomerEvent, CustomerEventFacts } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { LOG_START, type Position } from '../../domain/event-store.ts';
 import type { Database } from '../database.ts';

@@ -49,6 +49,17 @@ describe.each(ADAPTERS)('secrets %s', (_name, create) => {
     expect(await secrets.get('empty')).toBe('');
     expect(await secrets.get('none')).toBeUndefined();
   });
+
+  test('are gone once they are destroyed, and the others are not', async () => {
+    const secrets = create();
+    for (const id of ['old', 'older', 'new']) await secrets.put(id, 'org_a', 'plain');
+    await secrets.get('old');
+    await secrets.destroy(['old', 'older', 'never there']);
+    await secrets.destroy(['old']);
+    await secrets.destroy([]);
+    expect([await secrets.get('old'), await secrets.get('older')]).toEqual([undefined, undefined]);
+    expect([await create().get('old'), await secrets.get('new')]).toEqual([undefined, 'plain']);
+  });
 });
 
 describe('secrets in PostgreSQL', () => {

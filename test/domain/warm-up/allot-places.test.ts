@@ -11,6 +11,26 @@ const command = (cap: number, wants: readonly Want[], inHand = NONE) => ({
 });
 const taken = (...operators: readonly (readonly [string, number])[]): WarmUpDay => ({ taken: new Map(operators) });
 
+interface Asked {
+  readonly process: number;
+  readonly count: number;
+}
+
+/** Recipients that left for one destination, by processes each of which takes lots of its own. */
+const takenByMany = (asked: readonly Asked[], cap: number) => {
+  let day = warmUpDay.initial;
+  let left = 0;
+  const hands = new Map<number, Places>();
+  for (const { process, count } of asked) {
+    const allotted = allotPlaces(day, command(cap, [to('a.test', count)], hands.get(process)));
+    hands.set(process, allotted.inHand);
+    day = allotted.events.reduce((before, event) => warmUpDay.evolve(before, event, contextAt(NOW)), day);
+    left += allotted.full[0] === null ? count : 0;
+  }
+  const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
+  return { day, left, inHands };
+};
+
 describe('places of a day', () => {
   test('are taken in lots, so that few messages cost an append', () => {
     const first = allotPlaces(taken(), command(1000, [to('a.test'), to('a.test')]));
@@ -47,26 +67,22 @@ describe('places of a day', () => {
     expect(events).toEqual([]);
   });
 
-  test('never go to more recipients than the cap and the last message has, however many processes take them', () => {
+  test('never go to more recipients than the cap and the last messages have, however many processes take them', () => {
     const wants = fc.array(fc.record({ process: fc.nat(3), count: fc.integer({ min: 1, max: 10 }) }), {
       maxLength: 200,
     });
     fc.assert(
       fc.property(wants, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
-        let day = warmUpDay.initial;
-        const hands = new Map<number, Places>();
-        let left = 0;
-        for (const { process, count } of asked) {
-          const allotted = allotPlaces(day, command(cap, [to('a.test', count)], hands.get(process) ?? NONE));
-          hands.set(process, allotted.inHand);
-          for (const event of allotted.events) day = warmUpDay.evolve(day, event, contextAt(NOW));
-          if (allotted.full[0] === null) left += count;
-        }
-        const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
+        const { day, left, inHands } = takenByMany(asked, cap);
         expect(day.taken.get('a.test') ?? 0).toBe(left + inHands);
-        // A process whose lot has one place left lets a message of ten pass by it.
+        // A process with one place in hand lets a message of ten pass by it.
         expect(left).toBeLessThanOrEqual(cap + 9 * 4);
       }),
     );
+  });
+
+  test('go to the cap exactly where each message has one recipient', () => {
+    const asked = Array.from({ length: 500 }, (_, index) => ({ process: index % 4, count: 1 }));
+    for (const cap of [1, 7, 50, 333]) expect(takenByMany(asked, cap).left).toBe(cap);
   });
 });

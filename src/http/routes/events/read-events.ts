@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
-import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-events.ts';
+import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-event-types.ts';
 import { LOG_START, type Position } from '../../../domain/event-store.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
 import { FEED_START, type FeedCursor, type FeedPage } from '../../../projections/events/queries.ts';

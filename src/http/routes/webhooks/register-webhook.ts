@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { registerWebhook } from '../../../commands/webhook/register-webhook.ts';
-import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-events.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdWebhookShape, showWebhook } from '../../shapes/webhook-shape.ts';
