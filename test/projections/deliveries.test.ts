@@ -44,6 +44,16 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, LATE)).toMatchObject([{ dueAt: leaseUntil }]);
   });
 
+  test('has a message expire later that was given more time', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
+    const { type, data } = LATER_EVENTS.RecipientsHeld;
+    const expiresAt = '2026-11-28T12:00:00.000Z';
+    await given('message-msg_1', [{ type, data: { ...data, expiresAt } }]);
+    await given('message-msg_1', [about(LATER_EVENTS.RecipientDeferred, 'rcp_2')]);
+    expect(await dueDeliveries(pool, LATE)).toMatchObject([{ expiresAt }]);
+  });
+
   test('has a deferred message due at the next attempt, the earliest of its recipients', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: TWO }), attemptStarted(1, ['rcp_1', 'rcp_2'])]);

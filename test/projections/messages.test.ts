@@ -104,6 +104,15 @@ describe('the list of messages', () => {
     expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ status: 'sending', scheduledAt, expiresAt });
   });
 
+  test('shows when a message expires that was given more time', async () => {
+    const { given, pool } = await openApplied(messagesProjection);
+    const { type, data } = LATER_EVENTS.RecipientsHeld;
+    const expiresAt = '2026-11-28T12:00:00.000Z';
+    await given('message-msg_1', [messageAccepted(), { type, data: { ...data, expiresAt } }]);
+    await given('message-msg_1', [LATER_EVENTS.RecipientDeferred]);
+    expect((await listMessages(pool, ALL)).items[0]).toMatchObject({ expiresAt });
+  });
+
   test('says that a message was delivered to some only', async () => {
     const { given, pool } = await openApplied(messagesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);

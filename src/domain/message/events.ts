@@ -104,6 +104,8 @@ export const messageEvents = {
     heldBy: z.string().nullable(),
     /** When they are looked at again, whatever happens. */
     until: z.string(),
+    /** When the message expires from now on; absent: when it did before. */
+    expiresAt: z.string().optional(),
   }),
   /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
   AttemptStarted: z.object({

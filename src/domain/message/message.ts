@@ -111,8 +111,8 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'MessageRescheduled':
       return scheduled(state, data, updatedAt);
     case 'RecipientsHeld': {
-      const { recipientIds, reason, heldBy, until } = data;
-      return change(state, recipientIds, { held: { reason, heldBy, since: updatedAt, until } });
+      const { recipientIds, reason, heldBy, until, expiresAt = state.expiresAt } = data;
+      return change({ ...state, expiresAt }, recipientIds, { held: { reason, heldBy, since: updatedAt, until } });
     }
     case 'AttemptStarted':
       return started(state, data, updatedAt);

@@ -3,6 +3,7 @@ import type { HoldReason } from './events.ts';
 import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
+import { prolonged } from './prolonged.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 import { isOpen } from './status.ts';
 
@@ -13,6 +14,8 @@ export interface Hold {
   readonly heldBy: string | null;
   /** After which it is looked at again, whatever happens. */
   readonly waitSeconds: number;
+  /** The time to live does not run meanwhile (`prolonged.ts`). Absent: it does. */
+  readonly outsideTimeToLive?: true;
 }
 
 export interface StartAttempt {
@@ -92,10 +95,12 @@ const hold = (
   const recipientIds = recipients.filter((recipient) => isNewTo(recipient, held, command.now)).map(({ id }) => id);
   if (recipientIds.length === 0) return [];
   const { messageId, contentId } = state.accepted;
-  const { attempts, expiresAt } = state;
-  const { reason, heldBy, waitSeconds } = held;
+  const { attempts } = state;
+  const { reason, heldBy, waitSeconds, outsideTimeToLive } = held;
+  const expiresAt = outsideTimeToLive === true ? prolonged(state, waitSeconds) : state.expiresAt;
   const until = nextAttemptAt(attempts, { ...command, expiresAt }, waitSeconds);
-  return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until } }];
+  const later = expiresAt === state.expiresAt ? {} : { expiresAt };
+  return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until, ...later } }];
 };
 
 const meantBy = ({ recipients }: ExistingMessage, { destination }: Pick<StartAttempt, 'destination'>) =>

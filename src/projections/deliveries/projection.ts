@@ -106,6 +106,8 @@ const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'Mess
 const hold = (changes: Changes, { data }: EventOf<'RecipientsHeld'>): void => {
   const { messageId, recipientIds, until: dueAt, heldBy } = data;
   change(changes, messageId, recipientIds, { dueAt, until: null, ...(heldBy === null ? {} : { heldBy }) });
+  const message = changes.get(messageId);
+  if (message !== undefined && data.expiresAt !== undefined) message.expiresAt = data.expiresAt;
 };
 
 const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void =>

@@ -84,6 +84,16 @@ const schedule = (
   Object.assign(known(changes, messageId), { scheduledAt, expiresAt });
 };
 
+const hold = (
+  changes: Changes,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientsHeld' }>>,
+): void => {
+  const { messageId, expiresAt } = event.data;
+  if (expiresAt === undefined) return;
+  set({})(changes, event);
+  known(changes, messageId).expiresAt = expiresAt;
+};
+
 const standing = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
   ...{ recipients, expiresAt, scheduledAt, updatedAt },
   ...messageStatus(recipients),
@@ -139,7 +149,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     MessageAccepted: accept,
     MessageScheduled: schedule,
     MessageRescheduled: schedule,
-    RecipientsHeld: 'ignored',
+    RecipientsHeld: hold,
     AttemptStarted: set({ status: 'sending' }),
     AttemptOutcomeUnknown: set({ status: 'deferred' }),
     RecipientDelivered: set({ status: 'delivered' }),

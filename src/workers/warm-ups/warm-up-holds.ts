@@ -88,13 +88,14 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     return counts;
   };
 
-  const holdUntilTurn = ({ plan, cap, now, places, waiting }: Today, operator: string, recipients: number): Hold => {
+  const holdUntilTurn = ({ plan, now, places, waiting }: Today, operator: string, recipients: number): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
     const atMs = turnAt(plan, { today: places.day, before, chance: chance(system) });
     return {
-      reason: `its domain is being warmed up: ${operator} has had its ${cap} recipients of today`,
+      ...{ reason: 'warm_up', heldBy: null },
       waitSeconds: (atMs - now.getTime()) / SECOND_MS,
+      outsideTimeToLive: true,
     };
   };
 

@@ -19,6 +19,8 @@ const command: StartAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z'
 const held: StartAttempt = { ...command, held: PAUSED };
 const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 
+const inDays = (days: number): string => new Date(Date.parse(NOW) + days * 86_400_000).toISOString();
+
 const recipientsHeld = (recipientIds: readonly string[], sequence: number, data: object = {}) => ({
   type: 'RecipientsHeld',
   data: { ...about, sequence, recipientIds, reason: 'domain_paused', heldBy: 'dom_1', until: LATER, ...data },
@@ -97,6 +99,22 @@ describe('a message that is held', () => {
       .thenEvents(ended(3), recipientsHeld(['rcp_2'], 4));
     const { state } = given([two]);
     expect(startAttempt(after(state, held), suppressed)).toEqual([ended(3)]);
+  });
+
+  test('lives on by its wait where that does not count, unless its sender asked for a shorter life', () => {
+    const DAY_SECONDS = 86_400;
+    const long: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 10 * DAY_SECONDS };
+    const waiting: StartAttempt = { ...command, held: { ...long, outsideTimeToLive: true } };
+    const expiring = (days: number) => messageAccepted({ expiresAt: inDays(days) });
+    given([expiring(3)])
+      .when((state) => startAttempt(state, waiting))
+      .thenState({ expiresAt: inDays(13), recipients: [{ held: { until: inDays(10) }, status: 'accepted' }] });
+    given([expiring(3)])
+      .when((state) => startAttempt(state, { ...command, held: long }))
+      .thenState({ expiresAt: inDays(3), recipients: [{ held: { until: inDays(3) } }] });
+    given([expiring(2)])
+      .when((state) => startAttempt(state, waiting))
+      .thenEvents(recipientsHeld(['rcp_1'], 2, { reason: 'warm_up', heldBy: null, until: inDays(2) }));
   });
 
   test('expires in time: it is looked at again when its time to live ends', () => {

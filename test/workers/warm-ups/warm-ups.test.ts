@@ -41,8 +41,10 @@ const sendMany = async (service: Service, count: number, to = 'example.org') => 
   return ids;
 };
 
-const all = async (service: Service, ids: readonly string[]): Promise<readonly string[]> =>
-  (await Promise.all(ids.map((id) => statuses(service, id)))).flat().sort();
+const all = async (service: Service, ids: readonly string[]): Promise<readonly string[]> => {
+  const messages = await Promise.all(ids.map((id) => service.message(id)));
+  return messages.flatMap(({ recipients }) => recipients.map(({ status, held }) => (held === null ? status : 'held')));
+};
 
 const settled = (service: Service, ids: readonly string[], expected: Readonly<Record<string, number>>) =>
   until(async () => {
@@ -56,21 +58,40 @@ describe('a domain that is warmed up', () => {
     await plan(service, [5, 100]);
     const [here, there] = [await sendMany(service, 12), await sendMany(service, 3, 'example.net')];
     for (let process = 0; process < 3; process += 1) service.workers().start();
-    await settled(service, here, { delivered: 5, deferred: 7 });
+    await settled(service, here, { delivered: 5, held: 7 });
     await settled(service, there, { delivered: 3 });
     expect(await takenOf(service, 'example.org')).toBe(5);
     const tomorrow = dayOf(new Date(service.system.now().getTime() + DAY_MS));
     const waiting = (await Promise.all(here.map((id) => service.message(id)))).flatMap(({ recipients }) =>
-      recipients.filter(({ status }) => status === 'deferred'),
+      recipients.filter(({ held }) => held !== null),
     );
-    for (const { nextAttemptAt, reason, attempts } of waiting) {
-      expect(nextAttemptAt?.slice(0, 10)).toBe(tomorrow);
-      expect(reason).toBe('its domain is being warmed up: example.org has had its 5 recipients of today');
-      expect(attempts).toBe(0);
+    for (const { held, status, attempts } of waiting) {
+      expect(held?.until.slice(0, 10)).toBe(tomorrow);
+      expect(held).toMatchObject({ reason: 'warm_up', heldBy: null });
+      expect({ status, attempts }).toEqual({ status: 'accepted', attempts: 0 });
     }
     service.system.shift(DAY_MS * 1.5);
     await settled(service, here, { delivered: 12 });
   }, 30_000);
+
+  test('lets no mail expire that waits for its turn longer than it would have lived', async () => {
+    const service = await openAtNoon();
+    await plan(service, [1, 1, 1, 1, 1, 1, 1]);
+    const ids = await sendMany(service, 6);
+    const brief = await service.send('brief@example.org', 'live', 'News', { ...BULK, ttlSeconds: 3_600 });
+    service.workers().start();
+    await settled(service, ids, { delivered: 1, held: 5 });
+    for (let day = 2; day <= 9; day += 1) {
+      service.system.shift(DAY_MS);
+      await until(async () => {
+        const waiting = await Promise.all(ids.map((id) => service.message(id)));
+        const due = waiting.flatMap(({ recipients }) => recipients.flatMap(({ held }) => held?.until ?? []));
+        expect(due.filter((at) => at <= service.system.now().toISOString())).toEqual([]);
+      });
+    }
+    await settled(service, ids, { delivered: 6 });
+    expect(await statuses(service, brief)).toEqual(['expired']);
+  }, 60_000);
 
   test('keeps its count when its processes are started anew', async () => {
     const service = await openAtNoon();
@@ -100,7 +121,7 @@ describe('a domain that is warmed up', () => {
     await settled(service, own, { delivered: 4 });
     expect(await takenOf(service, 'example.org')).toBe(4);
     const [bulk] = await sendMany(service, 1);
-    await settled(service, [bulk ?? ''], { deferred: 1 });
+    await settled(service, [bulk ?? ''], { held: 1 });
   }, 30_000);
 
   test('keeps nothing of the test environment, of other domains, and after its plan was ended or is over', async () => {
@@ -109,7 +130,7 @@ describe('a domain that is warmed up', () => {
     const [first, second] = await sendMany(service, 2);
     const workers = service.workers();
     workers.start();
-    await settled(service, [first ?? '', second ?? ''], { delivered: 1, deferred: 1 });
+    await settled(service, [first ?? '', second ?? ''], { delivered: 1, held: 1 });
     const inTest = await service.send('delivered@sandbox.outbox.test', 'test', 'News', BULK);
     await settled(service, [inTest], { delivered: 1 });
     await endWarmUp(service.dependencies, originOf(service), 'dom_1');
