@@ -144,6 +144,18 @@ describe('a domain that is warmed up', () => {
     expect(await takenOf(service, 'example.org')).toBe(0);
   }, 30_000);
 
+  test('counts domains together whose mail servers have one operator', async () => {
+    const service = await openAtNoon();
+    await plan(service, [4]);
+    const ids = [...(await sendMany(service, 3, 'one.example')), ...(await sendMany(service, 3, 'two.example'))];
+    const other = await sendMany(service, 2, 'else.example');
+    const operatorOf = async (domain: string) => (domain === 'else.example' ? 'else.test' : 'operator.test');
+    for (let process = 0; process < 2; process += 1) service.workers({ destinations: { operatorOf } }).start();
+    await settled(service, other, { delivered: 2 });
+    await settled(service, ids, { delivered: 4, deferred: 2 });
+    expect(await takenOf(service, 'operator.test')).toBe(4);
+  }, 30_000);
+
   test('counts a recipient once a day, however often it is tried', async () => {
     let tries = 0;
     const service = await openAtNoon({

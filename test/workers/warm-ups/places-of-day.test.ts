@@ -1,0 +1,61 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { EventStore } from '../../../src/domain/event-store.ts';
+import { Refusal } from '../../../src/domain/refusal.ts';
+import { createPlacesOfDay, type PlacesOfDay } from '../../../src/workers/warm-ups/places-of-day.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { migratedDatabase } from '../../support/postgres.ts';
+
+const CAP = 50;
+/** Of each process: enough that none is left with places in hand. */
+const MESSAGES = 60;
+const system = createSystem();
+
+const inMemory = async (): Promise<EventStore> =>
+  createInMemoryEventStore({ codec: eventCodec, system, contents: createInMemoryContents() });
+
+const inPostgres = async (): Promise<EventStore> => {
+  const database = await migratedDatabase();
+  const store = await createPostgresEventStore({ url: database.url, codec: eventCodec, system, logger: silentLogger });
+  onTestFinished(async () => {
+    await store.close();
+    await database.drop();
+  });
+  return store;
+};
+
+/** As the sweeper offers a message again that others were in the way of. */
+const persistently = async (places: PlacesOfDay, operator: string): Promise<boolean> => {
+  for (;;) {
+    try {
+      return (await places.take({ places: new Map([[operator, 1]]), always: false }, CAP)) === null;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+};
+
+test.each([
+  ['in memory', inMemory],
+  ['in PostgreSQL', inPostgres],
+])(
+  'processes that race for the places of a day take as many as there are, by the log %s',
+  async (_name, open) => {
+    const store = await open();
+    const start = () =>
+      createPlacesOfDay({ store, system, organizationId: 'org_a', domainId: 'dom_1', day: '2026-11-22' });
+    const processes = [start(), start(), start(), start()];
+    const passes = await Promise.all(
+      processes.flatMap((places) => Array.from({ length: MESSAGES }, () => persistently(places, 'a.test'))),
+    );
+    const count = passes.filter(Boolean).length;
+    expect(count).toBe(CAP);
+    expect(await persistently(start(), 'a.test')).toBe(false);
+    expect(await persistently(start(), 'b.test')).toBe(true);
+  },
+  30_000,
+);
