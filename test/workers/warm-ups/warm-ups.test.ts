@@ -152,7 +152,7 @@ describe('a domain that is warmed up', () => {
     const operatorOf = async (domain: string) => (domain === 'else.example' ? 'else.test' : 'operator.test');
     for (let process = 0; process < 2; process += 1) service.workers({ destinations: { operatorOf } }).start();
     await settled(service, other, { delivered: 2 });
-    await settled(service, ids, { delivered: 4, deferred: 2 });
+    await settled(service, ids, { delivered: 4, held: 2 });
     expect(await takenOf(service, 'operator.test')).toBe(4);
   }, 30_000);
 

@@ -39,8 +39,11 @@ export interface DirectTransportOptions {
   readonly tls?: ConnectionOptions;
 }
 
-/** Each is a socket and some 50 kB; fewer than there are slow destinations make healthy ones wait for them. */
-const SESSIONS_MAX = 1000;
+/**
+ * Each is a socket and some 50 kB while it is in use. Fewer than there are destinations at a time and each message makes a
+ * session of its own, having ended the one that the next would have used; slow ones keep theirs for long.
+ */
+const SESSIONS_MAX = 2000;
 /** No server wants more from one address; what it wants is learned by whoever gives out the work. */
 const SESSIONS_PER_SERVER_MAX = 20;
 /** Of RFC 5321's five minutes: a dead server must leave time for the next of its domain, slow ones greet within it. */
