@@ -6,10 +6,14 @@ const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 50;
 
 /** @throws it is not so after a time in which it should be. */
-export const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
-  const deadlineMs = performance.now() + PATIENCE_MS;
+export const until = async (
+  what: string,
+  isSo: () => Promise<boolean>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<void> => {
+  const deadlineMs = performance.now() + patienceMs;
   while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+    if (performance.now() > deadlineMs) throw new Error(`${what}: not within ${patienceMs} ms`);
     await sleep(LOOK_EVERY_MS);
   }
 };
