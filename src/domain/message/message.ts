@@ -56,7 +56,9 @@ export interface ExistingMessage {
   readonly recipients: readonly Recipient[];
   /** When it is to be sent: as asked for first, and as it stands now; null: at once. */
   readonly schedule: { readonly first: string; readonly current: string } | null;
-  /** When undelivered recipients expire. */
+  /** How long it is tried from when it is to be sent, as its sender asked. */
+  readonly timeToLiveMs: number;
+  /** When undelivered recipients expire: later than that by waits that do not count. */
   readonly expiresAt: string;
   /** Attempts begun so far, to whichever destination; numbers them. */
   readonly attempts: number;
@@ -173,6 +175,8 @@ const started = (
   ),
 });
 
+const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+
 type Schedule = Extract<MessageEvent, { type: 'MessageScheduled' }>['data'];
 
 const scheduled = (
@@ -182,7 +186,8 @@ const scheduled = (
 ): ExistingMessage => {
   const schedule = { first: state.schedule?.first ?? scheduledAt, current: scheduledAt };
   const changes: Partial<Recipient> = { status: 'scheduled', nextAttemptAt: scheduledAt, held: null, updatedAt };
-  return change({ ...state, schedule, expiresAt }, recipientIds, changes);
+  const timeToLiveMs = between(scheduledAt, expiresAt);
+  return change({ ...state, schedule, timeToLiveMs, expiresAt }, recipientIds, changes);
 };
 
 const ended = (
@@ -210,6 +215,7 @@ export const message: Aggregate<Message, MessageEvent> = {
           updatedAt: occurredAt,
         })),
         schedule: null,
+        timeToLiveMs: between(occurredAt, event.data.expiresAt),
         expiresAt: event.data.expiresAt,
         attempts: 0,
         nextSequence: event.data.sequence + customerEventCount(event),

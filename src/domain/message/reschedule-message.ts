@@ -40,8 +40,7 @@ export const rescheduleMessage = (
   if (schedule === null || recipientIds.length === 0) throw notScheduled(message, now);
   if (schedule.current === scheduledAt) return [];
   requireSchedulable(scheduledAt, now);
-  const timeToLiveMs = Date.parse(message.expiresAt) - Date.parse(schedule.current);
-  const expiresAt = new Date(Date.parse(scheduledAt) + timeToLiveMs).toISOString();
+  const expiresAt = new Date(Date.parse(scheduledAt) + message.timeToLiveMs).toISOString();
   const { messageId, contentId } = accepted;
   const data = { messageId, contentId, recipientIds, scheduledAt, expiresAt };
   return numbered(message, [{ type: 'MessageRescheduled', data }]);

@@ -97,7 +97,8 @@ const hold = (
   const { messageId, contentId } = state.accepted;
   const { attempts } = state;
   const { reason, heldBy, waitSeconds, outsideTimeToLive } = held;
-  const expiresAt = outsideTimeToLive === true ? prolonged(state, waitSeconds) : state.expiresAt;
+  const expiresAt =
+    outsideTimeToLive === true ? prolonged(state, { reason, seconds: waitSeconds, now: command.now }) : state.expiresAt;
   const until = nextAttemptAt(attempts, { ...command, expiresAt }, waitSeconds);
   const later = expiresAt === state.expiresAt ? {} : { expiresAt };
   return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until, ...later } }];
