@@ -17,9 +17,15 @@ export type ReportedRecipient = { readonly recipientId: string; readonly shared?
 
 const REASON = 'a report says that it could not be delivered';
 
-/** Whoever never had an attempt cannot have been reported on, and of whoever has ended otherwise nothing is left to say. */
-const canBounce = ({ status }: Recipient, isPermanent: boolean): boolean =>
-  status === 'delivered' || (isPermanent && (status === 'deferred' || status === 'sending'));
+/**
+ * Whoever never had an attempt cannot have been reported on, and of whoever has ended otherwise nothing is left to say.
+ * Who had the same copy cannot keep another from getting his: whoever waits for another attempt goes on waiting.
+ */
+const canBounce = (
+  { status }: Recipient,
+  { isPermanent, shared }: Extract<ReportedRecipient, { readonly kind: 'failure' }>,
+): boolean =>
+  status === 'delivered' || (isPermanent && (status === 'sending' || (status === 'deferred' && shared !== true)));
 
 /** It reached somebody, or may have. */
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
@@ -35,8 +41,8 @@ const eventsOf = (
   if (reported.kind === 'complaint') {
     return canComplain(recipient) ? [{ type: 'RecipientComplained', data: about }] : [];
   }
-  const { isPermanent, smtp, category } = reported;
-  if (!canBounce(recipient, isPermanent)) return [];
+  if (!canBounce(recipient, reported)) return [];
+  const { smtp, category } = reported;
   const late = recipient.status === 'delivered' ? ({ late: true } as const) : {};
   const data = { ...about, attempt: attempts, smtp, reason: REASON, category, ...late };
   return [{ type: 'RecipientBounced', data }];

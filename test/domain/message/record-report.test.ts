@@ -68,6 +68,14 @@ describe('a report that a recipient was given up', () => {
     when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', nextAttemptAt: null }] });
     when(reporting(failure('rcp_1', false))).thenNothing();
   });
+  test('ends nobody who waits for another attempt, where others who had the same copy could have written it', () => {
+    const { when } = given(two);
+    const shared = { shared: true } as const;
+    when(reporting({ ...failure('rcp_2'), ...shared })).thenNothing();
+    when(reporting({ ...failure('rcp_1'), ...shared })).thenState({
+      recipients: [{ status: 'bounced' }, { status: 'deferred' }],
+    });
+  });
   test('may come before the outcome of the attempt, which then comes too late', () => {
     given(sent)
       .when(reporting(failure('rcp_1')))
