@@ -49,6 +49,7 @@ interface ShownEventData {
   readonly reason?: string;
   readonly category?: BounceCategory;
   readonly late?: true;
+  readonly shared?: true;
   readonly scheduled_at?: string;
   readonly method?: string;
   readonly scope?: string;
@@ -131,8 +132,8 @@ export const showEvent = (event: CustomerEvent, contents: LoadedContents): Shown
     data: {
       ...subjectData(event, contents),
       ...defined({ smtp: smtp && showSmtp(smtp, contents), attempt: facts.attempt, next_attempt_at: nextAttemptAt }),
-      ...defined({ reason: facts.reason, category: facts.category, late: facts.late, scheduled_at: scheduledAt }),
-      ...defined({ method: facts.method, scope: facts.scope, expires_at: expiresAt }),
+      ...defined({ reason: facts.reason, category: facts.category, late: facts.late, shared: facts.shared }),
+      ...defined({ scheduled_at: scheduledAt, method: facts.method, scope: facts.scope, expires_at: expiresAt }),
     },
   };
 };

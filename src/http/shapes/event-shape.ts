@@ -38,6 +38,8 @@ export const eventShape = z.strictObject({
     category: z.enum(BOUNCE_CATEGORIES).optional(),
     /** It bounced after it had been delivered. */
     late: z.literal(true).optional(),
+    /** It suppresses nobody: others of the domain had the same copy, and could have said so. */
+    shared: z.literal(true).optional(),
     scheduled_at: timeShape().optional(),
     /** How somebody unsubscribed. */
     method: z.enum(['one_click', 'page', 'mail']).optional(),

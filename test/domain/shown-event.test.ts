@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { customerEvents } from '../../src/domain/customer-events.ts';
+import type { MessageEvent } from '../../src/domain/events.ts';
+import { showEvent } from '../../src/domain/shown-event.ts';
+import { eventShape } from '../../src/http/shapes/event-shape.ts';
+import { about, smtpReply } from '../support/controls/message.ts';
+import { recorded } from './message/explain/explaining.ts';
+
+const shown = (event: MessageEvent) =>
+  recorded([{ event }])
+    .flatMap(customerEvents)
+    .map((each) => showEvent(each, new Map()));
+
+describe('what came back and others could have written', () => {
+  const of = { ...about, sequence: 4, recipientId: 'rcp_1' };
+  const bounce = { ...of, attempt: 1, smtp: smtpReply(550), reason: 'no such user', late: true } as const;
+
+  test('is shown as that, to whoever keeps a list by these events', () => {
+    const events = [
+      ...shown({ type: 'RecipientComplained', data: { ...of, shared: true } }),
+      ...shown({ type: 'RecipientBounced', data: { ...bounce, shared: true } }),
+    ];
+    expect(events).toMatchObject([
+      { type: 'message.complained', data: { shared: true } },
+      { type: 'message.bounced', data: { shared: true, late: true } },
+    ]);
+    for (const event of events) expect(eventShape.parse(event)).toEqual(event);
+  });
+
+  test('is the exception: what is proved says nothing of it', () => {
+    const [event] = shown({ type: 'RecipientBounced', data: bounce });
+    expect(event?.data).not.toHaveProperty('shared');
+  });
+});
