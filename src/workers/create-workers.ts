@@ -115,7 +115,10 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const released =
     deps.heldMail === undefined
       ? undefined
-      : findReleased({ heldMail: deps.heldMail, sendingHolds, isOneServer: deps.destinations === undefined });
+      : findReleased({
+          ...{ heldMail: deps.heldMail, sendingHolds, warmUpHolds },
+          isOneServer: deps.destinations === undefined,
+        });
   const domainTimetable = createDomainTimetable();
   const formerKeys = createFormerKeysOfDomains();
   const hungry = createHungry();

@@ -100,7 +100,7 @@ export const messageEvents = {
     ...about,
     recipientIds: z.array(z.string()),
     reason: z.enum(HOLD_REASONS),
-    /** The domain or organization whose release lets them go before `until`; null: nothing does. */
+    /** Whose release lets them go before `until`: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
     heldBy: z.string().nullable(),
     /** When they are looked at again, whatever happens. */
     until: z.string(),

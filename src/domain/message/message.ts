@@ -14,7 +14,7 @@ export interface Lease {
 /** What keeps a recipient back who could be sent to. */
 export interface Held {
   readonly reason: HoldReason;
-  /** The domain or organization whose release ends it; null: none does. */
+  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
   readonly heldBy: string | null;
   readonly since: string;
   /** When it is looked at again at the latest. */

@@ -10,7 +10,7 @@ import { isOpen } from './status.ts';
 /** Why a message has to wait though it is due. */
 export interface Hold {
   readonly reason: HoldReason;
-  /** The domain or organization whose release ends it; null: none does. */
+  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
   readonly heldBy: string | null;
   /** After which it is looked at again, whatever happens. */
   readonly waitSeconds: number;

@@ -12,7 +12,7 @@ interface Open {
   readonly dueAt: string | null;
   /** End of the lease of the attempt in hand. */
   readonly until: string | null;
-  /** Whose release makes it due before its time: a domain or an organization. Absent: nobody's. */
+  /** Whose release makes it due before its time: a domain, an organization, a warm-up. Absent: nobody's. */
   readonly heldBy?: string;
 }
 

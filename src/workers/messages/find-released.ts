@@ -1,6 +1,7 @@
 import type { AskHeld, AskHolders } from '../../projections/deliveries/held-queries.ts';
 import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
 import type { SendingHolds } from '../standings/sending-holds.ts';
+import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
 
 /** The timetable, by who keeps mail back. */
 export interface HeldMail {
@@ -11,11 +12,12 @@ export interface HeldMail {
 export interface FindReleased {
   readonly heldMail: HeldMail;
   readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  readonly warmUpHolds: Pick<WarmUpHolds, 'keeps'>;
   /** One server takes everything: it has no lines that fill. */
   readonly isOneServer: boolean;
 }
 
-/** What one domain or organization keeps back no more, or not all of it. */
+/** What one domain, organization or warm-up keeps back no more, or not all of it. */
 export interface Released {
   readonly found: readonly DueDelivery[];
   /** So many of them may be tried now. */
@@ -40,7 +42,7 @@ const SLOWED_SEEN = 50;
  * Finds mail that was kept back by those who keep it back no more. Nothing is written when somebody is released: who may
  * go on is known here, and their rows are taken bit by bit, so that a release costs the same however much waits.
  */
-export const findReleased = ({ heldMail, sendingHolds, isOneServer }: FindReleased) => {
+export const findReleased = ({ heldMail, sendingHolds, warmUpHolds, isOneServer }: FindReleased) => {
   let after = '';
   /** Destinations that the last page of each ended with. */
   const pages = new Map<string, string>();
@@ -49,7 +51,7 @@ export const findReleased = ({ heldMail, sendingHolds, isOneServer }: FindReleas
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
     after = holders[HOLDERS_MAX - 1] ?? '';
     if (pages.size > HOLDERS_MAX) pages.clear(); // of some that have nothing left
-    return holders.filter((holder) => sendingHolds.standingOf(holder).level !== 'paused');
+    return holders.filter((holder) => sendingHolds.standingOf(holder).level !== 'paused' && !warmUpHolds.keeps(holder));
   };
 
   const turnPage = async (holder: string, total: number): Promise<DuePage> => {

@@ -1,4 +1,4 @@
-import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
+import { type EventStore, idOf, type RecordedEvent, type StreamName } from '../../domain/event-store.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
@@ -7,7 +7,14 @@ import type { System } from '../../domain/system.ts';
 import type { Want } from '../../domain/warm-up/allot-places.ts';
 import { dayOf } from '../../domain/warm-up/day.ts';
 import { turnAt } from '../../domain/warm-up/turn-at.ts';
-import { type Plan, type PlannedDay, plannedDay, type WarmUp, warmUp } from '../../domain/warm-up/warm-up.ts';
+import {
+  type Plan,
+  type PlannedDay,
+  plannedDay,
+  type WarmUp,
+  warmUp,
+  warmUpStream,
+} from '../../domain/warm-up/warm-up.ts';
 import { chance } from '../chance.ts';
 import type { Destinations } from '../messages/destinations.ts';
 import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
@@ -16,6 +23,8 @@ import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
 export interface WarmUpHolds {
   /** Takes the next event of the family. */
   apply(event: RecordedEvent): void;
+  /** Whether what is held by this is so still: true of a plan that was not ended; of any other holder nothing is known here. */
+  keeps(holder: string): boolean;
   /**
    * null: it may leave, and is counted. All mail is counted, bulk mail alone has to wait: whoever waits for a password is
    * not to wait for tomorrow, and receivers count him all the same.
@@ -35,6 +44,7 @@ export interface WarmUpHoldsOptions {
 const SECOND_MS = 1_000;
 
 interface Today extends PlannedDay {
+  readonly domainId: string;
   readonly plan: Plan;
   readonly now: Date;
   readonly places: PlacesOfDay;
@@ -46,6 +56,8 @@ interface Known {
   plan: Plan | null;
   today: Pick<Today, 'places' | 'waiting'> | null;
 }
+
+const isOfPlan = (holder: string): boolean => holder.startsWith(warmUpStream(''));
 
 /** Once a day: whoever was tried today already is counted. */
 const isCounted = ({ attempts, updatedAt }: Recipient, day: string): boolean =>
@@ -71,12 +83,12 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     const { plan } = known;
     const planned = plan === null ? null : plannedDay(plan, day);
     if (plan === null || planned === null) return null;
+    const { domainId } = accepted;
     if (known.today?.places.day !== day) {
-      const { domainId } = accepted;
       const places = createPlacesOfDay({ store, system, organizationId, domainId, day });
       known.today = { places, waiting: new Map() };
     }
-    return { ...planned, ...known.today, plan, now };
+    return { ...planned, ...known.today, domainId, plan, now };
   };
 
   const countByDestination = async (recipients: readonly Recipient[]): Promise<ReadonlyMap<string, number>> => {
@@ -88,12 +100,16 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     return counts;
   };
 
-  const holdUntilTurn = ({ plan, now, places, waiting }: Today, operator: string, recipients: number): Hold => {
+  const holdUntilTurn = (
+    { domainId, plan, now, places, waiting }: Today,
+    operator: string,
+    recipients: number,
+  ): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
     const atMs = turnAt(plan, { today: places.day, before, chance: chance(system) });
     return {
-      ...{ reason: 'warm_up', heldBy: null },
+      ...{ reason: 'warm_up', heldBy: warmUpStream(domainId) },
       waitSeconds: (atMs - now.getTime()) / SECOND_MS,
       outsideTimeToLive: true,
     };
@@ -114,6 +130,8 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
       const { plan } = warmUp.evolve(before, event as RecordedEvent<WarmUpEvent>, event.metadata);
       domains.set(domainId, { plan, today: domains.get(domainId)?.today ?? null });
     },
+    // What a plan keeps back that is over has its turn on the day after: all at once is what it was to prevent.
+    keeps: (holder) => isOfPlan(holder) && domains.get(idOf(holder as StreamName))?.plan !== null,
     of: (message, recipients) => {
       const known = domains.get(message.accepted.domainId);
       if (known === undefined || message.environment !== 'live') return null;

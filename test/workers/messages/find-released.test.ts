@@ -36,6 +36,7 @@ const mailOf = (rows: readonly Waiting[]): HeldMail => ({
 const search = (rows: readonly Waiting[], levels: Readonly<Record<string, StandingLevel>> = {}, isOneServer = true) =>
   findReleased({
     ...{ heldMail: mailOf(rows), isOneServer },
+    warmUpHolds: { keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned' },
     sendingHolds: { standingOf: (id) => ({ ...GOOD_STANDING, level: levels[id] ?? 'good' }) },
   });
 
@@ -53,6 +54,14 @@ describe('mail that was kept back', () => {
       expect(released).toMatchObject({ most: 500, isAll: true });
       expect(released?.found).toHaveLength(3);
     }
+  });
+
+  test('is not found while a warm-up keeps it, and is once that was ended', async () => {
+    const levels: Record<string, StandingLevel> = {};
+    const look = search([...many(3, 'warmUp-dom_1'), ...many(2, 'dom_2')], levels);
+    expect((await look()).map(({ found }) => found.length)).toEqual([2]);
+    levels['warmUp-dom_1'] = 'warned';
+    expect((await look()).map(({ found }) => found.length)).toEqual([2, 3]);
   });
 
   test('is found bit by bit, and the bits are the smaller the more domains were released', async () => {

@@ -67,7 +67,7 @@ describe('a domain that is warmed up', () => {
     );
     for (const { held, status, attempts } of waiting) {
       expect(held?.until.slice(0, 10)).toBe(tomorrow);
-      expect(held).toMatchObject({ reason: 'warm_up', heldBy: null });
+      expect(held).toMatchObject({ reason: 'warm_up', heldBy: 'warmUp-dom_1' });
       expect({ status, attempts }).toEqual({ status: 'accepted', attempts: 0 });
     }
     service.system.shift(DAY_MS * 1.5);
@@ -138,6 +138,7 @@ describe('a domain that is warmed up', () => {
       const [next] = await sendMany(service, 1);
       await settled(service, [next ?? ''], { delivered: 1 });
     });
+    await settled(service, [first ?? '', second ?? ''], { delivered: 2 });
     await plan(service, [1]);
     service.system.shift(DAY_MS * 2);
     await settled(service, await sendMany(service, 3), { delivered: 3 });

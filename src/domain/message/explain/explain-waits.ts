@@ -90,9 +90,9 @@ const dueOf = (who: string, due: string, now: string): Why => {
 };
 
 /** What kept it back may have ended, and nobody has looked at it since. */
-const isStillHeld = ({ heldBy, until }: Held, { standings, now }: Waiting): boolean => {
+const isStillHeld = ({ reason, heldBy, until }: Held, { standings, now }: Waiting): boolean => {
   const holder = heldBy === null ? undefined : standings.get(heldBy);
-  return heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
+  return reason === 'warm_up' || heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
 };
 
 /** What keeps it back, whatever has come of it before; undefined: nothing does. */

@@ -10,8 +10,8 @@ export const endWarmUpRoute = (house: House): void => {
     {
       summary: 'End the warm-up of a domain before its time',
       description:
-        'New mail is held back no more; what waits already leaves when its turn comes, or when it is rescheduled. Where ' +
-        'no plan runs, nothing changes.',
+        'Its mail is held back no more; what waits already leaves from now on, within seconds, and a long list in its turn ' +
+        'beside other mail. Where no plan runs, nothing changes.',
     },
     async ({ caller, origin, id }) => {
       await loadDomain(deps, caller, id);

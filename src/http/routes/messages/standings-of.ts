@@ -8,7 +8,9 @@ export const standingsOf = async (
   { context: { store } }: HttpDependencies,
   { recipients }: ExistingMessage,
 ): Promise<ReadonlyMap<string, Standing>> => {
-  const holders = [...new Set(recipients.flatMap(({ held }) => held?.heldBy ?? []))];
+  const holders = [
+    ...new Set(recipients.flatMap(({ held }) => (held?.reason === 'warm_up' ? [] : (held?.heldBy ?? [])))),
+  ];
   const standings = holders.map(async (id) => [id, (await load(store, standing, standingStream(id))).state] as const);
   return new Map(await Promise.all(standings));
 };
