@@ -1,7 +1,7 @@
 import { idOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
 import { nextCheckMs } from '../../domain/sending-domain/check-times.ts';
-import { type SendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 
 /** When which domain is to be looked at, as the log has it. */
 export interface DomainTimetable {
@@ -16,7 +16,7 @@ export interface DomainTimetable {
 }
 
 interface Entry {
-  readonly domain: SendingDomain;
+  readonly domain: ExistingSendingDomain;
   /** null: not by this process. */
   readonly lookedMs: number | null;
   /** undefined: to be computed. null: never. */
@@ -31,7 +31,6 @@ export const createDomainTimetable = (): DomainTimetable => {
   const entries = new Map<string, Entry>();
 
   const nextOf = (entry: Entry, sinceMs: number): number | null => {
-    if (entry.domain.status === 'absent') return null;
     if (entry.nextMs === undefined) {
       entry.nextMs = nextCheckMs(entry.domain, Math.max(entry.lookedMs ?? sinceMs, sinceMs));
     }
@@ -45,7 +44,7 @@ export const createDomainTimetable = (): DomainTimetable => {
       // A stream of the category holds events of its family only.
       const own = event as RecordedEvent<SendingDomainEvent>;
       const domain = sendingDomain.evolve(before?.domain ?? sendingDomain.initial, own, event.metadata);
-      if (domain.status === 'deleted') entries.delete(id);
+      if (domain.status !== 'registered') entries.delete(id);
       else entries.set(id, { domain, lookedMs: before?.lookedMs ?? null, nextMs: undefined });
     },
 
