@@ -48,7 +48,7 @@ export const readyBlock = (facts: ReadyFacts): string => {
           `curl -sS ${baseUrl}/v1/inbox ${authorization}`,
         ]
       : [
-          'Register the domain to send from, and publish the record in the answer:',
+          'Register the domain to send from, publish the records in the answer, and make a key for it (README, A first domain):',
           `curl -sS ${baseUrl}/v1/domains ${authorization} -H 'Content-Type: application/json' -d '${FIRST_DOMAIN}'`,
         ]),
     '',

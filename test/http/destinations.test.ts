@@ -45,7 +45,12 @@ describe('suspended destinations', () => {
     expect(status).toBe(200);
     expect(namesIn(body)).toEqual(['second.example', 'first.example']);
     expect(body.data[1]).toMatchObject({
-      ...{ object: 'suspended_destination', reason: 'unreachable', message: 'None of its servers answered.', times: 2 },
+      ...{
+        object: 'suspended_destination',
+        reason: 'unreachable',
+        message: 'None of its servers could be reached.',
+        times: 2,
+      },
       smtp: { code: 0, enhanced: null, mx: 'mx.first.example' },
     });
     expect(JSON.stringify(body)).not.toContain('customers-of');

@@ -7,7 +7,7 @@ export const DESTINATION = /^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 
 const SENTENCES = {
   busy: 'It asked for less mail for now, even one message at a time.',
-  unreachable: 'None of its servers answered.',
+  unreachable: 'None of its servers could be reached.',
 } as const;
 
 export const suspensionShape = z.strictObject({

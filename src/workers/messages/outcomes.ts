@@ -19,11 +19,15 @@ const REASONS = {
   deferred: 'the other side may accept it later',
   bounced: 'the other side refused it for good',
 } as const;
+/** Nobody was asked: there is no such domain, it takes no mail, or none of its servers takes such addresses. */
+const UNDELIVERABLE = 'it cannot be delivered there';
 const NOT_REACHED = 'no answer from the other side';
 const STOPPING = 'the service was stopping';
 
 /** No reply was received: nothing of the other side's is to be quoted. */
 const wasReached = ({ code }: Said): boolean => code > 0;
+
+const bounceReason = (said: Said): string => (wasReached(said) ? REASONS.bounced : UNDELIVERABLE);
 
 const deferralReason = (said: Said, stopping: boolean): string => {
   if (wasReached(said)) return REASONS.deferred;
@@ -56,7 +60,7 @@ const outcomeOf = (said: Said, smtp: SmtpFacts, stopping: boolean): AttemptOutco
   // Also where it was not asked: it does not offer what the address needs.
   const category = categoryOf(said, stopping);
   const judged = { recipientId, smtp, ...(category === undefined ? {} : { category }) };
-  if (outcome === 'bounced') return { ...judged, outcome, reason: REASONS.bounced };
+  if (outcome === 'bounced') return { ...judged, outcome, reason: bounceReason(said) };
   // What our own stopping cut off is not the other side's fault, and does not have to wait.
   const wait = stopping && !wasReached(said) ? 0 : said.retryAfterSeconds;
   const asked = wasReached(said) ? askedWaitSeconds(said.text) : undefined;

@@ -6,10 +6,10 @@ const said = { recipientId: 'rcp_1', enhanced: '5.6.7', mx: 'mx.b.test', tls: nu
 const message = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as ExistingMessage;
 
 test.each([true, false])(
-  'who cannot be written to was refused, whether the service is stopping (%s) or not',
+  'who cannot be written to is told as that, whether the service is stopping (%s) or not',
   (stopping) => {
     const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { uuid: () => 'id', stopping });
-    expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'the other side refused it for good' }]);
+    expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'it cannot be delivered there' }]);
   },
 );
 

@@ -27,7 +27,7 @@ const UNUSUAL_MS = 60_000;
 
 const SUSPENDED: Readonly<Record<Suspension['reason'], string>> = {
   busy: 'asked for less mail for now',
-  unreachable: 'did not answer',
+  unreachable: 'could not be reached',
 };
 
 const why = (reason: WaitReason, sentence: string, next: string | null): Why => ({

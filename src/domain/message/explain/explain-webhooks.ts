@@ -9,9 +9,9 @@ export type DisabledWebhooks = ReadonlySet<string>;
 
 const POSTER = actorOf('worker:post-webhooks');
 
-const answered = ({ status, durationMs }: WebhookTry): string =>
+const answered = (webhookId: string, { status, durationMs }: WebhookTry): string =>
   status === null
-    ? `it did not answer (${Math.round(durationMs)} ms)`
+    ? `there was no answer after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
     : `it answered ${status} after ${Math.round(durationMs)} ms`;
 
 const nextOf = ({ dueAt, webhookId }: WebhookDelivery, disabled: DisabledWebhooks): string => {
@@ -49,7 +49,7 @@ const stepsOf = (delivery: WebhookDelivery, view: View, disabled: DisabledWebhoo
   return tries.map((tried, index): ExplainedStep => {
     const isLast = index === tries.length - 1;
     const then = isLast ? ` ${afterLast(delivery, disabled)}` : '';
-    const sentence = `Endpoint ${webhookId} was told ${what}: ${answered(tried)}.${then}`.trimEnd();
+    const sentence = `Endpoint ${webhookId} was told ${what}: ${answered(webhookId, tried)}.${then}`.trimEnd();
     const took = { attempt: index + 1, status: tried.status, duration_ms: Math.round(tried.durationMs) };
     const about = { at: tried.at.toISOString(), actor: POSTER, type: 'webhook_tried', sentence } as const;
     return { ...about, ...recipient, facts: { ...facts, ...took, ...(isLast ? next : {}) } };

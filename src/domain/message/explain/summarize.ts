@@ -19,6 +19,9 @@ const ENDINGS: ReadonlySet<Happening['type']> = new Set([
   ...(['RecipientFailed', 'RecipientSuppressed', 'RecipientCancelled'] as const),
 ]);
 
+/** What the word for their state says already. */
+const SAID = 'the other side refused it for good';
+
 const wordOf = (status: RecipientStatus): string => (status in ENDED ? ENDED[status as keyof typeof ENDED] : 'waiting');
 
 /** `1 delivered, 2 waiting`. */
@@ -60,7 +63,9 @@ export const summarize = (view: View, waits: readonly ExplainedWait[]): string =
   if (next !== undefined) return `${standing(recipients)}${marks(recipients)}: ${next.sentence}`;
   const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
   const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
-  const reasons = recipients.filter(({ status }) => status !== 'delivered').flatMap(({ reason }) => reason ?? []);
+  const reasons = recipients
+    .filter(({ status }) => status !== 'delivered')
+    .flatMap(({ reason }) => (reason === null || reason === SAID ? [] : reason));
   const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
   return `${standing(recipients)}${why}${marks(recipients)}; it has its end${since}, and nothing more is tried.`;
 };

@@ -117,7 +117,7 @@ describe('an explanation says why a recipient waits', () => {
     const suspensions = new Map([['example.net', suspension]]);
     const [wait] = explain(recorded([accepted, started, event]), { suspensions }).waiting_because;
     expect(wait).toMatchObject({ reason: 'destination_suspended', next_attempt_at: minute(45) });
-    expect(wait?.sentence).toContain('The mail servers of mail.example did not answer');
+    expect(wait?.sentence).toContain('The mail servers of mail.example could not be reached');
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
     expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });

@@ -36,7 +36,7 @@ describe('a webhook in an explanation', () => {
   test('has a step for each try, and the last says what comes next', () => {
     const steps = told({ tries: [tried(null, 1), tried(503, 2)] });
     expect(steps.map(({ sentence }) => sentence)).toEqual([
-      `${TOLD}: it did not answer (12 ms).`,
+      `${TOLD}: there was no answer after 12 ms (GET /v1/webhooks/whk_1/deliveries says why).`,
       `${TOLD}: it answered 503 after 12 ms. The next try is at 2026-11-21 12:10:00 UTC.`,
     ]);
     expect(steps.map(({ facts }) => [facts.attempt, facts.status, facts.duration_ms, facts.next_attempt_at])).toEqual([
