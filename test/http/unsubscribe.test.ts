@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createUnsubscribing, expectPage, FORM } from './support/unsubscribing.ts';
 
-const { send, tokensOf, aToken, ask, post, request, unsubscribedOf, historyOf } = createUnsubscribing();
+const { send, tokensOf, aToken, ask, post, request, unsubscribedOf, historyOf, takeOff } = createUnsubscribing();
 
 const DONE = 'You have unsubscribed';
 
@@ -73,6 +73,20 @@ describe('unsubscribing', () => {
     const history = await historyOf(sent.id);
     expect(history).toHaveLength(length);
     expect(history.filter(({ type }) => type === 'RecipientUnsubscribed')).toHaveLength(1);
+  });
+
+  test('again after the address was taken off the list is asked for, and recorded once more', async () => {
+    const sent = await send();
+    const [token = ''] = tokensOf(sent);
+    await post(token);
+    await takeOff('b@example.org');
+    expectPage(await ask(token), 200, 'Unsubscribe?');
+    const answers = await Promise.all(Array.from({ length: 5 }, () => post(token)));
+    for (const answer of answers) expectPage(answer, 200, DONE);
+    expectPage(await ask(token), 200, DONE);
+    const history = await historyOf(sent.id);
+    expect(history.filter(({ type }) => type === 'RecipientUnsubscribed')).toHaveLength(2);
+    expect(await unsubscribedOf(sent)).toEqual([true, false]);
   });
 
   test.each([

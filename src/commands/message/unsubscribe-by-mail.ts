@@ -1,11 +1,8 @@
-import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
-import { unsubscribeRecipient as decide } from '../../domain/message/unsubscribe-recipient.ts';
-import { type CommandContext, eventContext } from '../context.ts';
-import { execute } from '../execute.ts';
+import type { CommandContext } from '../context.ts';
 import { findReturned } from './find-returned.ts';
-import { recipientOrigin } from './recipient-origin.ts';
 import type { ReportOutcome } from './record-report.ts';
+import { recordUnsubscription } from './record-unsubscription.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
@@ -16,16 +13,10 @@ type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 export const unsubscribeByMail = async (context: Context, token: ReturnToken): Promise<ReportOutcome> => {
   const returned = await findReturned(context, [token]);
   if (returned === null) return 'forged';
-  const { state } = returned.message;
   const [place = -1, ...others] = returned.places;
-  const { id: recipientId } = (others.length === 0 ? state.recipients[place] : undefined) ?? {};
+  const { id: recipientId } = (others.length === 0 ? returned.message.state.recipients[place] : undefined) ?? {};
   if (recipientId === undefined) return 'unmatched';
-  const { events } = await execute(context, {
-    aggregate: message,
-    stream: messageStream(state.accepted.messageId),
-    context: eventContext(recipientOrigin(state, recipientId, null), context.system.now().toISOString()),
-    decide: (before: Message) => decide(before, { recipientId, method: 'mail' }),
-    known: returned.message,
-  });
-  return events.length === 0 ? 'unchanged' : 'unsubscribed';
+  const linked = { message: returned.message, recipientId };
+  const isNew = await recordUnsubscription(context, linked, { method: 'mail', requestId: null });
+  return isNew ? 'unsubscribed' : 'unchanged';
 };

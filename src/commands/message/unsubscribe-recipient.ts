@@ -1,22 +1,13 @@
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import {
-  unsubscribeRecipient as decide,
-  type UnsubscribeRecipient,
-} from '../../domain/message/unsubscribe-recipient.ts';
+import type { UnsubscribeRecipient } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { type CommandContext, eventContext } from '../context.ts';
-import { execute, type Loaded, load } from '../execute.ts';
+import type { CommandContext } from '../context.ts';
+import { load } from '../execute.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
-import { recipientOrigin } from './recipient-origin.ts';
+import { type LinkedRecipient, recordUnsubscription } from './record-unsubscription.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
-
-/** Whom a link of ours is for. */
-export interface LinkedRecipient {
-  readonly message: Loaded<ExistingMessage>;
-  readonly recipientId: string;
-}
 
 const notFound = (): Refusal => new Refusal('not_found', 'there is no such link');
 
@@ -42,21 +33,16 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
 };
 
 /**
- * Records that the recipient of a link wants no more mail; a second time nothing is written.
+ * Records that the recipient of a link wants no more mail; a second time nothing is written, unless his address was taken
+ * off the list since.
  * @returns the message.
  * @throws {Refusal} `not_found`.
  */
 export const unsubscribeRecipient = async (
   context: Context,
-  { token, method, requestId }: Pick<UnsubscribeRecipient, 'method'> & { token: string; requestId: string },
+  { token, ...by }: Pick<UnsubscribeRecipient, 'method'> & { token: string; requestId: string },
 ): Promise<ExistingMessage> => {
-  const { message: found, recipientId } = await findLinkedRecipient(context, token);
-  await execute(context, {
-    aggregate: message,
-    stream: messageStream(found.state.accepted.messageId),
-    context: eventContext(recipientOrigin(found.state, recipientId, requestId), context.system.now().toISOString()),
-    decide: (state: Message) => decide(state, { recipientId, method }),
-    known: found,
-  });
-  return found.state;
+  const recipient = await findLinkedRecipient(context, token);
+  await recordUnsubscription(context, recipient, by);
+  return recipient.message.state;
 };

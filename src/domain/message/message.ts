@@ -40,7 +40,8 @@ export interface Recipient {
   /** The outcome of an attempt is unknown: a copy may have arrived, whatever came of later ones. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
-  readonly unsubscribed: boolean;
+  /** When it did so last; null: it has not. */
+  readonly unsubscribedAt: string | null;
   readonly updatedAt: string;
 }
 
@@ -148,7 +149,7 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'RecipientComplained':
       return change(state, [data.recipientId], { complained: true, updatedAt });
     case 'RecipientUnsubscribed':
-      return change(state, [data.recipientId], { unsubscribed: true, updatedAt });
+      return change(state, [data.recipientId], { unsubscribedAt: updatedAt, updatedAt });
     default:
       return type satisfies never;
   }
@@ -211,7 +212,7 @@ export const message: Aggregate<Message, MessageEvent> = {
         recipients: event.data.recipients.map(({ id, kind, domain }) => ({
           ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, category: null },
           ...{ nextAttemptAt: null, held: null, lease: null, attempts: 0 },
-          ...{ inDoubt: false, complained: false, unsubscribed: false },
+          ...{ inDoubt: false, complained: false, unsubscribedAt: null },
           updatedAt: occurredAt,
         })),
         schedule: null,

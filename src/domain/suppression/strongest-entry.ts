@@ -1,5 +1,5 @@
 import type { SuppressionReason } from './events.ts';
-import { isInForce, type Suppression, type SuppressionEntry } from './suppression.ts';
+import { covers, isInForce, type Suppression, type SuppressionEntry } from './suppression.ts';
 
 /** What says most about why nothing is to be sent: the recipient's own word, then that of his server, then ours. */
 const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];
@@ -21,7 +21,5 @@ export const strongestEntry = (
   now: string,
 ): SuppressionEntry | null => {
   if (state.status === 'absent') return null;
-  return strongest(
-    state.entries.filter((entry) => isInForce(entry, now) && (entry.scope === 'all' || entry.scope === stream)),
-  );
+  return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, stream)));
 };

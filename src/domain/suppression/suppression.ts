@@ -79,6 +79,10 @@ export const suppression: Aggregate<Suppression, SuppressionEvent> = {
 export const isInForce = ({ expiresAt, removedAt }: SuppressionEntry, now: string): boolean =>
   removedAt === null && (expiresAt === null || expiresAt > now);
 
+/** Whether it is about messages of the stream. */
+export const covers = ({ scope }: Pick<SuppressionEntry, 'scope'>, stream: 'transactional' | 'bulk'): boolean =>
+  scope === 'all' || scope === stream;
+
 /** The entry of the same reason and scope, in force or not. */
 export const entryOfKind = (
   { entries }: ExistingSuppression,

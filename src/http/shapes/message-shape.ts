@@ -158,7 +158,7 @@ const showRecipient = (
   kind: recipient.kind,
   status: recipient.status,
   complained: recipient.complained,
-  unsubscribed: recipient.unsubscribed,
+  unsubscribed: recipient.unsubscribedAt !== null,
   reason: recipient.reason,
   category: recipient.category,
   next_attempt_at: recipient.nextAttemptAt,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { unsubscribeRecipient } from '../../../src/domain/message/unsubscribe-recipient.ts';
@@ -9,8 +10,26 @@ import {
   unsubscribeToken,
 } from '../../../src/domain/message/unsubscribe-token.ts';
 import { unsubscribeUrlProblem } from '../../../src/domain/message/unsubscribe-url.ts';
+import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
-import { specify } from '../../support/specification.ts';
+import { contextAt, NOW, specify } from '../../support/specification.ts';
+
+const BEFORE = '2026-11-21T11:00:00.000Z';
+const LATER = '2026-11-21T13:00:00.000Z';
+const suppressionAdded: SuppressionEvent = {
+  type: 'SuppressionAdded',
+  data: {
+    ...{ suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-2' },
+    reason: 'unsubscribe',
+    scope: 'all',
+    expiresAt: null,
+    source: null,
+  },
+};
+const suppressionRemoved: SuppressionEvent = {
+  type: 'SuppressionRemoved',
+  data: { suppressionId: 'sup_1', contentId: 'content-2' },
+};
 
 const SECRET = new Uint8Array(32).fill(1);
 const bytes = fc.uint8Array({ minLength: 16, maxLength: 16 });
@@ -20,9 +39,9 @@ describe('unsubscribing a recipient', () => {
   const { given } = specify(message);
   const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
   const by =
-    (recipientId: string, method: 'one_click' | 'page' = 'page') =>
+    (recipientId: string, method: 'one_click' | 'page' = 'page', list: Suppression = { status: 'absent' }) =>
     (state: Parameters<typeof unsubscribeRecipient>[0]) =>
-      unsubscribeRecipient(state, { recipientId, method });
+      unsubscribeRecipient(state, { recipientId, method, suppression: list, now: LATER });
   const unsubscribed = (sequence: number) => ({
     type: 'RecipientUnsubscribed' as const,
     data: { ...about, sequence, recipientId: 'rcp_1', method: 'page' as const },
@@ -31,7 +50,7 @@ describe('unsubscribing a recipient', () => {
   test('is recorded for that recipient alone, with how', () => {
     const { when } = given([two]);
     when(by('rcp_1')).thenEvents(unsubscribed(3));
-    when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribed: false }, { unsubscribed: true }] });
+    when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribedAt: null }, { unsubscribedAt: NOW }] });
   });
   test('changes nothing else about it, not even while it is being sent', () => {
     given([two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
@@ -42,6 +61,19 @@ describe('unsubscribing a recipient', () => {
     const { when } = given([two, unsubscribed(3)]);
     when(by('rcp_1')).thenNothing();
     when(by('rcp_1', 'one_click')).thenNothing();
+  });
+  test('is recorded again once the address was taken off the list, and once again', () => {
+    const list = (happenedAt: string): Suppression =>
+      [suppressionAdded, suppressionRemoved].reduce<Suppression>(
+        (before, event) => suppression.evolve(before, event, contextAt(happenedAt)),
+        suppression.initial,
+      );
+    const { when } = given([two, unsubscribed(3)]);
+    when(by('rcp_1', 'page', list(LATER))).thenEvents(unsubscribed(4));
+    when(by('rcp_1', 'page', list(BEFORE))).thenNothing();
+    given([two])
+      .when(by('rcp_1', 'page', list(BEFORE)))
+      .thenEvents(unsubscribed(3));
   });
   test('of nobody, or of a message that does not exist, changes nothing', () => {
     given([two]).when(by('rcp_3')).thenNothing();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { type AddSuppression, addSuppression } from '../../../src/domain/suppression/add-suppression.ts';
+import { isUnsubscribed } from '../../../src/domain/suppression/is-unsubscribed.ts';
 import { removeSuppression } from '../../../src/domain/suppression/remove-suppression.ts';
 import { strongestEntry } from '../../../src/domain/suppression/strongest-entry.ts';
 import { isSuppressing, suppressionFor } from '../../../src/domain/suppression/suppressing-event.ts';
@@ -116,9 +117,10 @@ describe('taking an address off the list', () => {
   });
 });
 
+const stateOf = (...events: SuppressionEvent[]): Suppression =>
+  events.reduce((state, event) => suppression.evolve(state, event, contextAt(NOW)), suppression.initial);
+
 describe('what keeps mail back', () => {
-  const stateOf = (...events: SuppressionEvent[]): Suppression =>
-    events.reduce((state, event) => suppression.evolve(state, event, contextAt(NOW)), suppression.initial);
   const kept = (state: Suppression, at = NOW) =>
     (['transactional', 'bulk'] as const).map((stream) => strongestEntry(state, stream, at)?.reason ?? null);
 
@@ -176,4 +178,27 @@ test('an address has another id in each environment', () => {
   expect(suppressionId('live', 'digest')).toMatch(/^sup_[a-z2-7]{26}$/);
   expect(suppressionId('live', 'digest')).not.toBe(suppressionId('test', 'digest'));
   expect(suppressionId('live', 'digest')).not.toBe(suppressionId('live', 'digest2'));
+});
+
+describe('the word of somebody who unsubscribed', () => {
+  const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
+  const stands = (events: readonly SuppressionEvent[], saidAt = NOW, stream: 'transactional' | 'bulk' = 'bulk') =>
+    isUnsubscribed(stateOf(...events), { stream, saidAt, now: LATER });
+
+  test('counts before it is on the list, and while it is there', () => {
+    expect(stands([])).toBe(true);
+    expect(stands([bounced])).toBe(true);
+    expect(stands([unsubscribed])).toBe(true);
+    expect(stands([bounced, removed], LATER)).toBe(true);
+  });
+  test('counts no more once it was taken off, whatever else is on the list since', () => {
+    expect(stands([unsubscribed, removed])).toBe(false);
+    expect(stands([unsubscribed, removed, bounced])).toBe(false);
+    expect(stands([unsubscribed, removed, unsubscribed])).toBe(true);
+    expect(stands([unsubscribed, removed, unsubscribed], NOW, 'transactional')).toBe(false);
+  });
+  test('counts no more once its entry has expired', () => {
+    expect(stands([added({ ...unsubscribed.data, expiresAt: LATER })])).toBe(false);
+    expect(stands([added({ expiresAt: LATER })])).toBe(true);
+  });
 });

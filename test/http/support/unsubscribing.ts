@@ -80,6 +80,13 @@ export const createUnsubscribing = () => {
       return recipients.map(({ unsubscribed }: { unsubscribed: boolean }) => unsubscribed);
     },
     historyOf: async (messageId: string) => service.deps.context.store.readStream(messageStream(messageId)),
+    /** Somebody takes an address off the list. */
+    takeOff: async (address: string): Promise<void> => {
+      const added = await service.request({ method: 'POST', url: '/v1/suppressions', key, payload: { address } });
+      const { id } = added.json();
+      expect((await service.request({ method: 'DELETE', url: `/v1/suppressions/${id}`, key })).statusCode).toBe(204);
+      await service.deps.context.system.sleep(2); // what happens in the same millisecond was known to him
+    },
     /** While the log does not answer. */
     whileAway: async <T>(work: () => Promise<T>): Promise<T> => {
       isAway = true;

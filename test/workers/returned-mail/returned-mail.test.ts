@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
 import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
 import type { EventStore } from '../../../src/domain/event-store.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import { returnPath } from '../../../src/domain/message/return-path.ts';
-import { type Delivering, openDelivering, statuses } from '../delivering.ts';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+import { suppressions } from '../suppressions/happenings.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';
 import { openReturning as open, send } from './returning.ts';
 
@@ -195,11 +198,38 @@ test('a mail to the address of List-Unsubscribe unsubscribes its recipient, what
   const [, second] = service.sink.mails;
   const address = /mailto:([^>]+)>/.exec(header(second?.raw ?? '', 'List-Unsubscribe'))?.[1] ?? '';
   for (let time = 0; time < 2; time += 1) expect(await service.bring(address, 'Subject: x\r\n\r\n')).toBe(250);
-  expect((await service.message(id)).recipients).toMatchObject([{ unsubscribed: false }, { unsubscribed: true }]);
+  expect((await service.message(id)).recipients).toMatchObject([
+    { unsubscribedAt: null },
+    { unsubscribedAt: expect.any(String) },
+  ]);
   expect(await lastOf(service, id)).toMatchObject({ type: 'RecipientUnsubscribed', data: { method: 'mail' } });
   await service.bring(
     address.replace(/^u(.)/, (_, first: string) => `u${first === '0' ? '1' : '0'}`),
     'x\r\n\r\n',
   );
   expect((await service.history(id)).filter((type) => type === 'RecipientUnsubscribed')).toHaveLength(1);
+});
+
+test('whoever was taken off the list is put there again by a mail to the address of List-Unsubscribe', async () => {
+  const service = await open();
+  const { raw } = await send(service, ANN, { unsubscribe: 'managed' });
+  const address = /mailto:([^>]+)>/.exec(header(raw, 'List-Unsubscribe'))?.[1] ?? '';
+  const unsubscribe = () => service.bring(address, 'Subject: x\r\n\r\n');
+  const listed = async (...types: readonly string[]) =>
+    until(async () => expect((await suppressions(service)).map(({ type }) => type)).toEqual(types));
+  await unsubscribe();
+  await listed('SuppressionAdded');
+  service.system.shift(1000);
+  const { organizationId } = service;
+  const by: Origin = {
+    ...{ actor: 'key:key_1', organizationId, requestId: null, correlationId: 'test', causationId: 'test' },
+    environment: 'live',
+  };
+  const suppressionId = (await suppressions(service))[0]?.data.suppressionId ?? '';
+  await removeSuppression(service.dependencies, by, { suppressionId, environment: 'live' });
+  service.system.shift(1000);
+  for (let time = 0; time < 2; time += 1) await unsubscribe();
+  await listed('SuppressionAdded', 'SuppressionRemoved', 'SuppressionAdded');
+  const id = await service.send(ANN);
+  await until(async () => expect(await statuses(service, id)).toEqual(['suppressed']));
 });

@@ -1,3 +1,4 @@
+import { isRecipientUnsubscribed } from '../../../commands/message/record-unsubscription.ts';
 import { findLinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
 import type { House } from '../../endpoint.ts';
 import { definePage } from '../../pages/define-page.ts';
@@ -23,9 +24,11 @@ export const showUnsubscribePageRoute = (house: House): void =>
         'It asks and changes nothing.',
     },
     async ({ token }) => {
-      const { message, recipientId } = await findLinkedRecipient(house.deps.context, token);
-      const { recipients, accepted } = message.state;
-      const hasUnsubscribed = recipients.some(({ id, unsubscribed }) => id === recipientId && unsubscribed);
-      return hasUnsubscribed ? unsubscribedPage(accepted.fromDomain) : askingPage(accepted.fromDomain);
+      const { context } = house.deps;
+      const recipient = await findLinkedRecipient(context, token);
+      const { fromDomain } = recipient.message.state.accepted;
+      return (await isRecipientUnsubscribed(context, recipient))
+        ? unsubscribedPage(fromDomain)
+        : askingPage(fromDomain);
     },
   );

@@ -28,8 +28,9 @@ export const unsubscribeRecipientRoute = (house: House): void =>
       summary: 'Unsubscribe',
       description:
         'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
-        'Unsubscribing a second time changes nothing. The sender is told by the event `message.unsubscribed`, ' +
-        'and the address is suppressed: for bulk mail where the message was, for all mail otherwise.',
+        'The sender is told by the event `message.unsubscribed`, ' +
+        'and the address is suppressed: for bulk mail where the message was, for all mail otherwise. ' +
+        'Unsubscribing a second time changes nothing, unless the address was taken off the list in between.',
       body: posted,
       examples: {
         'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },

@@ -46,7 +46,8 @@ const asked = (state: Message, { asks }: Step, now: string, later: string): read
   try {
     if (asks === 'cancel') return cancelMessage(state, { organizationId, now });
     if (asks === 'reschedule') return rescheduleMessage(state, { organizationId, now, scheduledAt: later });
-    return asks === 'nothing' ? [] : unsubscribeRecipient(state, { recipientId: 'rcp_1', method: 'page' });
+    const by = { recipientId: 'rcp_1', method: 'page', suppression: { status: 'absent' }, now } as const;
+    return asks === 'nothing' ? [] : unsubscribeRecipient(state, by);
   } catch (error) {
     if (error instanceof Refusal) return [];
     throw error;
