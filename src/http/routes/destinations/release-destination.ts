@@ -28,7 +28,9 @@ export const releaseDestinationRoute = (house: House): void => {
     'POST /v1/destinations/release',
     {
       summary: 'Let a suspended destination have mail again at once',
-      description: 'What waits for it is tried within seconds; if nothing has changed there, it is suspended again.',
+      description:
+        'Mail for it whose time has come is tried within seconds; what an attempt has deferred keeps the time of its next ' +
+        'one. If nothing has changed there, it is suspended again.',
       body,
       examples: { 'A destination': { destination: 'example.net' } },
       answer: releasedShape,
