@@ -57,8 +57,10 @@ export const sendBody = z.strictObject({
   unsubscribe: unsubscribe
     .optional()
     .describe(
-      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service. Whoever follows a link ' +
-        'of this service is suppressed, for bulk mail where `stream` is `bulk`, for all mail otherwise.',
+      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service, one for each recipient. ' +
+        'Either goes into the header `List-Unsubscribe` only, which many mail programs show as a button; the text is left as ' +
+        'it is. Whoever unsubscribes by a link of this service is suppressed, for bulk mail where `stream` is `bulk`, ' +
+        'for all mail otherwise.',
     ),
   scheduled_at: timeField()
     .optional()
