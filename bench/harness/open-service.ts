@@ -52,7 +52,7 @@ export const openService = async (
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
   const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'error', ...variables };
-  const before = await openOperator(readConfig(env));
+  const before = await openOperator(readConfig(env), { mayBeNew: true });
   const key = await provision(before.context, { signs }).finally(before.close);
 
   const program = await startProgram({ dataDir, env: { ...env, NODE_OPTIONS: profiling.join(' ') } });

@@ -93,7 +93,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     ...(database === undefined ? {} : { DATABASE_URL: database.url, SECRET_KEY }),
     ...log,
   };
-  const operator = await openOperator(readConfig(observed));
+  const operator = await openOperator(readConfig(observed), { mayBeNew: true });
   const key = await provision(operator.context, { webhookUrl, dns }).finally(operator.close);
 
   const common = { ...observed, LOG_LEVEL: 'warn', ...TRIAL, ...(await options.env?.(addresses)) };

@@ -22,11 +22,14 @@ export interface OpenDatabaseOptions {
   readonly closers: Closers;
   /** The service owns the built-in database alone; the operator's commands are its guests. */
   readonly owner: false | { onLost(reason: StartRefused): void };
+  /** The built-in database is opened where it is, and not made. */
+  readonly mustExist?: boolean;
 }
 
-const openBuiltIn = async ({ config, system, logger, closers, owner }: OpenDatabaseOptions): Promise<OpenDatabase> => {
+const openBuiltIn = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
+  const { config, system, logger, closers, owner, mustExist } = options;
   const { dataDir } = config;
-  const embedded = await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false });
+  const embedded = await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false, mustExist });
   closers.add('built-in PostgreSQL', embedded.close);
   const { url, location, relocated } = embedded;
   if (owner !== false) {

@@ -69,15 +69,17 @@ export interface OpenEnginesOptions {
   readonly logger: Logger;
   readonly closers: Closers;
   readonly owner: OpenDatabaseOptions['owner'];
+  readonly mustExist?: boolean;
 }
 
 /** Opens everything that holds truth, migrated and checked. @throws {StartRefused} */
-export const openEngines = async ({ config, logger, closers, owner }: OpenEnginesOptions): Promise<Engines> => {
+export const openEngines = async (options: OpenEnginesOptions): Promise<Engines> => {
+  const { config, logger, closers, owner, mustExist = false } = options;
   const failing = failingPorts(readFailPoint(config.trial.failPoint));
   const system = createSystem();
   // While the built-in database starts, so that a first start does not wait for the keys of its first domain.
   const dkimKeys = createGeneratedDkimKeys({ ahead: owner && config.databaseUrl === undefined });
-  const database = await openDatabase({ config, system, logger, closers, owner });
+  const database = await openDatabase({ config, system, logger, closers, owner, mustExist });
   await migrate({ url: database.url });
   const pool = createPool({ url: database.url, name: 'service', logger });
   closers.add('database pool', () => pool.end());

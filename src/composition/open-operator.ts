@@ -8,13 +8,16 @@ export interface Operator extends Engines {
   close(): Promise<void>;
 }
 
-/** @throws {StartRefused} */
-export const openOperator = async (config: Config): Promise<Operator> => {
+/**
+ * @param mayBeNew makes the built-in database where there is none: for what sets up an Outbox before it is started.
+ * @throws {StartRefused}
+ */
+export const openOperator = async (config: Config, { mayBeNew = false } = {}): Promise<Operator> => {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel;
   const logger = createLogger({ level });
   const closers = createClosers(logger);
   try {
-    const engines = await openEngines({ config, logger, closers, owner: false });
+    const engines = await openEngines({ config, logger, closers, owner: false, mustExist: !mayBeNew });
     return { ...engines, close: closers.closeAll };
   } catch (error) {
     await closers.closeAll();

@@ -21,6 +21,8 @@ export interface HomeOptions {
   /** Where the server's user always gets to: `/var/lib/outbox`. */
   readonly systemFolder: string;
   readonly system: System;
+  /** Nothing is made where there is no cluster yet. */
+  readonly mustExist?: boolean | undefined;
 }
 
 /** Folder of the home within `DATA_DIR`. */
@@ -65,6 +67,17 @@ const makeFolders = async (folder: string): Promise<void> => {
     await mkdir(folder);
   }
 };
+
+const noneIn = (dataDir: string): StartRefused =>
+  new StartRefused(
+    `there is no Outbox in ${dataDir}: set DATA_DIR to the folder of the service, or DATABASE_URL and SECRET_KEY as the service has them`,
+  );
+
+const isMissing = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => false,
+    (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR',
+  );
 
 /** Makes `DATA_DIR` where it is missing and returns its real path. */
 const prepareDataDir = async (dataDir: string): Promise<string> => {
@@ -137,6 +150,7 @@ const elsewhere = async (dataDir: string, { systemFolder, system }: HomeOptions)
 };
 
 const fresh = async (dataDir: string, options: HomeOptions): Promise<Home> => {
+  if (options.mustExist === true) throw noneIn(options.dataDir);
   const account = await chooseAccount();
   if (await canReach(account, dataDir)) {
     return { folder: join(dataDir, INSIDE), account, exists: false, pointer: undefined, relocated: false };
@@ -145,8 +159,9 @@ const fresh = async (dataDir: string, options: HomeOptions): Promise<Home> => {
   return { folder, account, exists: false, pointer: join(dataDir, POINTER), relocated: true };
 };
 
-/** @throws {StartRefused} the folder is not ours to use, or names a database that is gone. */
+/** @throws {StartRefused} the folder is not ours to use, names a database that is gone, or has none and must. */
 export const findHome = async (options: HomeOptions): Promise<Home> => {
+  if (options.mustExist === true && (await isMissing(options.dataDir))) throw noneIn(options.dataDir);
   const dataDir = await prepareDataDir(options.dataDir);
   const inside = join(dataDir, INSIDE);
   if (await hasCluster(inside)) return existing(inside, false);

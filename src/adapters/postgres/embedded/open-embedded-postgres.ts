@@ -17,6 +17,8 @@ export interface EmbeddedPostgresOptions {
   readonly logger: Logger;
   /** Start the server again, at the same address, whenever it ends by itself: for the service that owns the data. */
   readonly supervised?: boolean;
+  /** Refused where there is no data yet. */
+  readonly mustExist?: boolean | undefined;
   /** In place of `EMBEDDED_SETTINGS` of the same name. */
   readonly settings?: Settings;
   /** Where data and programs go that the server's user could not reach otherwise. */
@@ -105,8 +107,8 @@ const openRunning = async (server: Server): Promise<{ readonly running: Running;
 };
 
 const prepare = async (options: EmbeddedPostgresOptions): Promise<{ server: Server; relocated: boolean }> => {
-  const { dataDir, system, logger, systemFolder = SYSTEM_FOLDER } = options;
-  const home = await findHome({ dataDir, systemFolder, system });
+  const { dataDir, system, logger, mustExist, systemFolder = SYSTEM_FOLDER } = options;
+  const home = await findHome({ dataDir, systemFolder, system, mustExist });
   const binaries = await findBinaries(home.account, systemFolder);
   const folder = await ensureCluster({ home, binaries, system });
   const settings = { ...EMBEDDED_SETTINGS, ...options.settings };
