@@ -1,5 +1,5 @@
 import { readDirectory } from '../composition/directory.ts';
-import type { Config } from '../config.ts';
+import type { MailSettings } from '../composition/mail-settings.ts';
 import { LOG_START } from '../domain/event-store.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
@@ -7,9 +7,10 @@ import type { OperatorCommand } from './command.ts';
 /** Behind by more than this, a read model is not just busy. */
 const LAG_SECONDS_MAX = 60;
 
-const mailProblems = ({ mail, ehloName }: Config): readonly string[] => {
+const mailProblems = (mail: MailSettings | undefined): readonly string[] => {
+  if (mail === undefined) return ['it is not known how mail leaves (MAIL_URL): start the service once'];
   if (mail.kind === 'capture') return ['MAIL_URL is capture: no mail leaves this machine'];
-  const isNameless = mail.kind === 'direct' && ehloName === undefined;
+  const isNameless = mail.kind === 'direct' && mail.ehloName === null;
   return isNameless ? ['EHLO_NAME is not set: many servers take no mail from whoever has no public name'] : [];
 };
 
@@ -20,7 +21,7 @@ export const doctorCommand: OperatorCommand = {
   options: {},
   needs: 'engines',
   // That this runs says already: the configuration is right, the database and the log answer, SECRET_KEY opens the vault.
-  run: async ({ context, pool, store, system, places }, _invocation, config) => {
+  run: async ({ context, pool, store, system, places, mail }) => {
     const models = await createReadModels({ pool, store, system }).lag();
     const { organizations, domains, keys } = await readDirectory(context.store);
     const behind = models.filter(({ seconds }) => seconds > LAG_SECONDS_MAX);
@@ -34,7 +35,7 @@ export const doctorCommand: OperatorCommand = {
         ({ name, parkedEvents }) =>
           `read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``,
       ),
-      ...mailProblems(config),
+      ...mailProblems(mail),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),
     ];
     const counted = { organizations: organizations.size, domains: domains.size, keys: keys.size };

@@ -3,6 +3,7 @@ import type { CommandContext } from '../commands/context.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../commands/sending-domain/verify-domain.ts';
 import { readDirectory } from '../composition/directory.ts';
+import type { Operator } from '../composition/open-operator.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../domain/sending-domain/domain-records.ts';
 import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
 import {
@@ -13,6 +14,13 @@ import {
 } from '../domain/sending-domain/sending-domain.ts';
 import { type OperatorCommand, optional, required, UsageError } from './command.ts';
 import { operatorOrigin } from './operator-origin.ts';
+
+/** What a domain needs depends on how the service sends, which the variables of this shell do not tell. @throws {UsageError} */
+const contextOf = ({ context, mail }: Operator): CommandContext => {
+  if (mail === undefined)
+    throw new UsageError('it is not known how mail leaves (MAIL_URL, BOUNCE_DOMAIN): start the service once with them');
+  return { ...context, capturing: mail.kind === 'capture', bounceDomain: mail.bounceDomain };
+};
 
 const shownRecords = (domain: ExistingSendingDomain, bounceDomain: string | null, { records }: DomainRecords) =>
   recordsToPublish(domain, { wasVerified: lifeOf(domain, false) !== 'pending', bounceDomain }).map((record) => {
@@ -43,7 +51,8 @@ export const createDomainCommand: OperatorCommand = {
   summary: 'registers a sending domain and shows the records to publish',
   options: { organization: { type: 'string' }, name: { type: 'string' } },
   needs: 'engines',
-  run: async ({ context }, invocation) => {
+  run: async (operator, invocation) => {
+    const context = contextOf(operator);
     const name = domainToASCII(required(invocation, 'name')).toLowerCase();
     if (name === '') throw new UsageError('--name must be a domain name');
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
@@ -58,7 +67,8 @@ export const verifyDomainCommand: OperatorCommand = {
   summary: 'looks for the records of a domain now',
   options: { organization: { type: 'string' }, domain: { type: 'string' } },
   needs: 'engines',
-  run: async ({ context }, invocation) => {
+  run: async (operator, invocation) => {
+    const context = contextOf(operator);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { domain, records } = await verifyDomain(context, origin, { domainId: required(invocation, 'domain') });
     return shown(domain, context, records);
@@ -71,7 +81,8 @@ export const listDomainsCommand: OperatorCommand = {
   summary: 'lists the domains',
   options: { organization: { type: 'string' } },
   needs: 'engines',
-  run: async ({ context }, invocation) => {
+  run: async (operator, invocation) => {
+    const context = contextOf(operator);
     const of = optional(invocation, 'organization');
     if (of !== undefined) await operatorOrigin(context, of);
     const { domains, records } = await readDirectory(context.store);

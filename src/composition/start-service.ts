@@ -10,6 +10,7 @@ import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveri
 import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
+import { noteMailSettings } from './mail-settings.ts';
 import { type Engines, openEngines } from './open-engines.ts';
 import type { RoleEvents } from './role.ts';
 import { type RunningApi, startApi } from './start-api.ts';
@@ -102,6 +103,8 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
     await claimLog(engines);
     let started = false;
     const api = await startRoles(config, engines, { ...events, isStarted: () => started });
+    // A process that only follows the log need not know how mail leaves.
+    if (api !== undefined || config.roles.has('workers')) await noteMailSettings(engines.context.secrets, config);
     // Last, when nothing else can fail, and by whoever prints them.
     const first = api === undefined ? NOTHING_TO_SHOW : await firstStartOnce(engines, config);
     started = true;

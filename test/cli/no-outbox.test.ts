@@ -15,7 +15,10 @@ describe('a command where there is no Outbox', () => {
   test.each([
     [[], ['doctor']],
     [['wrong'], ['doctor']],
-    [['wrong', 'deeper'], ['organizations', 'create', '--name', 'Example']],
+    [
+      ['wrong', 'deeper'],
+      ['organizations', 'create', '--name', 'Example'],
+    ],
   ])('says so and makes nothing, in %j of an empty folder', async (below, words) => {
     const dataDir = join(empty, ...below);
     await expect(operator({ dataDir }, ...words)).rejects.toMatchObject({
