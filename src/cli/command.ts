@@ -42,16 +42,25 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** @throws {UsageError} the option is missing. */
-export const required = ({ values }: Invocation, option: string): string => {
-  const value = values[option];
-  if (typeof value !== 'string' || value === '') throw new UsageError(`--${option} is required`);
-  return value;
-};
-
 export const optional = ({ values }: Invocation, option: string): string | undefined => {
   const value = values[option];
   return typeof value === 'string' ? value : undefined;
+};
+
+const IN_A_SENTENCE = new Intl.ListFormat('en');
+
+/** @throws {UsageError} any is missing; all that are, at once. */
+export const requireAll = (invocation: Invocation, options: readonly string[]): void => {
+  const missing = options.filter((option) => (optional(invocation, option) ?? '') === '');
+  if (missing.length === 0) return;
+  const named = IN_A_SENTENCE.format(missing.map((option) => `--${option}`));
+  throw new UsageError(`${named} ${missing.length === 1 ? 'is' : 'are'} required`);
+};
+
+/** @throws {UsageError} the option is missing. */
+export const required = (invocation: Invocation, option: string): string => {
+  requireAll(invocation, [option]);
+  return optional(invocation, option) ?? '';
 };
 
 /** Every value of an option that may be given several times; undefined: it was not given. */

@@ -2,7 +2,7 @@ import { createSystem } from '../adapters/system.ts';
 import { createKey } from '../commands/api-key/create-key.ts';
 import { readDirectory } from '../composition/directory.ts';
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
-import { type OperatorCommand, type PlainCommand, required } from './command.ts';
+import { type OperatorCommand, type PlainCommand, requireAll, required } from './command.ts';
 import {
   cidrsOf,
   environmentOf,
@@ -38,7 +38,7 @@ export const createKeyCommand: OperatorCommand = {
   },
   needs: 'engines',
   run: async ({ context, system }, invocation) => {
-    required(invocation, 'permissions');
+    requireAll(invocation, ['organization', 'domain', 'permissions']);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value } = await createKey(context, origin, {
       by: 'operator',
