@@ -3,14 +3,16 @@ import type { Logger } from '../../src/domain/logger.ts';
 export interface RecordingLogger extends Logger {
   /** Sentences of one level, in order. */
   said(level: 'info' | 'warn' | 'error'): readonly string[];
+  /** `outcome` of the lines that have a `kind` and one, in order. */
+  outcomes(): readonly unknown[];
 }
 
 export const createRecordingLogger = (): RecordingLogger => {
-  const lines: { readonly level: string; readonly sentence: string }[] = [];
+  const lines: { readonly level: string; readonly fields: object; readonly sentence: string }[] = [];
   const note =
     (level: string) =>
-    (_fields: object, sentence: string): void => {
-      lines.push({ level, sentence });
+    (fields: object, sentence: string): void => {
+      lines.push({ level, fields, sentence });
     };
   return {
     debug: note('debug'),
@@ -18,5 +20,6 @@ export const createRecordingLogger = (): RecordingLogger => {
     warn: note('warn'),
     error: note('error'),
     said: (level) => lines.filter((line) => line.level === level).map(({ sentence }) => sentence),
+    outcomes: () => lines.flatMap(({ fields }) => ('kind' in fields && 'outcome' in fields ? [fields.outcome] : [])),
   };
 };

@@ -82,7 +82,10 @@ export const createPostmaster = (options: PostmasterOptions): Postmaster => {
       if (!takePlace()) throw answer(451, '4.7.0 the postmaster has much mail: bring it again in an hour');
       const mail = wrapped(options, raw, from);
       const [said] = await transport.send(mail, { deadlineMs: system.monotonicMs() + PASS_MS_MAX });
-      if (said?.outcome === 'delivered') return;
+      if (said?.outcome === 'delivered') {
+        logger.info({ kind: 'postmaster', outcome: 'postmaster' }, 'a mail to the postmaster was passed on');
+        return;
+      }
       const { outcome = 'unknown', code = 0, enhanced = null, mx = null } = said ?? {};
       logger.error(
         { outcome, code, enhanced, mx },

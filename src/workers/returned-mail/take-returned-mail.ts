@@ -13,7 +13,7 @@ export interface Returned {
   readonly mail: ReturnedMail;
 }
 
-/** What is counted: what a mail changed, or why it changed nothing. */
+/** What is counted, and in the log: what a mail changed, or why it changed nothing. */
 export const RETURNED_OUTCOMES = [
   ...REPORT_OUTCOMES,
   ...(['automatic_reply', 'not_given_up', 'not_a_report'] as const),
@@ -46,8 +46,8 @@ const UNEVENTFUL: Readonly<Record<Uneventful, ReturnedOutcome>> = {
   'not a report': 'not_a_report',
 };
 
-const counted = (outcome: ReportOutcome, report: Report): ReturnedOutcome =>
-  outcome === 'unchanged' && report.kind === 'nothing' ? UNEVENTFUL[report.why] : outcome;
+const outcomeOf = (recorded: ReportOutcome, report: Report): ReturnedOutcome =>
+  recorded === 'unchanged' && report.kind === 'nothing' ? UNEVENTFUL[report.why] : recorded;
 
 const isUnsubscription = (token: ReturnToken | null): boolean => token?.purpose === 'unsubscribe';
 
@@ -58,11 +58,12 @@ const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null,
 
 const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: ReturnedMail): Promise<void> => {
   const { report } = mail;
-  const outcome = await taken(deps, token, mail);
+  const recorded = await taken(deps, token, mail);
   const isUnsubscribing = isUnsubscription(token);
+  const outcome = isUnsubscribing ? recorded : outcomeOf(recorded, report);
   const why = report.kind === 'nothing' ? { why: report.why } : {};
-  deps.logger.info({ kind: isUnsubscribing ? 'unsubscription' : report.kind, outcome, ...why }, SENTENCES[outcome]);
-  deps.count(isUnsubscribing ? outcome : counted(outcome, report));
+  deps.logger.info({ kind: isUnsubscribing ? 'unsubscription' : report.kind, outcome, ...why }, SENTENCES[recorded]);
+  deps.count(outcome);
 };
 
 /**

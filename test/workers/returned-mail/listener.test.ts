@@ -104,7 +104,7 @@ describe('STARTTLS of the listener', () => {
   });
 });
 
-describe('what came back is counted', () => {
+describe('what came back is counted, and told by the same word', () => {
   test('by what came of it', async () => {
     const service = await openReturning();
     const { from } = await send(service, [ANN, 'bob@example.org']);
@@ -123,5 +123,6 @@ describe('what came back is counted', () => {
       ...['bounced_late', 'unchanged', 'not_given_up', 'unmatched', 'complained', 'automatic_reply', 'not_a_report'],
       'forged',
     ]);
+    expect(service.logger.outcomes()).toEqual(service.outcomes);
   });
 });

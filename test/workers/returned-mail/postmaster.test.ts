@@ -63,6 +63,7 @@ describe('mail to the postmaster', () => {
       expect(passed.text).toContain('ann@example.org');
       expect(passed.headers.get('auto-submitted')).toBe('auto-forwarded');
       expect(passed.attachments.map(({ content }) => content.toString())).toEqual([MAIL]);
+      expect(service.logger.outcomes()).toEqual(['postmaster']);
     },
   );
 
