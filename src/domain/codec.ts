@@ -37,8 +37,8 @@ type Upcast = (data: unknown) => unknown;
  * its number of upcasts.
  */
 const UPCASTS: Partial<Record<EventType, readonly Upcast[]>> = {
-  /** Version 1 noted the states alone. */
-  DomainRecordsChecked: [(data) => ({ ...(data as object), records: [] })],
+  /** Version 1 noted the states alone; up to version 2 no state was `include_broken`. */
+  DomainRecordsChecked: [(data) => ({ ...(data as object), records: [] }), (data) => data],
 };
 
 export const currentVersion = (type: EventType): number => (UPCASTS[type]?.length ?? 0) + 1;

@@ -3,6 +3,7 @@ import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
 import type { Doubled, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+import { lookAtIncluded } from './look-at-included.ts';
 
 type Answer = DnsAnswer<string> | null;
 
@@ -78,6 +79,15 @@ const lookAtOwnHost = async (looking: Looking, record: RecordToPublish): Promise
     : diagnose(record, { ...plain, isWildcard: await lookForWildcard(looking, record.host, answer) });
 };
 
+const lookAtSpf = async (
+  { resolver, domain }: Looking,
+  record: RecordToPublish,
+  answer: Answer,
+): Promise<RecordSeen> => {
+  const included = await lookAtIncluded((host) => ask(resolver, host), answer?.records ?? []);
+  return diagnose(record, { host: record.host, answer, doubled: null, isWildcard: false, domain, included });
+};
+
 /** The policy of the name itself, or of the nearest name above it that has one (RFC 7489 §6.6.3). */
 const lookAtDmarc = async ({ resolver, domain }: Looking, record: RecordToPublish): Promise<RecordSeen> => {
   let first: RecordSeen | undefined;
@@ -109,7 +119,7 @@ export const lookAtRecords = async (
       case 'return_path':
         return diagnose(record, { ...plain, host: record.host, answer: await askAlias(resolver, record.host) });
       case 'spf':
-        return diagnose(record, { ...plain, host: record.host, answer: apex });
+        return lookAtSpf(looking, record, apex);
       case 'dmarc':
         return lookAtDmarc(looking, record);
       default:

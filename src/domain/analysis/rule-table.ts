@@ -25,7 +25,7 @@ export const RULE_TABLE = {
   },
   'spf-not-valid': {
     ...{ severity: 'warning', points: 10, pointsMax: 10 },
-    fix: 'Publish an SPF record that includes this service.',
+    fix: 'Publish an SPF record that includes this service; where it does, its operator has to mend his own.',
   },
   'dmarc-not-valid': {
     ...{ severity: 'warning', points: 10, pointsMax: 10 },

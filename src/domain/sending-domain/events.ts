@@ -56,8 +56,11 @@ export const sendingDomainEvents = {
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };
 
-/** `unknown`: never looked for, or the resolver did not answer. */
-const recordState = z.enum(['valid', 'missing', 'invalid', 'unknown']);
+/**
+ * `unknown`: never looked for, or the resolver did not answer. `include_broken`: of SPF, right in itself, but what the
+ * operator of this service has to publish for it is not there or wrong.
+ */
+const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown']);
 export type RecordState = z.infer<typeof recordState>;
 
 export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'spf', 'dmarc'] as const;

@@ -15,6 +15,8 @@ export interface RecordToPublish {
   readonly advice: string;
   /** Of `dkim` records: the key. */
   readonly key?: DkimKey;
+  /** Of the `spf` record: the name, in lower case, that it has to include; null: none. */
+  readonly includes?: string | null;
 }
 
 type Domain = Pick<ExistingSendingDomain, 'name' | 'token' | 'dkim'>;
@@ -59,7 +61,7 @@ const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
 });
 
 const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
-  ...{ kind: 'spf', type: 'TXT', host: name, required: false },
+  ...{ kind: 'spf', type: 'TXT', host: name, required: false, includes: bounceDomain?.toLowerCase() ?? null },
   value: bounceDomain === null ? 'v=spf1 mx ~all' : `v=spf1 include:${bounceDomain} mx ~all`,
   advice:
     'Names the hosts that send for the domain: add those that this service sends from (`ip4:`, `ip6:`, `a:`). There may be one SPF record only: where you have one, add to it.',
@@ -83,6 +85,7 @@ export const recordsToPublish = (
     ownership(domain),
     ...[active, pending].flatMap((pair) => (pair === null ? [] : dkim(name, pair, pair === required))),
     ...(bounceDomain === null ? [] : [returnPath(name, bounceDomain)]),
-    ...[spf(name, bounceDomain), dmarc(name)],
+    // A record that includes itself is none that receivers can use (RFC 7208 §4.6.4).
+    ...[spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain), dmarc(name)],
   ];
 };

@@ -4,7 +4,7 @@ import { RECORD_KINDS, type RecordState } from '../../domain/sending-domain/even
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
 import { timeShape } from './time-shape.ts';
 
-export const recordState = z.enum(['valid', 'missing', 'invalid', 'unknown'] satisfies RecordState[]);
+export const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown'] satisfies RecordState[]);
 
 export const domainRecordShape = z.strictObject({
   purpose: z.enum(RECORD_KINDS),
@@ -13,7 +13,9 @@ export const domainRecordShape = z.strictObject({
   value: z.string(),
   required: z.boolean().describe('Without it the domain is not verified, or does not stay so.'),
   status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured, and leaves nobody.'),
-  state: recordState.describe('What the DNS said; `unknown`: nobody has looked, or the DNS did not answer.'),
+  state: recordState.describe(
+    'What the DNS said; `unknown`: nobody has looked, or the DNS did not answer; `include_broken`: it is right, but the operator of this service has to mend the SPF record of the name that it includes.',
+  ),
   problem: z.string().nullable().describe('What is wrong with it, in a sentence.'),
   advice: z.string().describe('What it is for, and what to mind.'),
   seen: z.array(z.string()).describe('What the DNS answered, shortened and without mailboxes.'),

@@ -133,6 +133,47 @@ describe('a record that is wrong in a real DNS', () => {
   });
 });
 
+describe('the SPF record', () => {
+  const look = async (zone: Record<string, NameData>, text?: string) => {
+    const pending = await pendingDomain();
+    const { host, value } = recordOf(pending, 'spf');
+    world.server.change({ ...zoneOf(pending), ...zone, [host]: { TXT: [text ?? value] } });
+    const checked = await world.verify(pending);
+    expect(lifeOf(checked.domain, false)).toBe('verified');
+    return { seen: seenOf(checked, recordOf(pending, 'spf')), records: checked.records };
+  };
+
+  test('is not enough while the name that it includes has none, and that is its operator’s to mend', async () => {
+    const { seen, records } = await look({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']] } });
+    expect(seen).toMatchObject({
+      state: 'include_broken',
+      problem: expect.stringContaining('whoever runs this service'),
+    });
+    expect(records.spf).toBe('include_broken');
+  });
+
+  test('may include what is asked for by way of another, and no more names are asked for than receivers ask for', async () => {
+    const chain = Array.from({ length: 30 }, (_, at) => [
+      `n${at}.test`,
+      { TXT: [`v=spf1 include:n${at + 1}.test -all`] },
+    ]);
+    const through = { 'n2.test': { TXT: [`v=spf1 include:${BOUNCE_DOMAIN} -all`] } };
+    const zone = { ...Object.fromEntries(chain), ...through };
+    expect((await look(zone, 'v=spf1 include:n0.test -all')).seen).toMatchObject({ state: 'valid' });
+    expect((await look(zone, 'v=spf1 include:n10.test -all')).seen).toMatchObject({
+      ...{ state: 'invalid', problem: expect.stringContaining('more than the 10 look-ups') },
+    });
+    expect(world.server.asked.filter(({ name }) => name === 'n19.test')).toHaveLength(1);
+    expect(world.server.asked.filter(({ name }) => name === 'n20.test')).toHaveLength(0);
+  });
+
+  test('is not right where it only forbids, and nothing is known of it where what it includes does not answer', async () => {
+    expect((await look({}, 'v=spf1 -all')).seen).toMatchObject({ state: 'invalid' });
+    const silent = await look({ [BOUNCE_DOMAIN]: { wrong: 'SERVFAIL' } });
+    expect(silent.seen).toMatchObject({ state: 'unknown' });
+  });
+});
+
 describe('a DNS that does not answer', () => {
   test.each(['silence', 'SERVFAIL', 'REFUSED', 'garbage'] as const)(
     'leaves everything as it is: %s',

@@ -96,7 +96,7 @@ export const zoneOf = (domain: ExistingSendingDomain): Zone => {
   for (const { host, type, value } of toPublish(domain)) {
     zone[host] = type === 'CNAME' ? { CNAME: value } : { TXT: [value] };
   }
-  return { ...zone, [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']] } };
+  return { ...zone, [BOUNCE_DOMAIN]: { MX: [[10, 'mx.service.test']], TXT: ['v=spf1 ip4:192.0.2.1 -all'] } };
 };
 
 /** What was seen of one record. */

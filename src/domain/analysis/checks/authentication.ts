@@ -11,6 +11,7 @@ const RECORDS = [
 const STATES: Readonly<Record<Exclude<RecordState, 'valid'>, string>> = {
   missing: 'is missing',
   invalid: 'is not valid',
+  include_broken: 'includes this service, whose own record is missing or wrong',
   unknown: 'has not been checked yet',
 };
 

@@ -8,7 +8,7 @@ import { diagnoseReturnPath } from './return-path.ts';
 import type { Sighting, Verdict } from './sighting.ts';
 import { diagnoseSpf } from './spf.ts';
 
-const verdictOn = ({ kind, value, key }: RecordToPublish, sighting: Sighting): Verdict => {
+const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sighting: Sighting): Verdict => {
   switch (kind) {
     case 'ownership':
       return diagnoseOwnership(sighting, value);
@@ -18,7 +18,7 @@ const verdictOn = ({ kind, value, key }: RecordToPublish, sighting: Sighting): V
     case 'return_path':
       return diagnoseReturnPath(sighting, value);
     case 'spf':
-      return diagnoseSpf(sighting);
+      return diagnoseSpf(sighting, includes);
     case 'dmarc':
       return diagnoseDmarc(sighting);
     default:

@@ -1,5 +1,6 @@
 import type { DnsAnswer } from '../../resolver.ts';
 import type { RecordState } from '../events.ts';
+import type { IncludedAnswers } from './spf-reach.ts';
 
 /** Records found where a provider's form put them by appending the domain once more. */
 export interface Doubled {
@@ -15,6 +16,8 @@ export interface Sighting {
   readonly doubled: Doubled | null;
   /** A name that nobody can have published has the same answer. */
   readonly isWildcard: boolean;
+  /** Of an SPF record: what was answered for the names that it includes. */
+  readonly included?: IncludedAnswers;
   readonly domain: {
     readonly name: string;
     /** false: the DNS says that there is no such name. */

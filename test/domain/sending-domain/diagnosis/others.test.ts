@@ -3,35 +3,8 @@ import { diagnose } from '../../../../src/domain/sending-domain/diagnosis/diagno
 import { diagnoseDmarc } from '../../../../src/domain/sending-domain/diagnosis/dmarc.ts';
 import { diagnoseOwnership } from '../../../../src/domain/sending-domain/diagnosis/ownership.ts';
 import { diagnoseReturnPath } from '../../../../src/domain/sending-domain/diagnosis/return-path.ts';
-import { diagnoseSpf } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
 import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
 import { sightingOf } from './sighting-of.ts';
-
-describe('an SPF record', () => {
-  test.each([
-    ['missing', [], /no TXT record/],
-    ['missing', ['google-site-verification=abc', 'v=spf10 -all', 'spf1 -all'], /no SPF record \(v=spf1/],
-    [
-      'valid',
-      ['v=spf1 include:_spf.example.com ip4:192.0.2.0/24 ip6:2001:db8::/32 a:x.test/24//64 -all', 'else'],
-      null,
-    ],
-    ['valid', ['V=SPF1'], null],
-    ['valid', ['v=spf1 exists:%{i}.x.test redirect=_spf.test  ~all'], null],
-    ['invalid', ['v=spf1 a -all', 'v=spf1 mx -all'], /there are 2 SPF records/],
-    ['invalid', ['v=spf1 ipv4:192.0.2.1 -all'], /"ipv4:192\.0\.2\.1" in it, which is no term/],
-    ['invalid', ['v=spf1 include: -all'], /"include:" in it/],
-    ['invalid', [`v=spf1 ${'include:a.test '.repeat(11)}-all`], /needs 11 look-ups/],
-    ['invalid', ['"v=spf1 -all"'], /quotes in it/],
-    ['invalid', [`v=spf1 ${'ip4:192.0.2.1 '.repeat(700_000)}`], /too long/],
-    ['unknown', null, /does not answer/],
-  ] as const)('is %s with the texts %j', (state, texts, problem) => {
-    const verdict = diagnoseSpf(sightingOf('example.test', texts));
-    expect(verdict.state).toBe(state);
-    if (problem === null) expect(verdict.problem).toBeNull();
-    else expect(verdict.problem).toMatch(problem);
-  });
-});
 
 describe('a DMARC record', () => {
   test.each([
