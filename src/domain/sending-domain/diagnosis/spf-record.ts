@@ -83,9 +83,12 @@ export const spfRecordIn = (texts: readonly string[]): SpfRecord => {
   }
   return others.length === 0
     ? taken(first)
-    : { kind: 'broken', problem: `is one of ${others.length + 1}, and receivers take none of several (RFC 7208 §4.5)` };
+    : {
+        kind: 'broken',
+        problem: `is one of ${others.length + 1}, and receivers take none of several (RFC 7208 §4.5)`,
+      };
 };
 
-/** The form of names that can be asked for: others, and those made of the mail by macros (RFC 7208 §7), are not. */
+/** The form of names that can be asked for: those with macros (RFC 7208 §7) are made of each mail. */
 const HOST = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
 export const canBeAsked = (host: string): boolean => HOST.test(host);

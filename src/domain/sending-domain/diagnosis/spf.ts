@@ -20,7 +20,9 @@ const operatorsFault = (wanted: string, included: IncludedAnswers): Verdict | nu
   const record = spfRecordIn(answer.records);
   switch (record.kind) {
     case 'none':
-      return ofOperator(`${wanted}, which it includes, has no SPF record, which breaks every record that includes it`);
+      return ofOperator(
+        `the name ${wanted}, which it includes, has no SPF record, which breaks every record that includes it`,
+      );
     case 'broken':
       return ofOperator(`the SPF record of ${wanted}, which it includes, ${record.problem}`);
     case 'record': {
