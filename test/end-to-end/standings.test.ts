@@ -1,20 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
-import { createSystem } from '../../src/adapters/system.ts';
 import { judgeSending } from '../../src/commands/standing/judge-sending.ts';
 import { releaseSending } from '../../src/commands/standing/release-sending.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { standingStream } from '../../src/domain/standing/standing.ts';
-import { createReadModels } from '../../src/projections/read-models.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
-import { silentLogger } from '../support/logger.ts';
-import { migratedDatabase } from '../support/postgres.ts';
+import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { contextAt } from '../support/specification.ts';
 import { openService } from '../workers/service.ts';
 import { openSmtpSink } from '../workers/smtp-sink.ts';
@@ -27,27 +19,14 @@ afterEach(async () => {
 
 /** The service with its log, vault and read models in PostgreSQL. */
 const open = async () => {
-  const { url, drop } = await migratedDatabase();
-  closers.push(drop);
-  const system = createSystem();
-  const logger = silentLogger;
-  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
-  const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + 5 });
-  closers.push(() => pool.end());
+  const { contents, store, system, readModels } = await openProjectedPostgres(closers);
   const sink = await openSmtpSink();
   closers.push(() => sink.close());
-  const readModels = createReadModels({ pool, store, system });
   const service = await openService({
-    ...{ store, contents: createPostgresContents({ pool }), smtpUrl: sink.url },
+    ...{ store, contents, smtpUrl: sink.url },
     ...{ timetable: readModels.deliveries, heldMail: readModels.deliveries },
   });
   closers.push(() => service.close());
-  const stopping = new AbortController();
-  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
-  closers.push(() => {
-    stopping.abort();
-    return running;
-  });
   return { service, store, system, readModels, sink };
 };
 

@@ -1,19 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
-import { createSystem } from '../../src/adapters/system.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import { deleteKey } from '../../src/commands/api-key/delete-key.ts';
 import { updateKey } from '../../src/commands/api-key/update-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { apiKeyStream } from '../../src/domain/api-key/api-key.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
 import { createRegister } from '../../src/domain/register.ts';
-import { createReadModels } from '../../src/projections/read-models.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
-import { silentLogger } from '../support/logger.ts';
-import { migratedDatabase } from '../support/postgres.ts';
+import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { openService, type Service } from './service.ts';
 import { openReceiver } from './webhooks/receiver.ts';
 
@@ -23,25 +15,9 @@ const closers: (() => Promise<unknown>)[] = [];
 let service: Service;
 
 beforeEach(async () => {
-  const { url, drop } = await migratedDatabase();
-  closers.push(drop);
-  const system = createSystem();
-  const logger = silentLogger;
-  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
-  const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + 5 });
-  closers.push(() => pool.end());
-  const readModels = createReadModels({ pool, store, system });
-  service = await openService({
-    ...{ store, contents: createPostgresContents({ pool }) },
-    expiredKeys: readModels.apiKeys.expired,
-  });
+  const { contents, store, readModels } = await openProjectedPostgres(closers);
+  service = await openService({ ...{ store, contents }, expiredKeys: readModels.apiKeys.expired });
   closers.push(() => service.close());
-  const stopping = new AbortController();
-  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
-  closers.push(() => {
-    stopping.abort();
-    return running;
-  });
 });
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();

@@ -1,14 +1,8 @@
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
-import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
-import { createSystem } from '../../src/adapters/system.ts';
 import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
-import { eventCodec } from '../../src/domain/codec.ts';
-import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
-import { migratedDatabase } from '../support/postgres.ts';
+import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { createRecordingLogger } from './recording-logger.ts';
 import { openService, type Service } from './service.ts';
 import { openSmtpSink, type SmtpSink } from './smtp-sink.ts';
@@ -30,33 +24,17 @@ interface RealService {
 
 /** The service with its log, vault, queue and read models in PostgreSQL, and mail over SMTP. */
 const open = async (): Promise<RealService> => {
-  const { url, drop } = await migratedDatabase();
-  closers.push(drop);
-  const system = createSystem();
   const logger = createRecordingLogger();
-  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
-  const pool = new Pool({ connectionString: url, max: RUNNER_CONNECTIONS + 10 });
-  closers.push(() => pool.end());
+  const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(closers, logger);
   const queues = await createPostgresQueues(url, { system, logger });
   closers.push(() => queues.close());
   const sink = await openSmtpSink();
   closers.push(() => sink.close());
   const service = await openService({
-    ...{ store, queues, smtpUrl: sink.url },
-    contents: createPostgresContents({ pool }),
+    ...{ store, queues, contents, smtpUrl: sink.url, timetable: readModels.deliveries },
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    timetable: {
-      due: (asked) => dueDeliveries(pool, asked),
-      dueByDestination: (asked) => dueByDestination(pool, asked),
-    },
   });
   closers.push(() => service.close());
-  const stopping = new AbortController();
-  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
-  closers.push(() => {
-    stopping.abort();
-    return running;
-  });
   return { service, sink, pool };
 };
 

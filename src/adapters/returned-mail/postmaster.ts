@@ -1,6 +1,7 @@
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
+import { smtpAnswer } from '../smtp-listener/smtp-answer.ts';
 
 export interface PostmasterOptions {
   /** `BOUNCE_DOMAIN`. */
@@ -29,8 +30,6 @@ const HOUR_MS = 3_600_000;
 const PASS_MS_MAX = 60_000;
 /** Where the first lines of a mail end: nothing that comes later has been put there on its way. */
 const HEAD_BYTES_MAX = 64_000;
-
-const answer = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });
 
 const markOf = (domain: string): string => `postmaster@${domain}`;
 
@@ -78,8 +77,8 @@ export const createPostmaster = (options: PostmasterOptions): Postmaster => {
 
   return {
     pass: async (raw, from) => {
-      if (hasPassed(raw, domain)) throw answer(554, '5.4.6 it has been here before');
-      if (!takePlace()) throw answer(451, '4.7.0 the postmaster has much mail: bring it again in an hour');
+      if (hasPassed(raw, domain)) throw smtpAnswer(554, '5.4.6 it has been here before');
+      if (!takePlace()) throw smtpAnswer(451, '4.7.0 the postmaster has much mail: bring it again in an hour');
       const mail = wrapped(options, raw, from);
       const [said] = await transport.send(mail, { deadlineMs: system.monotonicMs() + PASS_MS_MAX });
       if (said?.outcome === 'delivered') {
@@ -91,7 +90,7 @@ export const createPostmaster = (options: PostmasterOptions): Postmaster => {
         { outcome, code, enhanced, mx },
         'a mail to the postmaster could not be passed on: check POSTMASTER',
       );
-      throw answer(451, '4.3.0 it could not be passed on: bring it again');
+      throw smtpAnswer(451, '4.3.0 it could not be passed on: bring it again');
     },
   };
 };

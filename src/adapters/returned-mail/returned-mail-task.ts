@@ -2,6 +2,7 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import type { ReturnedMail } from '../../domain/bounce/report.ts';
 import type { Logger } from '../../domain/logger.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { smtpAnswer } from '../smtp-listener/smtp-answer.ts';
 import type { SmtpTask } from '../smtp-listener/start-smtp-listener.ts';
 import { KEPT_BYTES_MAX, type Kept, keptOf } from './kept-mail.ts';
 import type { Postmaster } from './postmaster.ts';
@@ -44,8 +45,6 @@ const IDLE_MS = 60_000;
 const SESSION_MS_MAX = 600_000;
 const CLOSE_MS = 2_000;
 
-const answer = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });
-
 /** null: the address for feedback loops. */
 type Destination = ReturnToken | null | 'postmaster';
 
@@ -66,9 +65,9 @@ const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: 
 
 /** Why it is not taken for an address; undefined: it is. */
 const refusalOf = (destination: Destination | undefined, { domain, postmaster }: ReturnedMailOptions) => {
-  if (destination === undefined) return answer(550, '5.1.1 nothing is received there');
+  if (destination === undefined) return smtpAnswer(550, '5.1.1 nothing is received there');
   if (destination !== 'postmaster' || postmaster !== undefined) return undefined;
-  return answer(550, `5.2.1 ${domain} sends mail and receives reports; nobody reads its postmaster's mail here`);
+  return smtpAnswer(550, `5.2.1 ${domain} sends mail and receives reports; nobody reads its postmaster's mail here`);
 };
 
 /**
@@ -85,19 +84,19 @@ export const createReturnedMailTask = (options: ReturnedMailOptions): SmtpTask =
 
   const receive = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<void> => {
     const kept = await keptOf(stream);
-    if (stream.sizeExceeded) throw answer(552, '5.3.4 the message is too large');
+    if (stream.sizeExceeded) throw smtpAnswer(552, '5.3.4 the message is too large');
     const destinations = envelope.rcptTo.map((address) => destinationOf(address, domain));
     const known = destinations.filter((destination) => destination !== undefined);
     await takeFor(known, kept);
     if (!known.includes('postmaster')) return;
-    if (!kept.isWhole) throw answer(552, `5.3.4 the postmaster gets at most ${KEPT_BYTES_MAX} bytes`);
+    if (!kept.isWhole) throw smtpAnswer(552, `5.3.4 the postmaster gets at most ${KEPT_BYTES_MAX} bytes`);
     await postmaster?.pass(kept.raw, envelope.mailFrom === false ? '' : envelope.mailFrom.address);
   };
 
   const failure = (error: unknown): Error => {
     if (error instanceof Error && 'responseCode' in error) return error;
     logger.error({ err: error }, 'a mail that came back could not be recorded: it is to be brought again');
-    return answer(451, '4.3.0 it could not be recorded: bring it again');
+    return smtpAnswer(451, '4.3.0 it could not be recorded: bring it again');
   };
 
   return {
@@ -113,7 +112,7 @@ export const createReturnedMailTask = (options: ReturnedMailOptions): SmtpTask =
       onRcptTo: (address, { envelope }, callback) => {
         const isFull = envelope.rcptTo.length >= RECIPIENTS_MAX;
         const refused = refusalOf(destinationOf(address, domain), options);
-        callback(refused ?? (isFull ? answer(452, '4.5.3 too many recipients') : null));
+        callback(refused ?? (isFull ? smtpAnswer(452, '4.5.3 too many recipients') : null));
       },
       onData: (stream, session, callback) => {
         receive(stream, session).then(

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Logger } from '../../domain/logger.ts';
 import { boundConnections, type ConnectionBounds, type Connections } from './connections.ts';
+import { smtpAnswer } from './smtp-answer.ts';
 
 /** PEM. */
 export interface TlsPair {
@@ -41,8 +42,7 @@ export interface SmtpListener {
 /** For whoever was sent away to read why and go; a client that stays would hold what it was refused. */
 const REFUSED_MS = 2_000;
 
-const tooMany = (): Error =>
-  Object.assign(new Error('4.7.0 too many connections from this address'), { responseCode: 421 });
+const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
 
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
 

@@ -1,5 +1,6 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { AttemptOutcome } from '../message/record-attempt.ts';
+import { spread } from '../spread.ts';
 
 /**
  * How many attempts a destination gets at the same time, and when none at all. It follows its answers as TCP follows
@@ -32,8 +33,6 @@ export const DESTINATION_LIMITS: PaceLimits = { start: 2, max: 20 };
 const PAUSE_MINUTES = [1, 2, 5, 15, 30] as const;
 const LAST_PAUSE_MINUTES = 30;
 const MINUTE_MS = 60_000;
-/** Destinations that failed together do not come back together. */
-const JITTER = 0.1;
 
 export const unhurried = ({ start }: PaceLimits): Pace => ({
   ...{ limit: start, isUntried: true, pauses: 0, pausedUntil: null },
@@ -85,7 +84,7 @@ export interface AfterAttempt {
 
 const paused = (pace: Pace, { now, chance }: AfterAttempt): Pace => {
   const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
-  const ms = minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance);
+  const ms = spread(minutes * MINUTE_MS, chance);
   return {
     ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1 },
     pausedUntil: new Date(Date.parse(now) + ms).toISOString(),

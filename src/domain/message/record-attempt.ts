@@ -6,6 +6,9 @@ import { numbered, type UnnumberedEvent } from './numbered.ts';
 import { replyWaitSeconds } from './reply-waits.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
+/** Why a recipient bounced whom a server refused; its own words are in the reply. */
+export const REFUSED = 'the other side refused it for good';
+
 /** What one attempt came to for one recipient. */
 export type AttemptOutcome = { readonly recipientId: string } & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }

@@ -1,11 +1,11 @@
+import { spread } from '../spread.ts';
+
 /**
  * Waits after the first, second, … attempt, where the reply means nothing else (`reply-waits.ts`); the last one repeats
  * until the time to live ends.
  */
 const WAIT_MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 720] as const;
 const LAST_WAIT_MINUTES = 720;
-/** Attempts that failed together do not come back together. */
-const JITTER = 0.1;
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 
@@ -24,7 +24,7 @@ export const nextAttemptAt = (
   waitSeconds?: number,
 ): string => {
   const minutes = WAIT_MINUTES[attempt - 1] ?? LAST_WAIT_MINUTES;
-  const scheduledMs = minutes * MINUTE_MS * (1 - JITTER + 2 * JITTER * chance);
+  const scheduledMs = spread(minutes * MINUTE_MS, chance);
   const dueMs = Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS);
   return new Date(Math.min(dueMs, Date.parse(expiresAt))).toISOString();
 };

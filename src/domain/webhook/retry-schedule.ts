@@ -1,3 +1,5 @@
+import { spread } from '../spread.ts';
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -8,8 +10,6 @@ const WAITS_MS = [
   ...[1, 5, 30].map((minutes) => minutes * MINUTE_MS),
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ];
-/** Deliveries that failed together do not come back together. */
-const JITTER = 0.1;
 /** A receiver may ask for a longer wait, but not for so long that its events are forgotten. */
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 
@@ -27,5 +27,5 @@ export const webhookRetryWaitMs = (
   const wait = WAITS_MS[attempt - 1];
   if (wait === undefined) return null;
   const asked = Math.min((retryAfterSeconds ?? 0) * SECOND_MS, RETRY_AFTER_MS_MAX);
-  return Math.max(wait * (1 - JITTER + 2 * JITTER * chance), asked);
+  return Math.max(spread(wait, chance), asked);
 };

@@ -5,7 +5,7 @@ import type { MessageContents } from '../../domain/contents.ts';
 import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
+import { type AttemptOutcome, REFUSED } from '../../domain/message/record-attempt.ts';
 
 /** What a transport said, as the log wants it, and the texts of the replies, which the log does not want. */
 export interface Reported {
@@ -15,10 +15,7 @@ export interface Reported {
 
 type Said = Exclude<RecipientOutcome, { outcome: 'unknown' | 'suppressed' }>;
 
-const REASONS = {
-  deferred: 'the other side may accept it later',
-  bounced: 'the other side refused it for good',
-} as const;
+const LATER = 'the other side may accept it later';
 /** Nobody was asked: there is no such domain, it takes no mail, or none of its servers takes such addresses. */
 const UNDELIVERABLE = 'it cannot be delivered there';
 const NOT_REACHED = 'no answer from the other side';
@@ -27,10 +24,10 @@ const STOPPING = 'the service was stopping';
 /** No reply was received: nothing of the other side's is to be quoted. */
 const wasReached = ({ code }: Said): boolean => code > 0;
 
-const bounceReason = (said: Said): string => (wasReached(said) ? REASONS.bounced : UNDELIVERABLE);
+const bounceReason = (said: Said): string => (wasReached(said) ? REFUSED : UNDELIVERABLE);
 
 const deferralReason = (said: Said, stopping: boolean): string => {
-  if (wasReached(said)) return REASONS.deferred;
+  if (wasReached(said)) return LATER;
   return stopping ? STOPPING : NOT_REACHED;
 };
 

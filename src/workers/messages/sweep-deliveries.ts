@@ -43,8 +43,8 @@ const DESTINATION_MESSAGES_MAX = 100;
 /** Destinations of one sweep; the next goes on behind them. Each costs two probes of an index. */
 const DESTINATIONS_MAX = 1000;
 
-/** Several destinations of a message are one where one server takes everything. */
-const distinct = (due: readonly (Due & { readonly dueAt: string })[]) => [
+/** Several destinations of a message are one where one server takes everything, and what was released may be due. */
+const distinct = <One extends Due>(due: readonly One[]): readonly One[] => [
   ...new Map(due.map((one) => [keyOf(one), one])).values(),
 ];
 
@@ -115,7 +115,7 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
     if ((await queue.depth()) > LOW_WATER_JOBS) return true;
     const now = system.now();
     const swept = [await dueNow(stream, now), ...(stream === 'bulk' ? [await releasedBy(now.toISOString())] : [])];
-    const missing = swept.flatMap((each) => each.missing);
+    const missing = distinct(swept.flatMap((each) => each.missing));
     if (missing.length > 0) await queue.add(batched(missing));
     recentlyAdded.add(missing);
     return swept.some(({ hasMore }) => hasMore);

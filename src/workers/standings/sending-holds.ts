@@ -2,6 +2,7 @@ import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { StandingEvent } from '../../domain/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
+import { spread } from '../../domain/spread.ts';
 import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/standing/standing.ts';
 import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
@@ -25,8 +26,6 @@ const PASS_EVERY_MS = 1_000;
  * gone). Longer leaves such mail lying, shorter costs an event of each message more often.
  */
 const WAIT_SECONDS = 86_400;
-/** What began to wait together is not looked at together. */
-const JITTER = 0.1;
 
 const REASONS = {
   slowed: { domain: 'domain_slowed', organization: 'organization_slowed' },
@@ -57,7 +56,7 @@ export const createSendingHolds = (system: System): SendingHolds => {
   };
 
   const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => {
-    const waitSeconds = WAIT_SECONDS * (1 - JITTER + 2 * JITTER * chance(system));
+    const waitSeconds = spread(WAIT_SECONDS, chance(system));
     return { reason: REASONS[level][what], heldBy: id, waitSeconds };
   };
 

@@ -1,4 +1,5 @@
 import type { Recipient } from '../message.ts';
+import { REFUSED } from '../record-attempt.ts';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '../status.ts';
 import { atTime } from './at-time.ts';
 import type { ExplainedWait } from './explanation.ts';
@@ -18,9 +19,6 @@ const ENDINGS: ReadonlySet<Happening['type']> = new Set([
   ...(['RecipientDelivered', 'RecipientBounced', 'RecipientExpired'] as const),
   ...(['RecipientFailed', 'RecipientSuppressed', 'RecipientCancelled'] as const),
 ]);
-
-/** What the word for their state says already. */
-const SAID = 'the other side refused it for good';
 
 const wordOf = (status: RecipientStatus): string => (status in ENDED ? ENDED[status as keyof typeof ENDED] : 'waiting');
 
@@ -63,9 +61,10 @@ export const summarize = (view: View, waits: readonly ExplainedWait[]): string =
   if (next !== undefined) return `${standing(recipients)}${marks(recipients)}: ${next.sentence}`;
   const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
   const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
+  // That they were refused is said already.
   const reasons = recipients
     .filter(({ status }) => status !== 'delivered')
-    .flatMap(({ reason }) => (reason === null || reason === SAID ? [] : reason));
+    .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
   const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
   return `${standing(recipients)}${why}${marks(recipients)}; it has its end${since}, and nothing more is tried.`;
 };

@@ -1,0 +1,34 @@
+import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import type { Logger } from '../../src/domain/logger.ts';
+import { createReadModels } from '../../src/projections/read-models.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { silentLogger } from './logger.ts';
+import { migratedDatabase } from './postgres.ts';
+
+/** Beside those of the projections. */
+const CONNECTIONS = 10;
+
+/**
+ * A log and a vault in PostgreSQL, and read models that follow the log.
+ * @param closers are given what ends it, to be called in reverse.
+ */
+export const openProjectedPostgres = async (closers: (() => Promise<unknown>)[], logger: Logger = silentLogger) => {
+  const { url, drop } = await migratedDatabase();
+  closers.push(drop);
+  const system = createSystem();
+  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
+  const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + CONNECTIONS });
+  closers.push(() => pool.end());
+  const stopping = new AbortController();
+  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
+  closers.push(() => {
+    stopping.abort();
+    return running;
+  });
+  const readModels = createReadModels({ pool, store, system });
+  return { url, system, store, pool, contents: createPostgresContents({ pool }), readModels };
+};
