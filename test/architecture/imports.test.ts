@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
   domain: { folders: [], packages: ['zod'] },
   commands: { folders: ['domain'], packages: [] },
-  projections: { folders: ['domain'], packages: ['pg', 'postgres', 'postgres-shift'] },
+  projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {
     folders: ['commands', 'projections', 'domain'],
     packages: [

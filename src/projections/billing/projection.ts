@@ -1,23 +1,27 @@
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
+import { rowsInto } from '../copy-rows.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
+
+interface Accepted {
+  readonly messageId: string;
+  readonly day: string;
+}
 
 /** The unit is one live recipient accepted; what was suppressed, or failed through us, is free (api.md, Billing). */
 interface Changes {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
-  readonly accepted: { readonly messageId: string; readonly day: string }[];
+  readonly accepted: Accepted[];
   /** Recipients to add, by organization and day. */
   readonly recipients: Map<string, { readonly organizationId: string; readonly day: string; recipients: number }>;
 }
 
 const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from billing_messages where message_id = any($1)`;
 
-const INSERT_MESSAGES = `
-  insert into billing_messages (message_id, day)
-  select "messageId", day from json_to_recordset($1) as m("messageId" text, day date)`;
+const insertMessages = rowsInto<Accepted>('billing_messages', { message_id: 'messageId', day: 'day' });
 
 const ADD_RECIPIENTS = `
   insert into billing_days as b (organization_id, day, billable_recipients)
@@ -87,9 +91,7 @@ export const billingProjection = defineProjection<MessageEvent, Changes>({
   },
   begin,
   write: async (db, { accepted, recipients }) => {
-    if (accepted.length > 0) {
-      await db.query({ name: 'insert-billing-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
-    }
+    await insertMessages(db, accepted);
     if (recipients.size > 0) {
       const values = asRecords([...recipients.values()]);
       await db.query({ name: 'add-billing-recipients', text: ADD_RECIPIENTS, values });

@@ -1,4 +1,4 @@
-import { customerEvents } from '../../domain/customer-events.ts';
+import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type {
   ApiKeyEvent,
@@ -9,7 +9,8 @@ import type {
   WarmUpEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
-import { asRecords, type Database } from '../database.ts';
+import { rowsInto } from '../copy-rows.ts';
+import type { Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
@@ -19,28 +20,48 @@ type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
 type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<StandingEvent, DomainStandingEvent>;
 type Followed = MessageEvent | OfDomain | OfOrganization;
 
+interface SentFrom {
+  readonly messageId: string;
+  readonly domainId: string;
+}
+
+interface Row extends Omit<CustomerEvent, 'environment'> {
+  readonly environment: string;
+  readonly position: string;
+  readonly item: number;
+  readonly domainId: string | null;
+}
+
 interface Changes {
   /** Sending domains of messages, by message id. */
   readonly domains: Map<string, string>;
   /** Messages accepted in this batch. */
-  readonly accepted: { readonly messageId: string; readonly domainId: string }[];
-  readonly rows: object[];
+  readonly accepted: SentFrom[];
+  readonly rows: Row[];
 }
 
 const SELECT_DOMAINS = 'select message_id, domain_id from customer_event_messages where message_id = any($1)';
 
-const INSERT_MESSAGES = `
-  insert into customer_event_messages (message_id, domain_id)
-  select "messageId", "domainId" from json_to_recordset($1) as m("messageId" text, "domainId" text)`;
+const insertMessages = rowsInto<SentFrom>('customer_event_messages', {
+  message_id: 'messageId',
+  domain_id: 'domainId',
+});
 
-const INSERT_EVENTS = `
-  insert into customer_events (organization_id, environment, position, item, type, domain_id, event_id, subject_id,
-    sequence, recipient_id, content_id, facts, occurred_at)
-  select "organizationId", environment, position, item, type, "domainId", id, "subjectId",
-    sequence, "recipientId", "contentId", facts, timestamp
-  from json_to_recordset($1) as e("organizationId" text, environment text, position text, item smallint, type text,
-    "domainId" text, id text, "subjectId" text, sequence integer, "recipientId" text, "contentId" text, facts json,
-    timestamp timestamptz)`;
+const insertEvents = rowsInto<Row>('customer_events', {
+  organization_id: 'organizationId',
+  environment: 'environment',
+  position: 'position',
+  item: 'item',
+  type: 'type',
+  domain_id: 'domainId',
+  event_id: 'id',
+  subject_id: 'subjectId',
+  sequence: 'sequence',
+  recipient_id: 'recipientId',
+  content_id: 'contentId',
+  facts: 'facts',
+  occurred_at: 'timestamp',
+});
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
   const ids = earlierMessages(events);
@@ -131,11 +152,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
   },
   begin,
   write: async (db, { accepted, rows }) => {
-    if (accepted.length > 0) {
-      await db.query({ name: 'insert-event-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
-    }
-    if (rows.length > 0) {
-      await db.query({ name: 'insert-events', text: INSERT_EVENTS, values: asRecords(rows) });
-    }
+    await insertMessages(db, accepted);
+    await insertEvents(db, rows);
   },
 });

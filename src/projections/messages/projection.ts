@@ -1,12 +1,13 @@
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { messageStatus } from '../../domain/message/status.ts';
+import { rowsInto } from '../copy-rows.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { labelOf } from './labels.ts';
 import type { ListedRecipient } from './queries.ts';
-import { INSERT_LABELS, INSERT_MESSAGES, SELECT_RECIPIENTS, UPDATE_MESSAGES } from './statements.ts';
+import { SELECT_RECIPIENTS, UPDATE_MESSAGES } from './statements.ts';
 
 type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
@@ -124,17 +125,44 @@ const labels = ({ data, metadata }: Accepted) => {
   return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
 };
 
+const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
+  message_id: 'messageId',
+  organization_id: 'organizationId',
+  environment: 'environment',
+  domain_id: 'domainId',
+  key_id: 'keyId',
+  content_id: 'contentId',
+  internet_message_id: 'internetMessageId',
+  stream: 'stream',
+  size_bytes: 'sizeBytes',
+  status: 'status',
+  partial: 'partial',
+  recipients: 'recipients',
+  created_at: 'createdAt',
+  updated_at: 'updatedAt',
+  expires_at: 'expiresAt',
+  scheduled_at: 'scheduledAt',
+});
+
+const insertLabels = rowsInto<ReturnType<typeof labels>[number]>('message_labels', {
+  organization_id: 'organizationId',
+  environment: 'environment',
+  label: 'label',
+  created_at: 'createdAt',
+  message_id: 'messageId',
+});
+
 const write = async (db: Database, changes: Changes): Promise<void> => {
   const all = [...changes];
   const made = all.flatMap(([, changed]) => (changed.accepted === null ? [] : [inserted(changed.accepted, changed)]));
   const updated = all.flatMap(([messageId, changed]) =>
     changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...standing(changed) }],
   );
-  if (made.length > 0) {
-    const rows = all.flatMap(([, { accepted }]) => (accepted === null ? [] : labels(accepted)));
-    await db.query({ name: 'insert-messages', text: INSERT_MESSAGES, values: asRecords(made) });
-    await db.query({ name: 'insert-labels', text: INSERT_LABELS, values: asRecords(rows) });
-  }
+  await insertMessages(db, made);
+  await insertLabels(
+    db,
+    all.flatMap(([, { accepted }]) => (accepted === null ? [] : labels(accepted))),
+  );
   if (updated.length > 0) {
     await db.query({ name: 'update-messages', text: UPDATE_MESSAGES, values: asRecords(updated) });
   }

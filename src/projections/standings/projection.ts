@@ -5,7 +5,7 @@ import { judgedIn } from '../../domain/standing/standing.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
-import { ADD_COUNTS, DELETE_COUNTS, INSERT_MESSAGES, INSERT_SENDERS, RELEASE, SELECT_MESSAGES } from './statements.ts';
+import { ADD_COUNTS, DELETE_COUNTS, INSERT_SENDERS, insertMessages, RELEASE, SELECT_MESSAGES } from './statements.ts';
 
 interface Counted {
   /** A domain or an organization. */
@@ -102,9 +102,7 @@ const release = (changes: Changes, event: RecordedEvent<StandingEvent>): void =>
 };
 
 const write = async (db: Database, { accepted, senders, counts, released }: Changes): Promise<void> => {
-  if (accepted.length > 0) {
-    await db.query({ name: 'insert-standing-messages', text: INSERT_MESSAGES, values: asRecords(accepted) });
-  }
+  await insertMessages(db, accepted);
   if (senders.size > 0) {
     const rows = [...senders].map(([senderId, organizationId]) => ({ senderId, organizationId }));
     await db.query(INSERT_SENDERS, asRecords(rows));

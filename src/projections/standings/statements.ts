@@ -1,9 +1,12 @@
+import { rowsInto } from '../copy-rows.ts';
+
 export const SELECT_MESSAGES = `
   select message_id as "messageId", domain_id as "domainId" from standing_messages where message_id = any($1)`;
 
-export const INSERT_MESSAGES = `
-  insert into standing_messages (message_id, domain_id)
-  select "messageId", "domainId" from json_to_recordset($1) as m("messageId" text, "domainId" text)`;
+export const insertMessages = rowsInto<{ readonly messageId: string; readonly domainId: string }>('standing_messages', {
+  message_id: 'messageId',
+  domain_id: 'domainId',
+});
 
 export const INSERT_SENDERS = `
   insert into standing_senders (sender_id, organization_id)

@@ -15,7 +15,7 @@ import {
   type StatsChanges,
   settle,
 } from './cohorts.ts';
-import { ADD_COUNTS, INSERT_MESSAGES, SELECT_MESSAGES, UPDATE_MESSAGES } from './statements.ts';
+import { ADD_COUNTS, insertMessages, SELECT_MESSAGES, UPDATE_MESSAGES } from './statements.ts';
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
   const ids = earlierMessages(events);
@@ -85,13 +85,11 @@ const unsubscribed = each((counts, recipient) => {
 });
 
 const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
-  const rowsOf = (ids: ReadonlySet<string>): [string] => asRecords([...ids].map((id) => known(cohorts, id)));
+  const rowsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
   const earlier = changed.difference(accepted);
-  if (accepted.size > 0) {
-    await db.query({ name: 'insert-stats-messages', text: INSERT_MESSAGES, values: rowsOf(accepted) });
-  }
+  await insertMessages(db, rowsOf(accepted));
   if (earlier.size > 0) {
-    await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: rowsOf(earlier) });
+    await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(rowsOf(earlier)) });
   }
   if (buckets.size > 0) {
     await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords([...buckets.values()].map(rowOf)) });

@@ -1,13 +1,21 @@
+import { rowsInto } from '../copy-rows.ts';
+import type { Cohort } from './cohorts.ts';
+
 export const SELECT_MESSAGES = `
   select message_id as "messageId", organization_id as "organizationId", environment, accepted_at as "acceptedAt",
     domain_id as "domainId", stream, key_id as "keyId", recipients
   from stats_messages where message_id = any($1)`;
 
-export const INSERT_MESSAGES = `
-  insert into stats_messages (message_id, organization_id, environment, accepted_at, domain_id, stream, key_id, recipients)
-  select "messageId", "organizationId", environment, "acceptedAt", "domainId", stream, "keyId", recipients
-  from json_to_recordset($1) as m("messageId" text, "organizationId" text, environment text, "acceptedAt" timestamptz,
-    "domainId" text, stream text, "keyId" text, recipients json)`;
+export const insertMessages = rowsInto<Cohort>('stats_messages', {
+  message_id: 'messageId',
+  organization_id: 'organizationId',
+  environment: 'environment',
+  accepted_at: 'acceptedAt',
+  domain_id: 'domainId',
+  stream: 'stream',
+  key_id: 'keyId',
+  recipients: 'recipients',
+});
 
 export const UPDATE_MESSAGES = `
   update stats_messages m set recipients = u.recipients
