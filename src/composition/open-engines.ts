@@ -2,8 +2,6 @@ import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub.ts';
-import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
-import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
@@ -14,7 +12,6 @@ import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import type { CommandContext } from '../commands/context.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/codec.ts';
-import type { Contents } from '../domain/contents.ts';
 import type { EventStore } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { System } from '../domain/system.ts';
@@ -23,6 +20,7 @@ import type { Closers } from './closers.ts';
 import { readFailPoint } from './fail-points.ts';
 import { type FailingPorts, failingPorts } from './failing-ports.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
+import type { StoreParts } from './open-eventstoredb.ts';
 
 /** What both the service and the operator's commands work on. */
 export interface Engines {
@@ -39,29 +37,15 @@ export interface Engines {
   readonly places: readonly string[];
 }
 
-interface StoreParts {
-  readonly databaseUrl: string;
-  readonly system: System;
-  readonly logger: Logger;
-  readonly contents: Contents;
-}
-
 /** The log that a URL names; without one, the log in PostgreSQL. @throws {StartRefused} it cannot be used. */
 export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
-  const { databaseUrl, system, logger, contents } = parts;
   if (eventStoreUrl === undefined) {
+    const { databaseUrl, system, logger } = parts;
     return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, system, logger });
   }
-  const store = createEventStoreDbEventStore({
-    ...{ connectionString: eventStoreUrl, codec: eventCodec, contents, system, logger },
-  });
-  try {
-    await checkEventStoreDb({ store, system, logger });
-    return store;
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  // Its client takes 20 MB, which others do not need.
+  const { openEventStoreDb } = await import('./open-eventstoredb.ts');
+  return openEventStoreDb(eventStoreUrl, parts);
 };
 
 export interface OpenEnginesOptions {

@@ -1,9 +1,10 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
+import { clientFor } from './eventstoredb-client.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
 import { createSlots, type Slots, type TimeOut, withTimeOut } from './eventstoredb-time-out.ts';
-import { clientFor, hostsOf } from './eventstoredb-url.ts';
+import { hostsOf } from './eventstoredb-url.ts';
 
 /**
  * Open calls beside subscriptions. A connection carries 100, and what comes on top hangs without a word; the rest is

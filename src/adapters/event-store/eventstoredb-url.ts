@@ -1,9 +1,6 @@
-import { EventStoreDBClient } from '@eventstore/db-client';
 import { StartRefused } from '../../domain/start-refused.ts';
 
 const SHAPE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/(?:[^@]*@)?([^/?]+)\/?(?:\?(.*))?$/;
-/** The server's newer name, which this client does not know: it stands for the same. */
-const NEWER_SCHEME = /^kurrentdb(?=[+:])/;
 const EXAMPLE = 'esdb://user:password@host:2113, or esdb://host:2113?tls=false';
 
 /** The client prints the whole URL, password included, when it meets an option that is not one of these. */
@@ -22,7 +19,8 @@ const OPTIONS = [
   'defaultDeadline',
 ].map((name) => name.toLowerCase());
 
-const refuse = (why: string): never => {
+/** @throws {StartRefused} that says how it should look. */
+export const refuseUrl = (why: string): never => {
   throw new StartRefused(`EVENTSTORE_URL ${why}; it looks like ${EXAMPLE}`);
 };
 
@@ -30,25 +28,14 @@ const assertOptions = (query: string): void => {
   for (const option of query.split('&').filter((text) => text !== '')) {
     const [name = ''] = option.split('=');
     if (!OPTIONS.includes(name.replaceAll(/[_-]/g, '').toLowerCase())) {
-      refuse(`has the option "${name}", which is not known or not supported`);
+      refuseUrl(`has the option "${name}", which is not known or not supported`);
     }
   }
 };
 
 /** Hosts of the URL, separated by commas, for messages. @throws {StartRefused} that says what is wrong and how it should look. */
 export const hostsOf = (url: string): string => {
-  const [, hosts, query = ''] = SHAPE.exec(url.trim()) ?? refuse('is not an EventStoreDB connection string');
+  const [, hosts, query = ''] = SHAPE.exec(url.trim()) ?? refuseUrl('is not an EventStoreDB connection string');
   assertOptions(query);
   return hosts as string; // the group is not optional
-};
-
-/** @throws {StartRefused} as `hostsOf`; the client's own words may hold the password and are not repeated. */
-export const clientFor = (url: string): EventStoreDBClient => {
-  hostsOf(url);
-  try {
-    return EventStoreDBClient.connectionString(url.trim().replace(NEWER_SCHEME, 'esdb'));
-  } catch (error) {
-    const isHarmless = error instanceof Error && /certificate|userCertFile|userKeyFile/.test(error.message);
-    return refuse(isHarmless ? `cannot be used: ${error.message}` : 'cannot be parsed');
-  }
 };

@@ -1,0 +1,27 @@
+import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
+import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
+import { eventCodec } from '../domain/codec.ts';
+import type { Contents } from '../domain/contents.ts';
+import type { EventStore } from '../domain/event-store.ts';
+import type { Logger } from '../domain/logger.ts';
+import type { System } from '../domain/system.ts';
+
+export interface StoreParts {
+  readonly databaseUrl: string;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly contents: Contents;
+}
+
+/** The log in EventStoreDB. @throws {StartRefused} it cannot be used. */
+export const openEventStoreDb = async (url: string, parts: StoreParts): Promise<EventStore> => {
+  const { system, logger, contents } = parts;
+  const store = createEventStoreDbEventStore({ connectionString: url, codec: eventCodec, contents, system, logger });
+  try {
+    await checkEventStoreDb({ store, system, logger });
+    return store;
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+};
