@@ -109,7 +109,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const endpoints = createEndpoints();
   const deletedDomains = createDeletedDomains();
   const senderDomains = createSenderDomains(deps);
-  const pacer = createPacer(system);
+  const pacer = createPacer(system, deps.logger);
   const sendingHolds = createSendingHolds(system);
   const warmUpHolds = createWarmUpHolds(deps);
   const released =

@@ -1,6 +1,7 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { AttemptOutcome } from '../message/record-attempt.ts';
 import { spread } from '../spread.ts';
+import { isOfOne } from './is-of-one.ts';
 
 /**
  * How many attempts a destination gets at the same time, and when none at all. It follows its answers as TCP follows
@@ -16,6 +17,8 @@ export interface Pace {
   readonly pauses: number;
   /** Until then it gets nothing (ISO 8601); null: it may. */
   readonly pausedUntil: string | null;
+  /** When it last got less, in ms that never run backwards. */
+  readonly lessSinceMs: number;
 }
 
 /** How an attempt went for the destination as a whole, whatever came of its recipients. */
@@ -35,7 +38,7 @@ const LAST_PAUSE_MINUTES = 30;
 const MINUTE_MS = 60_000;
 
 export const unhurried = ({ start }: PaceLimits): Pace => ({
-  ...{ limit: start, isUntried: true, pauses: 0, pausedUntil: null },
+  ...{ limit: start, isUntried: true, pauses: 0, pausedUntil: null, lessSinceMs: Number.NEGATIVE_INFINITY },
 });
 
 /** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
@@ -47,8 +50,8 @@ type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
 
 const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
 
-const asksForLess = ({ smtp: { code, stage }, category }: Deferred): boolean =>
-  code === CLOSING || stage === 'mail' || (category !== undefined && BUSY.has(category));
+const asksForLess = ({ smtp: { code, enhanced, stage }, category }: Deferred): boolean =>
+  code === CLOSING || stage === 'mail' || (category !== undefined && BUSY.has(category) && !isOfOne(enhanced));
 
 const bearingOfDeferred = (said: Deferred): Bearing | null => {
   if (asksForLess(said)) return 'busy';
@@ -77,26 +80,33 @@ export interface AfterAttempt {
   readonly bearing: Bearing;
   /** ISO 8601. */
   readonly now: string;
+  /** When the attempt began, and the same time as `now`, in ms that never run backwards. */
+  readonly beganMs: number;
+  readonly nowMs: number;
   /** In [0, 1). */
   readonly chance: number;
   readonly limits: PaceLimits;
 }
 
-const paused = (pace: Pace, { now, chance }: AfterAttempt): Pace => {
+const paused = (pace: Pace, { now, nowMs, chance }: AfterAttempt): Pace => {
   const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
   const ms = spread(minutes * MINUTE_MS, chance);
   return {
-    ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1 },
+    ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1, lessSinceMs: nowMs },
     pausedUntil: new Date(Date.parse(now) + ms).toISOString(),
   };
 };
 
 export const isPaused = ({ pausedUntil }: Pace, now: string): boolean => pausedUntil !== null && pausedUntil > now;
 
+/** It was in hand when the destination got less (RFC 6582 §3.2: losses of one flight are one). */
+const isToldAlready = ({ lessSinceMs }: Pace, { bearing, beganMs }: AfterAttempt): boolean =>
+  beganMs < lessSinceMs && (bearing === 'busy' || bearing === 'unreachable');
+
 /** What is in hand when a pause begins was sent before it: its failures are one, and its successes end nothing. */
 export const paceAfter = (pace: Pace, after: AfterAttempt): Pace => {
-  const { bearing, now, limits } = after;
-  if (isPaused(pace, now)) return pace;
+  const { bearing, now, nowMs, limits } = after;
+  if (isPaused(pace, now) || isToldAlready(pace, after)) return pace;
   switch (bearing) {
     case 'flowing': {
       const growth = pace.isUntried ? 1 : 1 / pace.limit;
@@ -106,7 +116,7 @@ export const paceAfter = (pace: Pace, after: AfterAttempt): Pace => {
       return { ...pace, pauses: 0, pausedUntil: null };
     case 'busy':
       if (pace.limit < 2) return paused(pace, after);
-      return { ...pace, limit: Math.max(1, pace.limit / 2), isUntried: false };
+      return { ...pace, limit: Math.max(1, pace.limit / 2), isUntried: false, lessSinceMs: nowMs };
     case 'unreachable':
       return paused(pace, after);
     default:

@@ -13,7 +13,7 @@ import type { Pacer } from './pacer.ts';
 export interface DeliverMessagesParts extends DeliverMessageParts {
   /** Absent: one server takes everything. */
   readonly destinations?: Destinations | undefined;
-  readonly pacer: Pick<Pacer, 'limitOf' | 'report'>;
+  readonly pacer: Omit<Pacer, 'apply'>;
   /** Puts on record that a destination gets nothing for a while. */
   suspend(suspension: SuspendDestination): Promise<void>;
 }
@@ -36,6 +36,12 @@ const STOP_GRACE_MS = 5000;
 /** And so long until it is left to its lease. A stop has 10 s in all. */
 const STOP_MAX_MS = 8000;
 
+/** Which line an attempt has left, and when, in ms that never run backwards. */
+interface Left {
+  readonly operator: string;
+  readonly beganMs: number;
+}
+
 /** Begun by nobody when the queue closed: the job goes back for them. */
 class NotBegun extends Error {
   override readonly name = 'NotBegun';
@@ -49,18 +55,20 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
 
   const leftToSweeper = (err: unknown): void => logger.error({ err }, 'a message was left to the sweeper');
 
-  const notePace = async (due: Due, operator: string, { reported, tookMs }: Attempted): Promise<void> => {
-    if (due.destination === null) return;
-    const suspension = pacer.report({ operator, domain: due.destination, outcomes: reported.outcomes, tookMs });
+  const notePace = async (due: Due, left: Left, { reported, tookMs }: Attempted): Promise<void> => {
+    const { destination, isExpired } = due;
+    if (destination === null || isExpired === true) return; // the line that it left is nobody's
+    const suspension = pacer.report({ ...left, domain: destination, outcomes: reported.outcomes, tookMs });
     if (suspension !== null) await persistently(system, () => parts.suspend(suspension));
   };
 
   /** The place in hand is free before the outcome is on record: that is the log's turn. */
   const depart = async (due: Due, operator: string): Promise<Departed> => {
+    const left = { operator, beganMs: system.monotonicMs() };
     try {
       const attempted = await attemptMessage(deps, due, cutOff.signal);
       if (attempted === null) return { recorded: Promise.resolve() };
-      const noted = notePace(due, operator, attempted);
+      const noted = notePace(due, left, attempted);
       const recorded = Promise.all([recordOutcome(deps, attempted), noted]).then(() => undefined, leftToSweeper);
       return { recorded };
     } catch (error) {
@@ -70,7 +78,7 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
   };
 
   const lines = linesTo(destinations, pacer);
-  const departures = createDepartures({ ...lines, depart });
+  const departures = createDepartures({ ...lines, depart, system });
 
   const add = async (due: Due, stream: Stream): Promise<boolean> =>
     departures.add(due, { operator: await lines.of(due), stream });

@@ -1,3 +1,5 @@
+import type { System } from '../../domain/system.ts';
+import { createAppointments } from './appointments.ts';
 import { type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
 
 /**
@@ -7,7 +9,7 @@ import { type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
 export interface Departures {
   /**
    * Takes what is due into the line of a destination. A line that is full, or whose destination is paused, refuses, and
-   * so does everything at the end: what is refused is in the timetable, and offered again.
+   * so does everything at the end: what is refused is in the timetable, and offered again. What waits is claimed by nobody.
    * @returns once it has ended: whether it was begun.
    */
   add(due: Due, at: { readonly operator: string; readonly stream: Stream }): Promise<boolean>;
@@ -22,15 +24,26 @@ export interface Departed {
   readonly recorded: Promise<void>;
 }
 
-export interface DeparturesOptions {
+/** How much a destination gets. */
+export interface Allowances {
+  /** Attempts in hand for it; 0: it is paused. */
+  limitOf(operator: string): number;
+  /** Until its rate lets the next one begin; 0: now. */
+  waitMsOf(operator: string): number;
+  /** So many of each stream may wait for its rate. */
+  roomOf(operator: string): number;
+  /** An attempt begins. */
+  begun(operator: string): void;
+}
+
+export interface DeparturesOptions extends Allowances {
   /** Attempts in hand at the same time, all destinations together. */
   readonly inHandMax: number;
   /** In one line, of each stream. */
   readonly waitingMax: number;
-  /** Attempts in hand for one destination; 0: it is paused. */
-  limitOf(operator: string): number;
   /** Makes an attempt; never fails. */
   depart(due: Due, operator: string): Promise<Departed>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
 
 interface Waiting {
@@ -44,7 +57,8 @@ interface Line {
   inHand: number;
 }
 
-export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: DeparturesOptions): Departures => {
+export const createDepartures = (options: DeparturesOptions): Departures => {
+  const { inHandMax, waitingMax, limitOf, depart, system } = options;
   const lines = new Map<string, Line>();
   /** Lines with something that may leave, in turn. */
   const ready: Readonly<Record<Stream, Set<Line>>> = { transactional: new Set(), bulk: new Set() };
@@ -54,11 +68,12 @@ export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: Dep
   let inHand = 0;
   let closed = false;
 
-  const isEmpty = (line: Line): boolean =>
-    line.inHand === 0 && STREAMS.every((stream) => line.waiting[stream].length === 0);
+  const waitsIn = (line: Line): boolean => STREAMS.some((stream) => line.waiting[stream].length > 0);
 
-  const dismiss = ({ waiting }: Line): void => {
-    for (const { due, end } of STREAMS.flatMap((stream) => waiting[stream].splice(0))) {
+  /** Who came last goes first. @param left so many of each stream may stay. */
+  const dismiss = ({ waiting }: Line, left: number): void => {
+    if (STREAMS.every((stream) => waiting[stream].length <= left)) return;
+    for (const { due, end } of STREAMS.flatMap((stream) => waiting[stream].splice(left))) {
       present.delete(keyOf(due));
       end(false);
     }
@@ -69,12 +84,23 @@ export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: Dep
     else ready[stream].delete(line);
   };
 
-  /** What stands in the line of a destination that is paused is left to the timetable. */
+  const roomIn = ({ operator }: Line, limit: number): number =>
+    limit === 0 ? 0 : Math.min(waitingMax, options.roomOf(operator));
+
+  /** Or will be looked at again when it may. */
+  const mayGo = (line: Line): boolean => {
+    const waitMs = options.waitMsOf(line.operator);
+    if (waitMs > 0 && waitsIn(line)) appointments.set(line.operator, system.monotonicMs() + waitMs);
+    return waitMs === 0;
+  };
+
+  /** What stands in the line of a destination that is paused, or has become slow, is left to the timetable. */
   const review = (line: Line): void => {
     const limit = limitOf(line.operator);
-    if (limit === 0) dismiss(line);
-    for (const stream of STREAMS) setReady(line, stream, line.inHand < limit && line.waiting[stream].length > 0);
-    if (isEmpty(line)) lines.delete(line.operator);
+    dismiss(line, roomIn(line, limit));
+    const isOpen = line.inHand < limit && mayGo(line);
+    for (const stream of STREAMS) setReady(line, stream, isOpen && line.waiting[stream].length > 0);
+    if (line.inHand === 0 && !waitsIn(line)) lines.delete(line.operator);
   };
 
   const run = async (line: Line, { due, end }: Waiting): Promise<void> => {
@@ -96,6 +122,7 @@ export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: Dep
     ready[stream].delete(line); // its next turn is after all others'
     line.inHand += 1;
     inHand += 1;
+    options.begun(line.operator);
     review(line);
     const one = run(line, next);
     running.add(one);
@@ -108,7 +135,15 @@ export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: Dep
   };
 
   const isWelcome = (due: Due, line: Line, stream: Stream): boolean =>
-    !closed && !present.has(keyOf(due)) && line.waiting[stream].length < waitingMax && limitOf(line.operator) > 0;
+    !closed && !present.has(keyOf(due)) && line.waiting[stream].length < roomIn(line, limitOf(line.operator));
+
+  const wake = (operator: string): void => {
+    const line = lines.get(operator);
+    if (line === undefined) return;
+    review(line);
+    fill();
+  };
+  const appointments = createAppointments(system, wake);
 
   return {
     add: (due, { operator, stream }) => {
@@ -122,15 +157,11 @@ export const createDepartures = ({ inHandMax, waitingMax, limitOf, depart }: Dep
         fill();
       });
     },
-    wake: (operator) => {
-      const line = lines.get(operator);
-      if (line === undefined) return;
-      review(line);
-      fill();
-    },
+    wake,
     close: async () => {
       closed = true;
-      for (const line of [...lines.values()]) dismiss(line);
+      appointments.close();
+      for (const line of [...lines.values()]) dismiss(line, 0);
       await Promise.all(running);
     },
   };

@@ -14,10 +14,17 @@ import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.
 
 const limits = DESTINATION_LIMITS;
 const NOW = '2026-11-22T10:00:00.000Z';
+const SOON = '2026-11-22T10:00:01.000Z';
 const LATER = '2026-11-23T10:00:00.000Z';
 
-const after = (pace: Pace, bearings: readonly Bearing[], now = NOW): Pace =>
-  bearings.reduce((before, bearing) => paceAfter(before, { bearing, now, chance: 0.5, limits }), pace);
+const msOf = (time: string): number => Date.parse(time) - Date.parse(NOW);
+
+/** @param began when each of them did. */
+const after = (pace: Pace, bearings: readonly Bearing[], now = NOW, began = now): Pace =>
+  bearings.reduce((before, bearing) => {
+    const times = { now, nowMs: msOf(now), beganMs: msOf(began) };
+    return paceAfter(before, { ...times, bearing, chance: 0.5, limits });
+  }, pace);
 
 const times = (count: number, bearing: Bearing): readonly Bearing[] => Array(count).fill(bearing);
 const minutesPaused = ({ pausedUntil }: Pace, now = NOW): number =>
@@ -35,6 +42,20 @@ describe('the pace of a destination', () => {
     const half = after(full, ['busy']);
     expect(half.limit).toBe(limits.max / 2);
     expect(after(half, ['flowing']).limit).toBeCloseTo(half.limit + 1 / half.limit);
+  });
+
+  test('halves once for all that was in hand when it was asked for less, and again for what came after', () => {
+    const full = after(unhurried(limits), times(100, 'flowing'));
+    const once = after(full, times(8, 'busy'), SOON, NOW);
+    expect(once.limit).toBe(limits.max / 2);
+    expect(after(once, ['busy'], LATER, NOW)).toEqual(once);
+    expect(after(once, ['busy'], LATER, SOON).limit).toBe(limits.max / 4);
+  });
+
+  test('is paused again only by what was begun after a pause', () => {
+    const once = after(unhurried(limits), ['unreachable'], SOON, NOW);
+    expect(after(once, ['unreachable', 'busy'], LATER, NOW)).toEqual(once);
+    expect(after(once, ['unreachable'], LATER, SOON).pauses).toBe(2);
   });
 
   test('does not grow where answers are slow', () => {
@@ -85,6 +106,8 @@ describe('what an attempt tells of its destination', () => {
     ['flowing', [said({})]],
     ['flowing', [said({}, 'greylisted')]],
     ['flowing', [said({}, 'mailbox_full')]],
+    ['flowing', [said({ enhanced: '4.2.1' }, 'rate_limited')]],
+    ['flowing', [said({ code: 452, enhanced: '4.5.3' }, 'rate_limited')]],
     ['busy', [said({}, 'rate_limited')]],
     ['busy', [said({ stage: 'content', code: 451 }, 'reputation')]],
     ['busy', [said({ stage: 'content', code: 451 }, 'system')]],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Due, Stream } from '../../../src/workers/messages/delivery-job.ts';
 import { createDepartures } from '../../../src/workers/messages/departures.ts';
+import { createSteppableSystem } from '../../support/system.ts';
 
 const due = (messageId: string): Due => ({ messageId, destination: 'example.net' });
 
@@ -8,15 +9,38 @@ interface Setting {
   readonly inHandMax?: number;
   readonly waitingMax?: number;
   readonly limits?: Readonly<Record<string, number>>;
+  /** Of destinations that get one attempt in so many ms. */
+  readonly everyMs?: Readonly<Record<string, number>>;
+  /** How many may stand in line for such a one. */
+  readonly room?: number;
 }
 
 /** Departures whose attempts end when they are told to. */
-const open = ({ inHandMax = 100, waitingMax = 100, limits = {} }: Setting = {}) => {
+const open = ({ inHandMax = 100, waitingMax = 100, limits = {}, everyMs = {}, room = 100 }: Setting = {}) => {
+  const system = createSteppableSystem();
+  const every: Record<string, number> = { ...everyMs };
+  const lastMs = new Map<string, number>();
+  let timers = 0;
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const current: Record<string, number> = { ...limits };
   const departures = createDepartures({
     ...{ inHandMax, waitingMax, limitOf: (operator: string) => current[operator] ?? 2 },
+    waitMsOf: (operator) => {
+      const nextMs = (lastMs.get(operator) ?? Number.NEGATIVE_INFINITY) + (every[operator] ?? 0);
+      return Math.max(0, nextMs - system.monotonicMs());
+    },
+    roomOf: (operator) => (every[operator] === undefined ? Number.POSITIVE_INFINITY : room),
+    begun: (operator) => void lastMs.set(operator, system.monotonicMs()),
+    system: {
+      monotonicMs: system.monotonicMs,
+      sleep: (ms, signal) => {
+        timers += 1;
+        return system.sleep(ms, signal).finally(() => {
+          timers -= 1;
+        });
+      },
+    },
     depart: async ({ messageId }) => {
       begun.push(messageId);
       await new Promise<void>((resolve) => ends.set(messageId, resolve));
@@ -29,7 +53,7 @@ const open = ({ inHandMax = 100, waitingMax = 100, limits = {} }: Setting = {}) 
   };
   const add = (messageId: string, operator = 'net', stream: Stream = 'transactional') =>
     departures.add(due(messageId), { operator, stream });
-  return { departures, add, begun, end, limits: current };
+  return { departures, add, begun, end, limits: current, every, system, timers: () => timers };
 };
 
 describe('departures', () => {
@@ -95,6 +119,67 @@ describe('departures', () => {
     limits.net = 3;
     departures.wake('net');
     expect(begun).toEqual(['1', '2', '3']);
+  });
+
+  test('begin no more for a destination in a time than its rate, and others do not wait for it', async () => {
+    const { add, begun, system, every } = open({ limits: { slow: 100 }, everyMs: { slow: 1_000 } });
+    for (const id of ['1', '2', '3']) void add(id, 'slow');
+    void add('quick', 'quick');
+    expect(begun).toEqual(['1', 'quick']);
+    await system.advance(900);
+    expect(begun).toEqual(['1', 'quick']);
+    await system.advance(150);
+    expect(begun).toEqual(['1', 'quick', '2']);
+    await system.advance(1_050);
+    expect(begun).toEqual(['1', 'quick', '2', '3']);
+    delete every.slow;
+    for (const id of ['4', '5']) void add(id, 'slow');
+    expect(begun.slice(-2)).toEqual(['4', '5']);
+  });
+
+  test('give each place of a rate to the transactional first', async () => {
+    const { add, begun, system } = open({ everyMs: { slow: 1_000 }, limits: { slow: 100 } });
+    for (const id of ['1', '2', '3']) void add(id, 'slow', 'bulk');
+    await system.advance(500);
+    void add('password', 'slow', 'transactional');
+    await system.advance(600);
+    expect(begun).toEqual(['1', 'password']);
+    await system.advance(2_100);
+    expect(begun).toEqual(['1', 'password', '2', '3']);
+  });
+
+  test('have a single timer for however many destinations with rates, and none where nothing waits', async () => {
+    const many = Array.from({ length: 50 }, (_, at) => `slow${at}`);
+    const { departures, add, begun, system, timers } = open({
+      everyMs: Object.fromEntries(many.map((name, at) => [name, 1_000 + at])),
+    });
+    for (const name of many) void add(`${name} 1`, name);
+    expect(timers()).toBe(0);
+    for (const name of many) void add(`${name} 2`, name);
+    await system.advance(10);
+    expect(timers()).toBe(1);
+    await system.advance(1_200);
+    expect(begun.length).toBe(100);
+    expect(timers()).toBe(0);
+    for (const name of many) void add(`${name} 3`, name);
+    const closed = departures.close();
+    await system.advance(1);
+    expect(timers()).toBe(0);
+    void closed;
+  });
+
+  test('leave to the timetable what a destination that has become slow has no room for, the last first', async () => {
+    const { departures, add, begun, every } = open({ limits: { net: 1 }, room: 2 });
+    void add('1');
+    const waiting = ['2', '3', '4', '5'].map((id) => add(id));
+    every.net = 1_000;
+    departures.wake('net');
+    expect(await Promise.all(waiting.slice(2))).toEqual([false, false]);
+    expect(await add('6')).toBe(false);
+    expect(begun).toEqual(['1']);
+    delete every.net;
+    void add('4');
+    expect(begun).toEqual(['1']);
   });
 
   test('end by what was begun: the rest was not', async () => {

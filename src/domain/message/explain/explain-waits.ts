@@ -85,8 +85,11 @@ const suspendedOf = (who: string, { operator, reason, since, until }: Suspension
 
 const dueOf = (who: string, due: string, now: string): Why => {
   const ageMs = Date.parse(now) - Date.parse(due);
-  const slow = ageMs > UNUSUAL_MS ? ', which is unusually long: all workers are busy, or none is running' : '';
-  return why('due_now', `${who} is next: it waits for a free worker since ${atTime(due)}${slow}.`, null);
+  const slow =
+    ageMs > UNUSUAL_MS
+      ? ', which is unusually long: the other side takes few in a time, all workers are busy, or none is running'
+      : '';
+  return why('due_now', `${who} is next: it waits for its turn since ${atTime(due)}${slow}.`, null);
 };
 
 /** What kept it back may have ended, and nobody has looked at it since. */

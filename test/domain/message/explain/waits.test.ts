@@ -45,18 +45,18 @@ const suspension: Suspension = {
 };
 
 describe('an explanation says why a recipient waits', () => {
-  test('for a free worker, and for how long it has', () => {
+  test('for its turn, and for how long it has', () => {
     const { waiting_because, summary } = explain(recorded([accepted]));
     expect(waiting_because).toEqual([
       {
         recipient: { id: 'rcp_1', address: 'ada@example.net' },
         reason: 'due_now',
-        sentence: 'ada@example.net is next: it waits for a free worker since 2026-11-21 12:00:00 UTC.',
+        sentence: 'ada@example.net is next: it waits for its turn since 2026-11-21 12:00:00 UTC.',
         next_attempt_at: null,
       },
     ]);
     expect(summary).toBe(
-      'Its only recipient is waiting: ada@example.net is next: it waits for a free worker since 2026-11-21 12:00:00 UTC.',
+      'Its only recipient is waiting: ada@example.net is next: it waits for its turn since 2026-11-21 12:00:00 UTC.',
     );
     const late = explain(recorded([accepted]), { now: minute(180) }).summary;
     expect(late).toContain('since 2026-11-21 12:00:00 UTC, which is unusually long');

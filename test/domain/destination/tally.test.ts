@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { perMinuteOf, type Tally, tallied } from '../../../src/domain/destination/tally.ts';
+
+/** Attempts begun at these ms. */
+const after = (...times: readonly number[]): number => {
+  const tally = times.reduce<Tally | undefined>(tallied, undefined);
+  return tally === undefined ? 0 : perMinuteOf(tally);
+};
+
+/** @param everyMs between two. */
+const flow = (everyMs: number, lastsMs: number, fromMs = 0): readonly number[] =>
+  Array.from({ length: Math.floor(lastsMs / everyMs) }, (_, at) => fromMs + at * everyMs);
+
+describe('what a destination was given lately', () => {
+  test('is as much a minute as it flows, however long it has', () => {
+    for (const lastsMs of [60_000, 90_000, 119_900, 200_000, 600_000, 3_600_000]) {
+      expect(after(...flow(100, lastsMs))).toBeCloseTo(600, -1);
+    }
+  });
+
+  test('is taken for the flow of ten seconds where it began only now', () => {
+    expect(after(5)).toBe(6);
+    expect(after(...flow(1, 50))).toBe(300);
+    expect(after(...flow(100, 30_000))).toBeCloseTo(600, -1);
+  });
+
+  test('begins anew after two minutes of nothing', () => {
+    expect(after(...flow(100, 60_000), 180_000)).toBe(6);
+  });
+
+  test('fades within a minute where little follows much', () => {
+    const much = flow(100, 60_000);
+    expect(after(...much, 60_000)).toBeCloseTo(601);
+    expect(after(...much, 90_000)).toBeCloseTo(301);
+    expect(after(...much, 90_000, 121_000)).toBeLessThan(3);
+  });
+
+  test('is what it was when the last was begun, however late it is asked for', () => {
+    const tally = tallied(undefined, 0);
+    expect(perMinuteOf(tallied(tally, 10))).toBe(12);
+  });
+});
