@@ -78,11 +78,14 @@ export const faster = (rate: Rate, { perMinute: used, nowMs }: Omit<Asked, 'bega
   return isOver ? undefined : { ...rate, perMinute, changedMs: nowMs };
 };
 
-/** An attempt begins (a generic cell rate algorithm: the time of the next is all there is to remember). */
-export const withPlaceTaken = (rate: Rate, nowMs: number): Rate => ({
-  ...rate,
-  nextMs: Math.max(rate.nextMs, nowMs - MADE_UP_MS) + intervalMs(rate.perMinute),
-});
+/**
+ * An attempt begins (a generic cell rate algorithm: the time of the next is all there is to remember).
+ * @returns undefined: it is the first for so long that it is held back no more.
+ */
+export const withPlaceTaken = (rate: Rate, nowMs: number): Rate | undefined =>
+  nowMs - rate.nextMs > REMEMBERED_MS
+    ? undefined
+    : { ...rate, nextMs: Math.max(rate.nextMs, nowMs - MADE_UP_MS) + intervalMs(rate.perMinute) };
 
 /** How many may stand in line: those who leave within a minute. More would expire there without being looked at. */
 export const roomAt = ({ perMinute }: Rate): number => Math.floor(perMinute);

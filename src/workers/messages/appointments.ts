@@ -10,7 +10,7 @@ export interface Appointments {
 }
 
 /**
- * A time is met late by so much at most: so often at most are all looked at, which takes 1 ms for 20,000. Shorter costs
+ * A time is met late by so much at most: so often at most are all looked at, which takes about 1 ms for 20,000. Shorter costs
  * more of it, longer has more places of a rate used in one go.
  */
 const TICK_MS = 20;
@@ -25,13 +25,23 @@ export const createAppointments = (
   let ringsMs = Number.POSITIVE_INFINITY;
   let closed = false;
 
+  const first = (): number => {
+    let ms = Number.POSITIVE_INFINITY;
+    for (const atMs of times.values()) ms = Math.min(ms, atMs);
+    return ms;
+  };
+
+  const takeOver = (nowMs: number): readonly string[] => {
+    const names: string[] = [];
+    for (const [name, atMs] of times) if (atMs <= nowMs) names.push(name);
+    for (const name of names) times.delete(name);
+    return names;
+  };
+
   const ring = (): void => {
-    const nowMs = system.monotonicMs();
-    const met = [...times].flatMap(([name, atMs]) => (atMs <= nowMs ? [name] : []));
-    for (const name of met) times.delete(name);
-    for (const name of met) meet(name);
+    for (const name of takeOver(system.monotonicMs())) meet(name);
     ringsMs = Number.POSITIVE_INFINITY;
-    ringBy([...times.values()].reduce((first, atMs) => Math.min(first, atMs), Number.POSITIVE_INFINITY));
+    ringBy(first());
   };
 
   const sleepUntil = async (atMs: number, signal: AbortSignal): Promise<void> => {

@@ -68,11 +68,11 @@ export const createRates = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger
     logger.info({ destination: operator, perMinute }, 'a destination asked for fewer messages in a time');
   };
 
-  const quicken = (operator: string, before: Rate): void => {
-    const after = faster(before, { perMinute: usedBy(operator), nowMs: monotonicMs() });
-    if (after !== undefined) return void rates.set(operator, after);
+  /** @param rate undefined: it is over. */
+  const change = (operator: string, rate: Rate | undefined): void => {
+    if (rate !== undefined) return void rates.set(operator, rate);
     rates.delete(operator);
-    logger.info({ destination: operator }, 'a destination takes as many messages as there are again');
+    logger.info({ destination: operator }, 'a destination gets as many messages as there are again');
   };
 
   return {
@@ -80,7 +80,7 @@ export const createRates = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger
       const nowMs = monotonicMs();
       count(operator, nowMs);
       const rate = rates.size === 0 ? undefined : rates.get(operator);
-      if (rate !== undefined) rates.set(operator, withPlaceTaken(rate, nowMs));
+      if (rate !== undefined) change(operator, withPlaceTaken(rate, nowMs));
     },
     waitMsOf: (operator) => {
       const rate = rates.get(operator);
@@ -92,8 +92,9 @@ export const createRates = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger
     },
     report: ({ operator, outcomes, bearing, beganMs }) => {
       if (asksForFewer(outcomes)) return slow(operator, beganMs);
-      const rate = rates.get(operator);
-      if (rate !== undefined && GOOD.has(bearing)) quicken(operator, rate);
+      const rate = GOOD.has(bearing) ? rates.get(operator) : undefined;
+      if (rate === undefined) return;
+      change(operator, faster(rate, { perMinute: usedBy(operator), nowMs: monotonicMs() }));
     },
     forget: (operator) => {
       rates.delete(operator);

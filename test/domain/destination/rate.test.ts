@@ -79,16 +79,23 @@ describe('the places of a rate', () => {
 
   test('follow one another by the rate, whenever each is taken', () => {
     const rate = askedAt(120);
-    expect(withPlaceTaken(rate, 1_000).nextMs).toBe(2_000);
-    expect(withPlaceTaken(rate, 1_400).nextMs).toBe(2_000);
-    expect(withPlaceTaken(withPlaceTaken(rate, 1_400), 2_000).nextMs).toBe(3_000);
+    expect(withPlaceTaken(rate, 1_000)?.nextMs).toBe(2_000);
+    const late = withPlaceTaken(rate, 1_400);
+    expect(late?.nextMs).toBe(2_000);
+    expect(late && withPlaceTaken(late, 2_000)?.nextMs).toBe(3_000);
   });
 
   test('are made up for by no more than a second', () => {
-    let rate = askedAt(1_200);
+    let rate: Rate | undefined = askedAt(1_200);
     let taken = 0;
-    for (; rate.nextMs <= HOUR_MS; taken += 1) rate = withPlaceTaken(rate, HOUR_MS);
+    for (; rate !== undefined && rate.nextMs <= HOUR_MS; taken += 1) rate = withPlaceTaken(rate, HOUR_MS);
     expect(taken).toBe(11);
+  });
+
+  test('are as many as there are where none was taken for an hour', () => {
+    const rate = askedAt(1_200);
+    expect(withPlaceTaken(rate, rate.nextMs + HOUR_MS)).toBeDefined();
+    expect(withPlaceTaken(rate, rate.nextMs + HOUR_MS + 1)).toBeUndefined();
   });
 });
 

@@ -81,7 +81,7 @@ describe('a destination', () => {
     expect(pacer.roomOf('b.test')).toBeCloseTo(600, -2);
     await flow(1_600, 2_000);
     expect(pacer.roomOf('b.test')).toBe(Number.POSITIVE_INFINITY);
-    expect(logger.said('info').at(-1)).toBe('a destination takes as many messages as there are again');
+    expect(logger.said('info').at(-1)).toBe('a destination gets as many messages as there are again');
   });
 
   test('that is released has never asked', async () => {
