@@ -3,21 +3,38 @@ import { StartRefused } from '../domain/start-refused.ts';
 /** What a process does that outlives it, or that the world sees: it can be killed right before and right after each. */
 const STEPS = [
   'append-accepted',
+  /** Mail of a domain that is paused or warmed up waits. */
+  'append-held',
   'append-started',
   'append-outcome',
   'append-lost',
+  /** Recipients that end without an attempt. */
+  'append-unsent',
   /** What a mail that came back says, before its sender is answered. */
   'append-report',
+  /** By the link in a mail. */
+  'append-unsubscription',
   'append-suppression',
   /** A destination gets nothing for a while. */
   'append-suspension',
+  /** A share of what a domain that is warmed up may send today. */
+  'append-places',
+  /** What follows from bounces and complaints. */
+  'append-standing',
+  /** What waits goes on: for a destination, of a domain or an organization, or a warm-up that is ended. */
+  'append-release',
   /** New keys of a domain, whose private halves are in the vault. */
   'append-keys',
   /** What was seen of a domain in the DNS, and each of its consequences. */
   'append-check',
+  /** Former keys of a domain, whose private halves the vault holds no more. */
+  'append-destroyed',
   'append-other',
   'contents-put',
+  /** Of an organization. Rows of the service itself are `note-put`: a start writes some, and would die of the first. */
   'secret-put',
+  'secret-destroy',
+  'note-put',
   'queue-add',
   /** From a job's arrival until its handler ends, which is before the queue is told. */
   'queue-work',

@@ -6,6 +6,7 @@ import type { JobHandler, Queue, Queues } from '../domain/queue.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/webhook-target.ts';
+import { APPEND_STEPS } from './append-steps.ts';
 import { createPassPoint, type FailPoint, type FailStep, type PassPoint } from './fail-points.ts';
 
 /** Ports as the process is to have them: with the one fail point that was asked for, or as they are. */
@@ -43,30 +44,13 @@ const around =
   (...args) =>
     through(pass, step, () => work(...args));
 
-const STEP_OF: Readonly<Record<string, FailStep>> = {
-  MessageAccepted: 'append-accepted',
-  AttemptStarted: 'append-started',
-  AttemptOutcomeUnknown: 'append-lost',
-  RecipientDelivered: 'append-outcome',
-  RecipientDeferred: 'append-outcome',
-  RecipientBounced: 'append-outcome',
-  SuppressionAdded: 'append-suppression',
-  DestinationSuspended: 'append-suspension',
-  DkimKeysAdded: 'append-keys',
-  DomainRecordsChecked: 'append-check',
-  DomainNameTaken: 'append-check',
-  DomainNameReleased: 'append-check',
-  DomainVerified: 'append-check',
-  DomainDegraded: 'append-check',
-  DomainFailed: 'append-check',
-  DkimKeysActivated: 'append-check',
-};
-
 /** Its events are those of attempts. */
 const REPORTER = 'worker:returned-mail';
 
-const stepOf = ({ events, context }: Append): FailStep =>
-  context.actor === REPORTER ? 'append-report' : (STEP_OF[events[0]?.type ?? ''] ?? 'append-other');
+const stepOf = ({ events: [first], context }: Append): FailStep => {
+  if (context.actor === REPORTER) return 'append-report';
+  return first === undefined ? 'append-other' : APPEND_STEPS[first.type];
+};
 
 const failingQueue = <Job>(pass: PassPoint, queue: Queue<Job>): Queue<Job> => ({
   ...queue,
@@ -75,6 +59,13 @@ const failingQueue = <Job>(pass: PassPoint, queue: Queue<Job>): Queue<Job> => ({
     const failing: JobHandler<Job> = around(pass, 'queue-work', handler);
     queue.work(failing, options);
   },
+});
+
+/** What belongs to no organization is the service's own. */
+const failingSecrets = (pass: PassPoint, secrets: Secrets): Secrets => ({
+  ...secrets,
+  put: (...row) => through(pass, row[1] === '' ? 'note-put' : 'secret-put', () => secrets.put(...row)),
+  destroy: around(pass, 'secret-destroy', secrets.destroy),
 });
 
 /** A transaction's last word is a query like any other: it is told by its text. */
@@ -88,7 +79,7 @@ const failAtCommit = (pass: PassPoint, client: PoolClient): void => {
 const failingAt = (pass: PassPoint): FailingPorts => ({
   store: (store) => ({ ...store, append: (append) => through(pass, stepOf(append), () => store.append(append)) }),
   contents: (contents) => ({ ...contents, put: around(pass, 'contents-put', contents.put) }),
-  secrets: (secrets) => ({ ...secrets, put: around(pass, 'secret-put', secrets.put) }),
+  secrets: (secrets) => failingSecrets(pass, secrets),
   queues: (queues) => ({
     ...queues,
     open: <Job>(name: string) => failingQueue<Job>(pass, queues.open<Job>(name)),

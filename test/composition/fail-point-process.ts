@@ -23,7 +23,7 @@ const done = async (): Promise<void> => say(`${step} ${time} done`);
 const failing = failingPorts(readFailPoint(process.env.OUTBOX_FAIL_POINT));
 const store = failing.store({ append: done } as unknown as EventStore);
 const contents = failing.contents({ put: done } as unknown as Contents);
-const secrets = failing.secrets({ put: done } as unknown as Secrets);
+const secrets = failing.secrets({ put: done, destroy: done } as unknown as Secrets);
 const transport = failing.transport({ send: done } as unknown as MailTransport);
 const target = failing.webhookTarget({ post: done } as unknown as WebhookTarget);
 const deliveries = failing.webhookDeliveries({
@@ -52,14 +52,23 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'append-started': appending('AttemptStarted'),
   'append-outcome': appending('RecipientDelivered'),
   'append-lost': appending('AttemptOutcomeUnknown'),
+  'append-held': appending('RecipientsHeld'),
+  'append-unsent': appending('RecipientSuppressed'),
   'append-report': appending('RecipientBounced', 'worker:returned-mail'),
+  'append-unsubscription': appending('RecipientUnsubscribed'),
   'append-suppression': appending('SuppressionAdded'),
   'append-suspension': appending('DestinationSuspended'),
+  'append-places': appending('WarmUpPlacesTaken'),
+  'append-standing': appending('SendingPaused'),
+  'append-release': appending('SendingReleased'),
   'append-keys': appending('DkimKeysAdded'),
   'append-check': appending('DomainRecordsChecked'),
+  'append-destroyed': appending('DkimKeysDestroyed'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
-  'secret-put': () => secrets.put(any, any, any),
+  'secret-put': () => secrets.put(any, 'org_1', any),
+  'secret-destroy': () => secrets.destroy(any),
+  'note-put': () => secrets.put(any, '', any),
   'queue-add': () => queue.add(any),
   'queue-work': () => handler(any, any),
   'mail-send': () => transport.send(any, any),
