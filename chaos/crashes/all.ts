@@ -2,14 +2,19 @@ import type { Scenario } from '../harness/scenario.ts';
 import { ADMINISTRATION_CRASHES } from './administration.ts';
 import { CRASHES_AGAIN } from './again.ts';
 import { DESTINATION_CRASHES } from './destinations.ts';
+import { DESTROYED_KEY_CRASHES } from './destroyed-keys.ts';
 import { EVENTSTOREDB_CRASHES } from './eventstoredb.ts';
 import { FAIL_POINT_CRASHES } from './fail-points.ts';
+import { FIRST_START_CRASHES } from './first-start.ts';
+import { HOLD_CRASHES } from './holds.ts';
 import { POWER_CUTS } from './power-cuts.ts';
 import { RETURNED_MAIL_CRASHES } from './returned-mail.ts';
 import { ROLE_CRASHES } from './roles.ts';
 import { SMTP_CRASHES } from './smtp-points.ts';
+import { STANDING_CRASHES } from './standings.ts';
 import { SUBMISSION_CRASHES } from './submission.ts';
 import { SUPPRESSION_CRASHES } from './suppressions.ts';
+import { WARM_UP_CRASHES } from './warm-ups.ts';
 import { WINDOW } from './window.ts';
 
 /** Processes that die: where, which, and what with them. */
@@ -21,9 +26,14 @@ export const CRASHES: readonly Scenario[] = [
   ...POWER_CUTS,
   ...EVENTSTOREDB_CRASHES,
   ...ADMINISTRATION_CRASHES,
+  ...FIRST_START_CRASHES,
   ...CRASHES_AGAIN,
   ...SUPPRESSION_CRASHES,
   ...DESTINATION_CRASHES,
   ...RETURNED_MAIL_CRASHES,
   ...SUBMISSION_CRASHES,
+  ...HOLD_CRASHES,
+  ...WARM_UP_CRASHES,
+  ...STANDING_CRASHES,
+  ...DESTROYED_KEY_CRASHES,
 ];

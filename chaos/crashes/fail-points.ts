@@ -6,8 +6,10 @@ import { sendAll } from './send-all.ts';
 
 /** Not passed by mere sending on PostgreSQL: these have scenarios of their own. */
 const ELSEWHERE = [
-  ...['append-lost', 'append-report', 'append-suppression', 'append-suspension', 'append-keys', 'append-check'],
-  ...['append-other', 'secret-put', 'contents-put'],
+  ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
+  ...['append-suspension', 'append-places', 'append-standing', 'append-release'],
+  ...['append-keys', 'append-check', 'append-destroyed', 'append-other'],
+  ...['contents-put', 'secret-put', 'secret-destroy', 'note-put'],
 ];
 
 const isPassedBySending = (point: FailPointName): boolean => !ELSEWHERE.some((step) => point.endsWith(step));

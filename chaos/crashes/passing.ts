@@ -2,6 +2,9 @@ import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { chosenFor } from '../harness/order.ts';
 import { ALL } from './send-all.ts';
 
+/** A point, and which of its passings where it is not the first. */
+export type Passing = FailPointName | `${FailPointName}#${number}`;
+
 /** How often a step is taken at least while `sendAll` is worked off: requests, groups that share a write, and so on. */
 const TAKEN: Readonly<Record<string, number>> = {
   'append-accepted': ALL,

@@ -2,8 +2,10 @@ import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import { SENDER } from '../harness/provision.ts';
+import { unsubscribePathOf } from '../harness/received-mail.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
+import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 
 const GONE = 'gone@example.net';
@@ -51,7 +53,80 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
+/** A message to somebody who is on the list: nothing is sent, and that is said once. */
+const diesOfNotSending = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by mail to a suppressed address`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs, sink, load } = world;
+        const ask = askIn(world);
+        await programs.start();
+        const body = { address: GONE };
+        await untilAnswered(ask, { path: '/v1/suppressions', body }, ({ status }) => status === 201);
+        programs.kill();
+        await programs.died();
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        const answer = await ask('/v1/messages/send', message('first'));
+        await programs.died();
+        await programs.start();
+        const { id } = JSON.parse(answer?.text ?? '');
+        await untilAnswered(ask, { path: `/v1/messages/${id}` }, statusIs('suppressed'));
+        if (sink.mails.length > 0) throw new Error('mail left for a suppressed address');
+        await load.singles(4);
+      },
+      { more: (evidence) => countIs(evidence, 'RecipientSuppressed', 1) },
+    ),
+});
+
+/** As mail programs do it (RFC 8058 §3.2), by the first mail that arrived. @returns the answer's status; null: there was none. */
+const unsubscribe = async ({ programs, sink }: World): Promise<number | null> => {
+  const [path] = sink.mails.map(unsubscribePathOf);
+  const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+  try {
+    return (await fetch(programs.baseUrl() + path, { method: 'POST', body })).status;
+  } catch {
+    return null;
+  }
+};
+
+/** Nobody was answered, so it is asked again. */
+const diesOfUnsubscribing = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by somebody who wants no more mail`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs } = world;
+        const ask = askIn(world);
+        const news = { ...message('News'), stream: 'bulk', unsubscribe: 'managed' };
+        await programs.start();
+        const first = JSON.parse((await ask('/v1/messages/send', news))?.text ?? '');
+        await untilAnswered(ask, { path: `/v1/messages/${first.id}` }, statusIs('delivered'));
+        programs.kill();
+        await programs.died();
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        if ((await unsubscribe(world)) !== null) throw new Error('it was answered by a process that died of it');
+        await programs.died();
+        await programs.start();
+        if ((await unsubscribe(world)) !== 200) throw new Error('it is not taken');
+        await untilAnswered(ask, { path: '/v1/suppressions' }, ({ text }) => JSON.parse(text).data.length === 1);
+        const second = JSON.parse((await ask('/v1/messages/send', news))?.text ?? '');
+        await untilAnswered(ask, { path: `/v1/messages/${second.id}` }, statusIs('suppressed'));
+      },
+      {
+        more: (evidence) => [
+          ...countIs(evidence, 'RecipientUnsubscribed', 1),
+          ...countIs(evidence, 'SuppressionAdded', 1),
+        ],
+      },
+    ),
+});
+
 /** The addition is made before the checkpoint moves past its reason: between the two it is made again. */
-export const SUPPRESSION_CRASHES: readonly Scenario[] = (
-  ['before-append-suppression', 'after-append-suppression'] as const
-).map(diesAt);
+export const SUPPRESSION_CRASHES: readonly Scenario[] = [
+  ...(['before-append-suppression', 'after-append-suppression'] as const).map(diesAt),
+  ...(['before-append-unsent', 'after-append-unsent'] as const).map(diesOfNotSending),
+  ...(['before-append-unsubscription', 'after-append-unsubscription'] as const).map(diesOfUnsubscribing),
+];

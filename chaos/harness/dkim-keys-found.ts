@@ -8,6 +8,8 @@ export interface DkimKeyFound {
   readonly selector: string;
   /** Its private half is in the vault, and is that of the public one. */
   readonly fits: boolean;
+  /** By the log. */
+  readonly isDestroyed: boolean;
 }
 
 /** An Ed25519 key is published bare: it is the end of its SubjectPublicKeyInfo (RFC 8410 §4). */
@@ -22,14 +24,20 @@ const keysIn = ({ type, data }: RecordedEvent): readonly DkimKey[] => {
   return type === 'DkimKeysAdded' ? data.keys : [];
 };
 
+const destroyedIn = ({ type, data }: RecordedEvent): readonly string[] =>
+  type === 'DkimKeysDestroyed' ? data.keys.map(({ secretId }) => secretId) : [];
+
 /** Every DKIM key of the log, looked up in the vault. */
 export const dkimKeysFound = (
   { context }: Pick<Observer, 'context'>,
   events: readonly RecordedEvent[],
-): Promise<readonly DkimKeyFound[]> =>
-  Promise.all(
+): Promise<readonly DkimKeyFound[]> => {
+  const destroyed = new Set(events.flatMap(destroyedIn));
+  return Promise.all(
     events.flatMap(keysIn).map(async (key) => {
       const privateKey = await context.secrets.get(key.secretId);
-      return { selector: key.selector, fits: privateKey !== undefined && isHalfOf(privateKey, key) };
+      const fits = privateKey !== undefined && isHalfOf(privateKey, key);
+      return { selector: key.selector, fits, isDestroyed: destroyed.has(key.secretId) };
     }),
   );
+};

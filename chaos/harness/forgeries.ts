@@ -146,6 +146,11 @@ export const FORGERIES: readonly Forgery[] = [
     forge: (honest) => ({ ...honest, keys: honest.keys.map((key) => ({ ...key, fits: false })) }),
   },
   {
+    name: 'a key that was destroyed is in the vault',
+    promise: 'domains',
+    forge: (honest) => ({ ...honest, keys: honest.keys.map((key) => ({ ...key, isDestroyed: true })) }),
+  },
+  {
     name: 'mail is signed by a key of nobody',
     promise: 'domains',
     forge: (honest) => ({ ...honest, keys: [] }),

@@ -31,6 +31,8 @@ export interface Load {
   readonly refused: readonly string[];
   /** Messages to one recipient each, some at a time. @returns when all requests have ended, one way or the other. */
   singles(count: number): Promise<void>;
+  /** As `singles`, of the bulk stream. */
+  bulk(count: number): Promise<void>;
   /** One message to several. */
   toMany(recipients: number): Promise<void>;
   batch(count: number): Promise<void>;
@@ -127,15 +129,18 @@ export const createLoad = ({ baseUrl, key, from }: LoadOptions): Load => {
     return attempt(request('/v1/messages/send', [message], message.body));
   };
 
+  const singles = async (count: number, more?: object): Promise<void> => {
+    let left = count;
+    const sender = async (): Promise<void> => {
+      while (left-- > 0) await single(1, more);
+    };
+    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, count) }, sender));
+  };
+
   return {
     ...{ accepted, refused },
-    singles: async (count) => {
-      let left = count;
-      const sender = async (): Promise<void> => {
-        while (left-- > 0) await single(1);
-      };
-      await Promise.all(Array.from({ length: Math.min(CONCURRENCY, count) }, sender));
-    },
+    singles: (count) => singles(count),
+    bulk: (count) => singles(count, { stream: 'bulk' }),
     toMany: (recipients) => single(recipients),
     batch: (count) => {
       const messages = Array.from({ length: count }, () => messageOf(1));

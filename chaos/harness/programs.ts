@@ -9,8 +9,8 @@ export interface Programs {
   readonly names: readonly string[];
   /** Starts the named ones, or all that do not run. @param more settings for this run of them. */
   start(more?: Environment, ...names: readonly string[]): Promise<void>;
-  /** As `start`, of one that is to die on its way or later: whether it becomes ready does not matter. */
-  startToDie(more: Environment, name?: string): Promise<void>;
+  /** As `start`, of one that is to die on its way or later. @returns whether it became ready. */
+  startToDie(more: Environment, name?: string): Promise<boolean>;
   /** The one that runs. @throws {Error} none does. */
   running(name?: string): Program;
   /** SIGKILL. @returns at once: call `died` to wait. */
@@ -57,13 +57,15 @@ export const createPrograms = ({ dataDir, environments, disturbances }: Programs
     outputs.push(program.output);
   };
 
-  const startOneToDie = async (name: string, more: Environment): Promise<void> => {
+  const startOneToDie = async (name: string, more: Environment): Promise<boolean> => {
     try {
       await startOne(name, more);
+      return true;
     } catch (error) {
       if (!diedEarly(error)) throw error;
       programs.set(name, 'died early');
       disturbances.now(`${name} was killed before it was ready`);
+      return false;
     }
   };
 

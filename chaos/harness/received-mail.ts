@@ -14,3 +14,7 @@ export const signaturesOf = (mail: SinkMail): readonly string[] =>
 
 /** What the load marked it with. */
 export const markerOf = (mail: SinkMail): string => headerOf(mail, 'X-Load') ?? '(none)';
+
+/** The path of the link of ours by which whoever got it wants no more. */
+export const unsubscribePathOf = (mail: SinkMail): string =>
+  new URL(/<(https?:[^>]+)>/.exec(headerOf(mail, 'List-Unsubscribe') ?? '')?.[1] ?? 'none:').pathname;

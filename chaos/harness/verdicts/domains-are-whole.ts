@@ -8,8 +8,14 @@ const violation = (what: string): Violation => ({ promise: 'domains', what });
 /** A key in the log without its private half signs nothing, and its mail waits for ever. */
 const keysWithoutSecrets = ({ keys }: Evidence): readonly Violation[] =>
   keys
-    .filter(({ fits }) => !fits)
+    .filter(({ fits, isDestroyed }) => !fits && !isDestroyed)
     .map(({ selector }) => violation(`the vault does not hold the private half of the key ${selector}`));
+
+/** Whoever is told that a key is destroyed relies on it. */
+const destroyedInName = ({ keys }: Evidence): readonly Violation[] =>
+  keys
+    .filter(({ fits, isDestroyed }) => fits && isDestroyed)
+    .map(({ selector }) => violation(`the vault holds the private half of the key ${selector}, which is destroyed`));
 
 /** What leaves is signed by keys that the log knows. */
 const unsigned = ({ keys, mails }: Evidence): readonly Violation[] => {
@@ -33,9 +39,10 @@ const namesOfOthers = (events: readonly RecordedEvent[]): readonly Violation[] =
   });
 };
 
-/** Each key has both halves, mail is signed, and a verified name is its domain's alone. */
+/** Each key has both halves until it is destroyed, mail is signed, and a verified name is its domain's alone. */
 export const domainsAreWhole = (evidence: Evidence): readonly Violation[] => [
   ...keysWithoutSecrets(evidence),
+  ...destroyedInName(evidence),
   ...unsigned(evidence),
   ...namesOfOthers(evidence.events),
 ];

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { rotateDkim } from '../../src/commands/sending-domain/rotate-dkim.ts';
+import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
+import { type Evidence, readLog } from '../harness/evidence.ts';
+import type { Observer } from '../harness/observer.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { Violation } from '../harness/violation.ts';
+import type { World } from '../harness/world.ts';
+import { asOperator } from './as-operator.ts';
+import { inWorld } from './in-world.ts';
+import { sendAll } from './send-all.ts';
+
+const DAY_MS = 86_400_000;
+/** Records of keys that were given up are needed for less than this. */
+const AGO_MS = 8 * DAY_MS;
+const LOOK_MS = 200;
+const LOOKS_MAX = 100;
+
+/** The second pair of keys took over so long ago that nobody needs the first; a third waits to be seen. */
+const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
+  asOperator(world, async ({ context }, { origin, domainId }) => {
+    const now = (): Date => new Date(Date.now() - AGO_MS);
+    const past = { ...context, capturing: false, system: { ...context.system, now } };
+    const { domain } = await rotateDkim(past, origin, { domainId });
+    const records = recordsToPublish(domain, { wasVerified: true, bounceDomain: null });
+    const texts = records.filter(({ type }) => type === 'TXT');
+    dns.change(Object.fromEntries(texts.map(({ host, value }) => [host, { TXT: [value] }])));
+    await verifyDomain(past, origin, { domainId });
+    await rotateDkim(context, origin, { domainId });
+  });
+
+const isOnRecord = async (operator: Observer): Promise<boolean> =>
+  (await readLog(operator)).some(({ type }) => type === 'DkimKeysDestroyed');
+
+/** Nobody asks for it: it is done soon after a start. */
+const untilOnRecord = (world: World): Promise<void> =>
+  asOperator(world, async (operator) => {
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      if (await isOnRecord(operator)) return;
+      await sleep(LOOK_MS);
+    }
+    throw new Error('the keys that nobody needs are still there');
+  });
+
+/** That those are gone, and no other is, holds of any world. */
+const firstPairOnce = ({ events, keys }: Evidence): readonly Violation[] => {
+  const said = events.filter(({ type }) => type === 'DkimKeysDestroyed').length;
+  const gone = keys.filter(({ isDestroyed }) => isDestroyed).length;
+  if (said === 1 && gone === 2 && keys.length === 6) return [];
+  return [{ promise: 'scenario', what: `${gone} of ${keys.length} keys are destroyed, by ${said} events` }];
+};
+
+const diesAt = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by keys that nobody needs`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs, load } = world;
+        await rotateTwice(world);
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        await programs.died();
+        await programs.start();
+        await sendAll(load);
+        await untilOnRecord(world);
+      },
+      { more: firstPairOnce },
+    ),
+});
+
+/** Destroyed, then put on record: in between it is done again, and neither the keys that sign nor those to come are touched. */
+export const DESTROYED_KEY_CRASHES: readonly Scenario[] = (
+  ['before-secret-destroy', 'after-secret-destroy', 'before-append-destroyed', 'after-append-destroyed'] as const
+).map(diesAt);

@@ -1,0 +1,111 @@
+import { judgeSending } from '../../src/commands/standing/judge-sending.ts';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { askIn, untilAnswered } from '../harness/asking.ts';
+import type { Evidence } from '../harness/evidence.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { Violation } from '../harness/violation.ts';
+import type { World } from '../harness/world.ts';
+import { asOperator } from './as-operator.ts';
+import { inWorld } from './in-world.ts';
+
+const MESSAGES = 6;
+
+const isKeptBack = ({ status, text }: { readonly status: number; readonly text: string }): boolean =>
+  status === 200 && text.includes('bulk mail of its sending domain is paused');
+
+const isDone = ({ status }: { readonly status: number }): boolean => status === 200;
+
+/** Nobody has sent anything yet: the rates that it is for are made up. @returns where it is released. */
+const pauseDomain = (world: World): Promise<string> =>
+  asOperator(world, async ({ context }, { domainId, organizationId }) => {
+    const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
+    await judgeSending(context, {
+      ...{ domainId, organizationId, counts, limits: { bounces: [2, 4, 5], complaints: null } },
+    });
+    return `/v1/domains/${domainId}/release`;
+  });
+
+/** Whoever asks why is told so, of each message. */
+const untilKeptBack = async (world: World): Promise<void> => {
+  const { load, sink } = world;
+  for (const { id } of load.accepted) {
+    await untilAnswered(askIn(world), { path: `/v1/messages/${id}/explain` }, isKeptBack);
+  }
+  if (sink.mails.length > 0) throw new Error('mail of a domain that is paused has left');
+};
+
+/** Each waited, by one event, until the domain was released, which happened once. */
+const eachWaitedOnce = ({ events }: Evidence): readonly Violation[] => {
+  const kept = events.flatMap(({ type, stream }) => (type === 'RecipientsHeld' ? [stream] : []));
+  const released = events.flatMap(({ type }, index) => (type === 'SendingReleased' ? [index] : []));
+  const left = events.findIndex(({ type }) => type === 'AttemptStarted');
+  if (kept.length === MESSAGES && new Set(kept).size === MESSAGES && released.length === 1 && left > (released[0] ?? 0))
+    return [];
+  return [
+    {
+      promise: 'scenario',
+      what: `${kept.length} holds of ${new Set(kept).size} messages, ${released.length} releases, the first attempt at ${left} of the log`,
+    },
+  ];
+};
+
+const JUDGING = { doubles: 'never', more: eachWaitedOnce } as const;
+
+const diesOfHolding = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by mail of a paused domain`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs, load } = world;
+        const path = await pauseDomain(world);
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        await load.bulk(MESSAGES);
+        await programs.died();
+        await programs.start();
+        await load.settle();
+        await untilKeptBack(world);
+        await untilAnswered(askIn(world), { path, body: {} }, isDone);
+      },
+      JUDGING,
+    ),
+});
+
+interface Releasing {
+  readonly point: FailPointName;
+  /** What was not said is said again. */
+  readonly isSaid: boolean;
+}
+
+const diesOfReleasing = ({ point, isSaid }: Releasing): Scenario => ({
+  name: `killed ${point} by the release of a paused domain`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs, load } = world;
+        const path = await pauseDomain(world);
+        const ask = askIn(world);
+        await programs.start();
+        await load.bulk(MESSAGES);
+        await untilKeptBack(world);
+        programs.kill();
+        await programs.died();
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        if ((await ask(path, {})) !== null) throw new Error('the release was answered by a process that died of it');
+        await programs.died();
+        await programs.start();
+        if (isSaid) return;
+        await untilKeptBack(world);
+        await untilAnswered(ask, { path, body: {} }, isDone);
+      },
+      JUDGING,
+    ),
+});
+
+/** What is kept back is so once, whoever looks at it again, and leaves when it may. */
+export const HOLD_CRASHES: readonly Scenario[] = [
+  ...(['before-append-held', 'after-append-held'] as const).map(diesOfHolding),
+  diesOfReleasing({ point: 'before-append-release', isSaid: false }),
+  diesOfReleasing({ point: 'after-append-release', isSaid: true }),
+];

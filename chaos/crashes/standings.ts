@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import { type Answered, askIn, untilAnswered } from '../harness/asking.ts';
+import type { Evidence } from '../harness/evidence.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { Violation } from '../harness/violation.ts';
+import { asOperator } from './as-operator.ts';
+import { inWorld } from './in-world.ts';
+
+/** Fewer are not judged. */
+const MESSAGES = 208;
+/** The first of them: from the moment that they are judged it is too many. */
+const BOUNCES = 12;
+const LATER = 4;
+/** By then whoever judges has done so once more. */
+const JUDGED_MS = 6_000;
+
+const violation = (what: string): Violation => ({ promise: 'scenario', what });
+
+const isPaused = ({ status, text }: Answered): boolean => status === 200 && JSON.parse(text).level === 'paused';
+const isKeptBack = ({ text }: Answered): boolean => text.includes('is paused, because too much of it bounced');
+const isDone = ({ status }: Answered): boolean => status === 200;
+
+/** One event there and one back, nothing in between, and no mail either. (An organization of one domain stands as that does.) */
+const pausedOnce = ({ events }: Evidence, later: readonly string[]): readonly Violation[] => {
+  const said = events.flatMap(({ type, stream }) => (stream.startsWith('standing-') ? [type] : []));
+  const released = events.findIndex(({ type }) => type === 'SendingReleased');
+  const early = events
+    .slice(0, released)
+    .filter(({ type, data }) => type === 'AttemptStarted' && later.includes(data.messageId));
+  return [
+    ...(said.join() === 'SendingPaused,SendingReleased' ? [] : [violation(`its standing went ${said}`)]),
+    ...early.map(({ stream }) => violation(`${stream} left while its domain was paused`)),
+  ];
+};
+
+const diesAt = (point: FailPointName): Scenario => {
+  let later: readonly string[] = [];
+  return {
+    name: `killed ${point} by a list that bounces`,
+    run: () =>
+      inWorld(
+        {},
+        async (world) => {
+          const { programs, load, sink } = world;
+          let left = BOUNCES;
+          sink.whenever({ command: 'RCPT', when: 'arrived' }, () => {
+            left -= 1;
+            return left >= 0 ? { reply: '550 5.1.1 no such mailbox' } : undefined;
+          });
+          const { domainId } = await asOperator(world, async (_operator, own) => own);
+          await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+          await load.bulk(MESSAGES);
+          await programs.died();
+          await programs.start();
+          const ask = askIn(world);
+          await untilAnswered(ask, { path: `/v1/domains/${domainId}/standing` }, isPaused);
+          await load.settle();
+          await sleep(JUDGED_MS);
+          const before = load.accepted.length;
+          await load.bulk(LATER);
+          later = load.accepted.slice(before).map(({ id }) => id);
+          for (const id of later) await untilAnswered(ask, { path: `/v1/messages/${id}/explain` }, isKeptBack);
+          await untilAnswered(ask, { path: `/v1/domains/${domainId}/release`, body: {} }, isDone);
+        },
+        { more: (evidence) => pausedOnce(evidence, later) },
+      ),
+  };
+};
+
+/** Whoever judges again after a crash finds what was said, and says it once; a pause outlives who said it. */
+export const STANDING_CRASHES: readonly Scenario[] = (['before-append-standing', 'after-append-standing'] as const).map(
+  diesAt,
+);

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { endWarmUp } from '../../src/commands/warm-up/end-warm-up.ts';
+import { startWarmUp } from '../../src/commands/warm-up/start-warm-up.ts';
+import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
+import type { MessageEvent, WarmUpDayEvent } from '../../src/domain/events.ts';
+import { dayAfter } from '../../src/domain/warm-up/day.ts';
+import { type Evidence, readLog } from '../harness/evidence.ts';
+import { messagesOf } from '../harness/messages-of.ts';
+import type { Scenario } from '../harness/scenario.ts';
+import type { Violation } from '../harness/violation.ts';
+import type { World } from '../harness/world.ts';
+import { asOperator } from './as-operator.ts';
+import { inWorld } from './in-world.ts';
+
+/** Places are taken two at a time at least. */
+const CAP = 40;
+/** All that want a place tomorrow get one. */
+const MESSAGES = 60;
+const LOOK_MS = 200;
+const LOOKS_MAX = 150;
+
+type Taken = Extract<RecordedEvent<WarmUpDayEvent>, { type: 'WarmUpPlacesTaken' }>;
+type Held = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
+
+interface Counts {
+  readonly taken: number;
+  /** Recipients, however often each was tried. */
+  readonly sent: number;
+}
+
+const countsOf = (events: readonly RecordedEvent[]): Counts => {
+  const taken = events.filter((event): event is Taken => event.type === 'WarmUpPlacesTaken');
+  const sent = events.flatMap(({ type, data }) => (type === 'AttemptStarted' ? data.recipientIds : []));
+  const places = taken.flatMap(({ data }) => data.taken.map(({ places: some }) => some));
+  return { taken: places.reduce((sum, some) => sum + some, 0), sent: new Set(sent).size };
+};
+
+const dayOfEvent = ({ metadata }: RecordedEvent): string => metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+
+const violation = (what: string): Violation => ({ promise: 'scenario', what });
+
+/** @param lost places that the dead process had taken and not used. */
+const problemsIn = ({ events }: Evidence, lost: number): readonly Violation[] => {
+  const ended = events.findIndex(({ type }) => type === 'WarmUpEnded');
+  const during = events.slice(0, ended);
+  const held = during.filter((event): event is Held => event.type === 'RecipientsHeld');
+  const late = held.filter(
+    (event) => event.data.until.slice(0, 'YYYY-MM-DD'.length) !== dayAfter(dayOfEvent(event), 1),
+  );
+  const { taken, sent } = countsOf(during);
+  // At midnight there are new ones.
+  const isOneDay = new Set(during.filter(({ type }) => type === 'WarmUpPlacesTaken').map(dayOfEvent)).size === 1;
+  return [
+    ...(isOneDay && taken !== CAP ? [violation(`${taken} places were taken of ${CAP}`)] : []),
+    ...(isOneDay && sent !== CAP - lost
+      ? [violation(`${sent} were sent to, of ${CAP} places, ${lost} of them lost`)]
+      : []),
+    ...(late.length > 0 ? [violation(`${late.length} recipients have no turn tomorrow`)] : []),
+  ];
+};
+
+/** Every message has left, or is told when its turn is. */
+const untilNoneIsDue = async (world: World): Promise<void> => {
+  await asOperator(world, async (operator) => {
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      const recipients = messagesOf(await readLog(operator)).flatMap((message) => message.recipients);
+      const isAll = recipients.every(({ status, held }) => status === 'delivered' || held !== null);
+      if (isAll && recipients.length === MESSAGES) return;
+      await sleep(LOOK_MS);
+    }
+    throw new Error('some messages neither leave nor are told to wait');
+  });
+};
+
+/** @param passing which of the appends by which places are taken. */
+const diesAt = (point: FailPointName, passing: number): Scenario => {
+  let lost = 0;
+  return {
+    name: `killed ${point}#${passing} by mail of a domain that is warmed up`,
+    run: () =>
+      inWorld(
+        {},
+        async (world) => {
+          const { programs, load } = world;
+          await asOperator(world, ({ context }, { origin, domainId }) =>
+            startWarmUp(context, origin, { domainId, caps: [CAP, MESSAGES, MESSAGES] }),
+          );
+          await programs.startToDie({ OUTBOX_FAIL_POINT: `${point}#${passing}` });
+          await load.bulk(MESSAGES);
+          await programs.died();
+          await asOperator(world, async (operator) => {
+            const { taken, sent } = countsOf(await readLog(operator));
+            lost = taken - sent;
+          });
+          await programs.start();
+          await load.settle();
+          await untilNoneIsDue(world);
+          await asOperator(world, ({ context }, { origin, domainId }) => endWarmUp(context, origin, domainId));
+        },
+        { more: (evidence) => problemsIn(evidence, lost) },
+      ),
+  };
+};
+
+/** Places are in the log before anybody uses them: a cap is never exceeded, and those of a dead process are lost for the day. */
+export const WARM_UP_CRASHES: readonly Scenario[] = [
+  diesAt('before-append-places', 1),
+  diesAt('before-append-places', 3),
+  diesAt('after-append-places', 1),
+  diesAt('after-append-places', 3),
+];
