@@ -7,6 +7,7 @@ import { EVENTSTOREDB_CRASHES } from './eventstoredb.ts';
 import { FAIL_POINT_CRASHES } from './fail-points.ts';
 import { FIRST_START_CRASHES } from './first-start.ts';
 import { HOLD_CRASHES } from './holds.ts';
+import { MAIL_SETTINGS_CRASHES } from './mail-settings.ts';
 import { POWER_CUTS } from './power-cuts.ts';
 import { RETURNED_MAIL_CRASHES } from './returned-mail.ts';
 import { ROLE_CRASHES } from './roles.ts';
@@ -36,4 +37,5 @@ export const CRASHES: readonly Scenario[] = [
   ...WARM_UP_CRASHES,
   ...STANDING_CRASHES,
   ...DESTROYED_KEY_CRASHES,
+  ...MAIL_SETTINGS_CRASHES,
 ];

@@ -11,18 +11,21 @@ import { inWorld } from './in-world.ts';
 const MESSAGES = 6;
 
 const isKeptBack = ({ status, text }: { readonly status: number; readonly text: string }): boolean =>
-  status === 200 && text.includes('bulk mail of its sending domain is paused');
+  status === 200 && text.includes('bulk mail of its organization is paused');
 
 const isDone = ({ status }: { readonly status: number }): boolean => status === 200;
 
-/** Nobody has sent anything yet: the rates that it is for are made up. @returns where it is released. */
-const pauseDomain = (world: World): Promise<string> =>
-  asOperator(world, async ({ context }, { domainId, organizationId }) => {
+const PATH = '/v1/organization/release';
+
+/**
+ * For rates that are made up: nobody has sent anything yet. An organization of one domain is not judged, so that nothing
+ * but the release ends it.
+ */
+const pauseOrganization = (world: World): Promise<void> =>
+  asOperator(world, ({ context }, { organizationId }) => {
     const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
-    await judgeSending(context, {
-      ...{ domainId, organizationId, counts, limits: { bounces: [2, 4, 5], complaints: null } },
-    });
-    return `/v1/domains/${domainId}/release`;
+    const limits = { bounces: [2, 4, 5], complaints: null } as const;
+    return judgeSending(context, { domainId: null, organizationId, counts, limits });
   });
 
 /** Whoever asks why is told so, of each message. */
@@ -31,13 +34,13 @@ const untilKeptBack = async (world: World): Promise<void> => {
   for (const { id } of load.accepted) {
     await untilAnswered(askIn(world), { path: `/v1/messages/${id}/explain` }, isKeptBack);
   }
-  if (sink.mails.length > 0) throw new Error('mail of a domain that is paused has left');
+  if (sink.mails.length > 0) throw new Error('mail of an organization that is paused has left');
 };
 
-/** Each waited, by one event, until the domain was released, which happened once. */
+/** Each waited, by one event, until the organization was released, which happened once. */
 const eachWaitedOnce = ({ events }: Evidence): readonly Violation[] => {
   const kept = events.flatMap(({ type, stream }) => (type === 'RecipientsHeld' ? [stream] : []));
-  const released = events.flatMap(({ type }, index) => (type === 'SendingReleased' ? [index] : []));
+  const released = events.flatMap(({ type }, index) => (type === 'OrganizationSendingReleased' ? [index] : []));
   const left = events.findIndex(({ type }) => type === 'AttemptStarted');
   if (kept.length === MESSAGES && new Set(kept).size === MESSAGES && released.length === 1 && left > (released[0] ?? 0))
     return [];
@@ -52,20 +55,20 @@ const eachWaitedOnce = ({ events }: Evidence): readonly Violation[] => {
 const JUDGING = { doubles: 'never', more: eachWaitedOnce } as const;
 
 const diesOfHolding = (point: FailPointName): Scenario => ({
-  name: `killed ${point} by mail of a paused domain`,
+  name: `killed ${point} by mail of a paused organization`,
   run: () =>
     inWorld(
       {},
       async (world) => {
         const { programs, load } = world;
-        const path = await pauseDomain(world);
+        await pauseOrganization(world);
         await programs.startToDie({ OUTBOX_FAIL_POINT: point });
         await load.bulk(MESSAGES);
         await programs.died();
         await programs.start();
         await load.settle();
         await untilKeptBack(world);
-        await untilAnswered(askIn(world), { path, body: {} }, isDone);
+        await untilAnswered(askIn(world), { path: PATH, body: {} }, isDone);
       },
       JUDGING,
     ),
@@ -78,13 +81,13 @@ interface Releasing {
 }
 
 const diesOfReleasing = ({ point, isSaid }: Releasing): Scenario => ({
-  name: `killed ${point} by the release of a paused domain`,
+  name: `killed ${point} by the release of a paused organization`,
   run: () =>
     inWorld(
       {},
       async (world) => {
         const { programs, load } = world;
-        const path = await pauseDomain(world);
+        await pauseOrganization(world);
         const ask = askIn(world);
         await programs.start();
         await load.bulk(MESSAGES);
@@ -92,12 +95,12 @@ const diesOfReleasing = ({ point, isSaid }: Releasing): Scenario => ({
         programs.kill();
         await programs.died();
         await programs.startToDie({ OUTBOX_FAIL_POINT: point });
-        if ((await ask(path, {})) !== null) throw new Error('the release was answered by a process that died of it');
+        if ((await ask(PATH, {})) !== null) throw new Error('the release was answered by a process that died of it');
         await programs.died();
         await programs.start();
         if (isSaid) return;
         await untilKeptBack(world);
-        await untilAnswered(ask, { path, body: {} }, isDone);
+        await untilAnswered(ask, { path: PATH, body: {} }, isDone);
       },
       JUDGING,
     ),
