@@ -4,7 +4,7 @@ import { CRASHES } from '../../chaos/crashes/all.ts';
 import { FAULTS } from '../../chaos/faults/all.ts';
 import { ORACLE_SCENARIOS } from '../../chaos/harness/oracle-scenarios.ts';
 import { SIMULATIONS } from '../../chaos/simulation/all.ts';
-import { readFailPoint } from '../../src/composition/fail-points.ts';
+import { FAIL_POINTS, readFailPoint } from '../../src/composition/fail-points.ts';
 import { LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../../src/workers/create-workers.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);
@@ -98,4 +98,13 @@ describe('docs/reliability.md', () => {
     const [, point] = /`([a-z-]+#\d+)`/.exec(source) ?? [];
     expect(readFailPoint(point)?.name).toBe('after-mail-send');
   });
+});
+
+test('the crashes of npm run chaos kill a process at every fail point', () => {
+  const isKilledAt = (point: string): boolean => {
+    const named = new RegExp(`\\b${point}(?![\\w-])`);
+    return CRASHES.some(({ name }) => named.test(name));
+  };
+  expect(FAIL_POINTS.length).toBeGreaterThan(50);
+  expect(FAIL_POINTS.filter((point) => !isKilledAt(point))).toEqual([]);
 });

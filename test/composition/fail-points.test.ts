@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { CRASHES } from '../../chaos/crashes/all.ts';
 import { FAIL_POINTS, readFailPoint } from '../../src/composition/fail-points.ts';
 import { failingPorts } from '../../src/composition/failing-ports.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
@@ -46,13 +45,6 @@ describe('a process with a fail point', () => {
     const { signal, said } = await runWith('after-mail-send#4');
     expect(signal).toBeNull();
     expect(said.at(-1)).toBe('end');
-  });
-});
-
-describe('the crashes of npm run chaos', () => {
-  test.each(FAIL_POINTS)('kill a process at %s', (point) => {
-    const isThere = new RegExp(`\\b${point}(?![\\w-])`);
-    expect(CRASHES.filter(({ name }) => isThere.test(name))).not.toEqual([]);
   });
 });
 
