@@ -5,10 +5,10 @@ import { createDirectTransport } from '../adapters/mail/direct/direct.ts';
 import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
 import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
 import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
+import type { PooledTransport } from '../adapters/mail/pooled-transport.ts';
 import { createSmtpTransport } from '../adapters/mail/smtp.ts';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import type { Config } from '../config.ts';
-import type { MailTransport } from '../domain/mail-transport.ts';
 import type { Destinations } from '../workers/messages/destinations.ts';
 import type { Engines } from './open-engines.ts';
 
@@ -16,7 +16,7 @@ import type { Engines } from './open-engines.ts';
 const SESSIONS_MAX = 50;
 
 interface Mail {
-  readonly transport: MailTransport;
+  readonly transport: PooledTransport;
   /** The server is on this machine. */
   readonly local: boolean;
   /** Where recipients have servers of their own. */

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { createMetricsServer } from '../http/metrics-server.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { listenRefused } from './listen-refused.ts';
+import { measureBacklog } from './measure-backlog.ts';
 import type { Engines } from './open-engines.ts';
 
 /**
@@ -15,8 +16,9 @@ import type { Engines } from './open-engines.ts';
 export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<Registry | undefined> => {
   if (metricsPort === undefined) return undefined;
   const { pool, store, system, logger, closers } = engines;
-  const { lag } = createReadModels({ pool, store, system });
+  const { lag, deliveries } = createReadModels({ pool, store, system });
   const registry = new Registry();
+  measureBacklog(registry, deliveries.backlog);
   const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw listenRefused(error, { host, port: metricsPort, variable: 'METRICS_PORT' });

@@ -14,6 +14,7 @@ import {
   REMOTE_ATTEMPT_TIMES,
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
+import { measureDeliveries } from './measure-deliveries.ts';
 import type { Engines } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
@@ -57,6 +58,7 @@ export const startWorkers = async (
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     capturing: context.capturing,
+    measures: measureDeliveries(registry, transport.sessions),
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,

@@ -3,6 +3,7 @@ import type { EventStore } from '../domain/event-store.ts';
 import type { System } from '../domain/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
+import { type Backlog, readBacklog } from './deliveries/backlog.ts';
 import { type AskHeld, type AskHolders, heldMail, holdersOfMail } from './deliveries/held-queries.ts';
 import { type AskDue, type AskDueByDestination, dueByDestination, dueDeliveries } from './deliveries/queries.ts';
 import { type ListSuspensions, listSuspensions } from './destinations/queries.ts';
@@ -48,6 +49,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),
     holders: (by: AskHolders) => holdersOfMail(pool, by),
     held: (by: AskHeld) => heldMail(pool, by),
+    backlog: (): Promise<Backlog> => readBacklog(pool, system.now()),
   },
   destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },
   standings: {

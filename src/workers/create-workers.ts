@@ -28,6 +28,7 @@ import { createDeletedDomains } from './messages/deleted-domains.ts';
 import type { AttemptTimes } from './messages/deliver-message.ts';
 import { createDeliverMessages } from './messages/deliver-messages.ts';
 import { type DeliveryJob, STREAMS } from './messages/delivery-job.ts';
+import type { DeliveryMeasures } from './messages/delivery-measures.ts';
 import type { Destinations } from './messages/destinations.ts';
 import { dispatchMessages } from './messages/dispatch-messages.ts';
 import { findReleased, type HeldMail } from './messages/find-released.ts';
@@ -78,6 +79,8 @@ export interface WorkersDependencies {
   readonly bounceDomain?: string | undefined;
   readonly system: System;
   readonly logger: Logger;
+  /** What came of live mail is counted there. Absent: nobody looks. */
+  readonly measures?: DeliveryMeasures | undefined;
   /** The workers cannot go on (`domain/is-fatal.ts`): the process has to end, and say so. */
   onFatal(error: unknown): void;
 }

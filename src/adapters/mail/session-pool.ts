@@ -141,6 +141,8 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
         if (closed) reject(new SmtpConnectFailed(noReply('the service is stopping')));
         else wait({ signal, resolve, reject });
       }),
+    /** Open or being opened. */
+    size: (): number => count,
     /** One that would be taken at once. */
     hasIdle: (): boolean => idle.some(({ session }) => session.isOpen()),
     /** Ends the session that has idled longest. @returns false: there is none. */

@@ -1,8 +1,9 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { MailTransport, RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
 import { createDeadline } from './deadline.ts';
 import { createOutgoingMessages } from './outgoing-messages.ts';
+import type { PooledTransport } from './pooled-transport.ts';
 import { type ReadyMail, sendOnSession } from './send-on-session.ts';
 import { createSessionPool } from './session-pool.ts';
 import { deferredAll, inOrder } from './smtp-outcomes.ts';
@@ -23,7 +24,7 @@ export interface SmtpTransportOptions {
 const SESSIONS_MAX = 20;
 
 /** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
-export const createSmtpTransport = (options: SmtpTransportOptions): MailTransport => {
+export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransport => {
   const target = targetOf(parseSmarthost(options.url));
   const { ehloName, system, tls } = options;
   const messages = createOutgoingMessages(system);
@@ -52,6 +53,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): MailTranspor
         deadline.end();
       }
     },
+    sessions: pool.size,
     close: async () => {
       await Promise.all([pool.close(), messages.close()]);
     },

@@ -19,8 +19,10 @@ export type Claim =
       readonly message: Loaded<ExistingMessage>;
       readonly attempt: number;
       readonly recipientIds: readonly string[];
+      readonly events: readonly MessageEvent[];
     }
-  | { readonly claimed: false };
+  /** `events`: what was recorded of it instead. */
+  | { readonly claimed: false; readonly events: readonly MessageEvent[] };
 
 /** Whatever a worker does to a message is in the name of the organization it belongs to. */
 export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin => ({
@@ -54,7 +56,7 @@ export const startAttempt = async (
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
-  if (known.state.status === 'absent') return { claimed: false };
+  if (known.state.status === 'absent') return { claimed: false, events: [] };
   const now = context.system.now();
   const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
   const domainDeleted = isDomainDeleted?.(known.state) ?? false;
@@ -77,7 +79,7 @@ export const startAttempt = async (
     known,
   });
   const started = events.find(isStarted);
-  if (started === undefined || state.status === 'absent') return { claimed: false };
+  if (started === undefined || state.status === 'absent') return { claimed: false, events };
   const { attempt, recipientIds } = started.data;
-  return { claimed: true, message: { state, revision }, attempt, recipientIds };
+  return { claimed: true, message: { state, revision }, attempt, recipientIds, events };
 };

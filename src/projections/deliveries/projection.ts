@@ -4,6 +4,7 @@ import type { MessageEvent } from '../../domain/events.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
+import type { WaitReason } from './backlog.ts';
 
 /** A recipient that is not settled. */
 interface Open {
@@ -14,6 +15,8 @@ interface Open {
   readonly until: string | null;
   /** Whose release makes it due before its time: a domain, an organization, a warm-up. Absent: nobody's. */
   readonly heldBy?: string;
+  /** Why it is not due before that. Absent: it was due at once, or an attempt is in hand. */
+  readonly waiting?: WaitReason;
 }
 
 /** A message's recipients in one domain. */
@@ -40,13 +43,13 @@ const SELECT = `
   select message_id, destination, environment, bulk, expires_at, recipients from deliveries where message_id = any($1)`;
 
 const UPSERT = `
-  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, held_by, expires_at,
-    recipients)
-  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "heldBy", "expiresAt", recipients
+  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, held_by, waiting,
+    expires_at, recipients)
+  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "heldBy", waiting, "expiresAt", recipients
   from json_to_recordset($1) as d("messageId" text, destination text, environment text, bulk boolean,
-    "dueAt" timestamptz, "leaseUntil" timestamptz, "heldBy" text, "expiresAt" timestamptz, recipients json)
+    "dueAt" timestamptz, "leaseUntil" timestamptz, "heldBy" text, waiting text, "expiresAt" timestamptz, recipients json)
   on conflict (message_id, destination) do update set due_at = excluded.due_at, lease_until = excluded.lease_until,
-    held_by = excluded.held_by, expires_at = excluded.expires_at, recipients = excluded.recipients`;
+    held_by = excluded.held_by, waiting = excluded.waiting, expires_at = excluded.expires_at, recipients = excluded.recipients`;
 
 const DELETE = `
   delete from deliveries d using unnest($1::text[], $2::text[]) as ended (message_id, destination)
@@ -94,18 +97,22 @@ const change = (changes: Changes, messageId: string, ids: readonly string[], to:
   }
 };
 
-const reschedule = (changes: Changes, messageId: string, ids: readonly string[], dueAt: string): void =>
-  change(changes, messageId, ids, { dueAt, until: null });
+const defer = (changes: Changes, messageId: string, ids: readonly string[], dueAt: string): void =>
+  change(changes, messageId, ids, { dueAt, until: null, waiting: 'deferred' });
 
 const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'MessageRescheduled'>): void => {
-  reschedule(changes, data.messageId, data.recipientIds, data.scheduledAt);
+  const { messageId, recipientIds, scheduledAt: dueAt } = data;
+  change(changes, messageId, recipientIds, { dueAt, until: null, waiting: 'scheduled' });
   const message = changes.get(data.messageId);
   if (message !== undefined) message.expiresAt = data.expiresAt;
 };
 
 const hold = (changes: Changes, { data }: EventOf<'RecipientsHeld'>): void => {
   const { messageId, recipientIds, until: dueAt, heldBy } = data;
-  change(changes, messageId, recipientIds, { dueAt, until: null, ...(heldBy === null ? {} : { heldBy }) });
+  change(changes, messageId, recipientIds, {
+    ...{ dueAt, until: null, waiting: 'held' },
+    ...(heldBy === null ? {} : { heldBy }),
+  });
   const message = changes.get(messageId);
   if (message !== undefined && data.expiresAt !== undefined) message.expiresAt = data.expiresAt;
 };
@@ -133,7 +140,8 @@ const rowOf = (
   const [dueAt = expiresAt] = recipients.flatMap(({ dueAt, until }) => dueAt ?? until ?? []).sort();
   const [leaseUntil = null] = recipients.flatMap(({ until }) => until ?? []).sort();
   const [heldBy = null] = recipients.flatMap((one) => one.heldBy ?? []);
-  return { messageId, destination, environment, bulk, dueAt, leaseUntil, heldBy, expiresAt, recipients };
+  const [waiting = null] = recipients.flatMap((one) => one.waiting ?? []);
+  return { messageId, destination, environment, bulk, dueAt, leaseUntil, heldBy, waiting, expiresAt, recipients };
 };
 
 const write = async (db: Database, messages: Changes): Promise<void> => {
@@ -154,7 +162,7 @@ const write = async (db: Database, messages: Changes): Promise<void> => {
 
 export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
   name: 'deliveries',
-  version: 2,
+  version: 3,
   categories: ['message'],
   tables: ['deliveries'],
   handlers: {
@@ -163,11 +171,9 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     MessageRescheduled: schedule,
     RecipientsHeld: hold,
     AttemptStarted: start,
-    AttemptOutcomeUnknown: (changes, { data }) =>
-      reschedule(changes, data.messageId, data.recipientIds, data.nextAttemptAt),
+    AttemptOutcomeUnknown: (changes, { data }) => defer(changes, data.messageId, data.recipientIds, data.nextAttemptAt),
     RecipientDelivered: end,
-    RecipientDeferred: (changes, { data }) =>
-      reschedule(changes, data.messageId, [data.recipientId], data.nextAttemptAt),
+    RecipientDeferred: (changes, { data }) => defer(changes, data.messageId, [data.recipientId], data.nextAttemptAt),
     RecipientBounced: end,
     RecipientExpired: end,
     RecipientFailed: end,

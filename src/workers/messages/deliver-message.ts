@@ -13,6 +13,7 @@ import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
 import type { Due } from './delivery-job.ts';
+import { type DeliveryMeasures, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
 
@@ -33,6 +34,8 @@ export interface DeliverMessageParts extends OutgoingMailParts {
   readonly holdOf?: NonNullable<StartAttempt['holdOf']>;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'take'>;
   readonly logger: Logger;
+  /** Absent: nobody looks. */
+  readonly measures?: DeliveryMeasures | undefined;
 }
 
 export interface DeliverMessage extends DeliverMessageParts {
@@ -48,6 +51,9 @@ export interface Attempted {
   readonly tookMs: number;
 }
 
+/** What is simulated is not counted. */
+const isLive = (state: Message): boolean => state.status !== 'absent' && state.environment === 'live';
+
 /** null: it is not due, or in somebody else's hands. */
 const claimAttempt = async (
   deps: DeliverMessage,
@@ -62,6 +68,7 @@ const claimAttempt = async (
   };
   try {
     const claim = await startAttempt(deps, attempt);
+    if (isLive(known.state)) noteEndedUnsent(deps.measures, claim.events);
     return claim.claimed ? claim : null;
   } catch (error) {
     if (error instanceof Refusal) return null;
@@ -96,7 +103,9 @@ const sendMail = async (
   try {
     const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
     const reported = reportOf(state, outcomes, { uuid, stopping: signal.aborted });
-    return { claim, reported, tookMs: monotonicMs() - beganMs };
+    const tookMs = monotonicMs() - beganMs;
+    if (isLive(state)) noteAttempt(deps.measures, reported.outcomes, tookMs);
+    return { claim, reported, tookMs };
   } catch (error) {
     const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
     return notSent(deps, claim, recipientIds, error);

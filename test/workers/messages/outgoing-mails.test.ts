@@ -31,7 +31,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
       ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
       senderDomains: createSenderDomains({ secrets }),
     },
-    { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: ['rcp_1'] },
+    { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: ['rcp_1'], events: [] },
   );
   return mails.map(({ envelope }) => envelope.from);
 };

@@ -1,10 +1,11 @@
 import type { ConnectionOptions } from 'node:tls';
 import { domainOf } from '../../../domain/email-address.ts';
-import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../domain/mail-transport.ts';
+import type { OutgoingMail, RecipientOutcome } from '../../../domain/mail-transport.ts';
 import type { Resolver } from '../../../domain/resolver.ts';
 import type { System } from '../../../domain/system.ts';
 import { createDeadline } from '../deadline.ts';
 import { createOutgoingMessages } from '../outgoing-messages.ts';
+import type { PooledTransport } from '../pooled-transport.ts';
 import type { ReadyMail } from '../send-on-session.ts';
 import { inOrder } from '../smtp-outcomes.ts';
 import { createDeliverToDomain } from './deliver-to-domain.ts';
@@ -61,7 +62,7 @@ const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail:
 const OUR_FAULT: Nowhere = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };
 
 /** Sends mail to the recipients' own servers, over sessions that are kept. */
-export const createDirectTransport = (options: DirectTransportOptions): MailTransport => {
+export const createDirectTransport = (options: DirectTransportOptions): PooledTransport => {
   const { system, ehloName, port, connectMs = CONNECT_MS, tls } = options;
   const messages = createOutgoingMessages(system);
   const unreachable = createUnreachableAddresses(system);
@@ -96,6 +97,7 @@ export const createDirectTransport = (options: DirectTransportOptions): MailTran
         deadline.end();
       }
     },
+    sessions: pools.sessions,
     close: async () => {
       await Promise.all([pools.close(), messages.close()]);
     },

@@ -66,6 +66,8 @@ export const createSessionPools = ({ open, sessionsMax, sessionsPerServerMax }: 
     hasIdle: ({ key }: Hop): boolean => pools.get(key)?.hasIdle() ?? false,
     /** Servers that there are sessions with, or that are being connected to. */
     size: (): number => pools.size,
+    /** Open or being opened, with all of them. */
+    sessions: (): number => pools.values().reduce((sum, pool) => sum + pool.size(), 0),
     /** Resolves when every session handed out has come back and ended. */
     close: async (): Promise<void> => {
       closed = true;

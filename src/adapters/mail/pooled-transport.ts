@@ -1,0 +1,7 @@
+import type { MailTransport } from '../../domain/mail-transport.ts';
+
+/** A transport that keeps its sessions between messages. */
+export interface PooledTransport extends MailTransport {
+  /** Sessions with mail servers, open or being opened. */
+  sessions(): number;
+}
