@@ -27,6 +27,8 @@ interface Described {
 export interface OperatorCommand extends Described {
   readonly needs: 'engines';
   run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
+  /** Whether the process is to end with code 1 though it has a result. Absent: never. */
+  isBad?(result: Result): boolean;
 }
 
 /** Needs nothing. */

@@ -78,7 +78,9 @@ try {
   else {
     const { command, rest } = find(words);
     const { json, ...invocation } = parse(command, rest);
-    print(await run(command, invocation), json);
+    const result = await run(command, invocation);
+    print(result, json);
+    if (command.needs === 'engines' && command.isBad?.(result) === true) process.exitCode = 1;
   }
 } catch (error) {
   console.error(isTold(error) ? error.message : error);

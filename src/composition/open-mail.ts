@@ -6,6 +6,7 @@ import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
 import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
 import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
 import type { PooledTransport } from '../adapters/mail/pooled-transport.ts';
+import { createSmarthostWatch } from '../adapters/mail/smarthost-watch.ts';
 import { createSmtpTransport } from '../adapters/mail/smtp.ts';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import type { Config } from '../config.ts';
@@ -55,9 +56,14 @@ const captureUrl = async ({ pool, system, logger, closers }: Engines): Promise<s
 
 /** Opens the way that mail takes, as it is configured. */
 export const openMail = async (config: Config, engines: Engines): Promise<Mail> => {
-  const { system } = engines;
+  const { system, logger } = engines;
   if (config.mail.kind === 'direct') return openDirect(config, engines);
+  const isSmarthost = config.mail.kind === 'smarthost';
   const url = config.mail.kind === 'smarthost' ? config.mail.url : await captureUrl(engines);
-  const transport = createSmtpTransport({ url, ehloName: ehloNameOf(config), system, sessionsMax: SESSIONS_MAX });
-  return { transport, local: isLoopback(parseSmarthost(url).host) };
+  const { host, port } = parseSmarthost(url);
+  const transport = createSmtpTransport({
+    ...{ url, ehloName: ehloNameOf(config), system, sessionsMax: SESSIONS_MAX },
+    ...(isSmarthost && { watch: createSmarthostWatch({ host, port, system, logger }) }),
+  });
+  return { transport, local: isLoopback(host) };
 };

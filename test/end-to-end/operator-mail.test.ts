@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { deadPort } from '../adapters/mail/smarthosts.ts';
 import type { AnyBody } from '../support/api-client.ts';
 import { startNameServer } from '../support/name-server.ts';
 import { operator } from '../support/operator.ts';
@@ -35,6 +36,19 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
       await expect(run('domains', ...words)).rejects.toThrow(/^it is not known how mail leaves \(MAIL_URL, BOUNCE_/m);
     expect((await run('doctor')).problems).toContainEqual(expect.stringMatching(/^it is not known how mail leaves/));
     expect(await run('doctor')).toMatchObject({ domains: 0 });
+  }, 60_000);
+
+  test('is told whether the smarthost takes mail, also by the exit code', async () => {
+    const port = await deadPort();
+    const tried = operator(
+      { dataDir: data.path, env: { ...env, MAIL_URL: `smtp://user:hunter2@127.0.0.1:${port}` } },
+      'doctor',
+    );
+    const { code, stdout } = await tried.catch((error) => error);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).problems).toContainEqual(expect.stringMatching(/^the smarthost .*nothing answers there/));
+    expect(stdout).not.toContain('hunter2');
+    expect((await run('doctor')).smarthost).toBeNull();
   }, 60_000);
 
   test('sees domains as the service that started last does, and verifies none without its records', async () => {

@@ -3,6 +3,8 @@ import type { Logger } from '../../src/domain/logger.ts';
 export interface RecordingLogger extends Logger {
   /** Sentences of one level, in order. */
   said(level: 'info' | 'warn' | 'error'): readonly string[];
+  /** What was noted beside them. */
+  fieldsOf(level: 'info' | 'warn' | 'error'): readonly object[];
   /** `outcome` of the lines that have a `kind` and one, in order. */
   outcomes(): readonly unknown[];
 }
@@ -20,6 +22,7 @@ export const createRecordingLogger = (): RecordingLogger => {
     warn: note('warn'),
     error: note('error'),
     said: (level) => lines.filter((line) => line.level === level).map(({ sentence }) => sentence),
+    fieldsOf: (level) => lines.filter((line) => line.level === level).map(({ fields }) => fields),
     outcomes: () => lines.flatMap(({ fields }) => ('kind' in fields && 'outcome' in fields ? [fields.outcome] : [])),
   };
 };

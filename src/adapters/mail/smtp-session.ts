@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { TlsPolicy } from '../../domain/mail-transport.ts';
 import type { SessionTarget } from './session-target.ts';
+import { NO_AUTHENTICATION } from './smarthost-problem.ts';
 import { readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
 import { takeOverSession } from './smtp-exchange.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
@@ -41,8 +42,9 @@ export class SmtpConnectFailed extends Error {
   readonly side: Side | null;
   /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
   readonly isTlsBroken: boolean;
-  constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false) {
-    super(reply.text);
+  /** @param cause the error that it came from; undefined: our own patience ended. */
+  constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false, cause?: Error) {
+    super(reply.text, { cause });
     this.reply = reply;
     this.side = side;
     this.isTlsBroken = isTlsBroken;
@@ -164,7 +166,7 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpS
 const login = (connection: SMTPConnection, { credentials }: SessionTarget): Promise<void> =>
   new Promise((resolve, reject) => {
     if (credentials === null) return resolve();
-    if (!connection.allowsAuth) return reject(new Error('the server offers no authentication'));
+    if (!connection.allowsAuth) return reject(new Error(NO_AUTHENTICATION));
     connection.login({ ...credentials }, (error) => (error === null ? resolve() : reject(error)));
   });
 
@@ -187,9 +189,10 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
   new Promise((resolve, reject) => {
     const { target, onEnd } = options;
     const connection = new SMTPConnection(connectionOptions(options));
-    const fail = (reply: SmtpReply): void => {
+    const fail = (reply: SmtpReply, cause?: Error): void => {
       settle();
-      const failed = new SmtpConnectFailed(reply, sideOf(target, connection._socket), isSettingUpTls(connection));
+      const side = sideOf(target, connection._socket);
+      const failed = new SmtpConnectFailed(reply, side, isSettingUpTls(connection), cause);
       connection.close();
       reject(failed);
     };
@@ -200,7 +203,7 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);
     };
-    const failWith = (error: SMTPError): void => fail(replyOf(error));
+    const failWith = (error: SMTPError): void => fail(replyOf(error), error);
     const ready = (socket: Socket): void => {
       settle();
       const session = sessionOf(connection, socket, options);

@@ -1,0 +1,109 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createSmarthostWatch } from '../../../src/adapters/mail/smarthost-watch.ts';
+import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
+import { parseSmarthost } from '../../../src/adapters/mail/smtp-url.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { createRecordingLogger } from '../../workers/recording-logger.ts';
+import { outgoingMail } from './outgoing-mail.ts';
+import { deadPort, startSaying, startSmarthost } from './smarthosts.ts';
+
+const MINUTE_MS = 60_000;
+const SEND_MS = 5_000;
+
+const openWatched = (url: string) => {
+  const system = createSystem();
+  let aheadMs = 0;
+  const logger = createRecordingLogger();
+  const { host, port } = parseSmarthost(url);
+  const clock = { monotonicMs: () => system.monotonicMs() + aheadMs };
+  const watch = createSmarthostWatch({ host, port, system: clock, logger });
+  const transport = createSmtpTransport({ url, ehloName: 'x.test', system, watch });
+  onTestFinished(transport.close);
+  const send = async () => {
+    const [outcome] = await transport.send(outgoingMail(), { deadlineMs: system.monotonicMs() + SEND_MS });
+    return outcome?.outcome;
+  };
+  const wait = (ms: number): void => {
+    aheadMs += ms;
+  };
+  return { send, logger, wait };
+};
+
+/** What the log says once a message could not be sent. */
+const complaintOf = async (url: string): Promise<string> => {
+  const { send, logger } = openWatched(url);
+  expect(await send()).toBe('deferred');
+  const said = logger.said('error');
+  expect(said).toHaveLength(1);
+  return said[0] ?? '';
+};
+
+describe('a smarthost that takes no mail', () => {
+  test('is said in the log with what to do about it', async () => {
+    const login = await startSmarthost();
+    const secure = await startSmarthost({ secure: true });
+    const without = await startSmarthost({ disabledCommands: ['AUTH'] });
+    const wanting = await startSmarthost({ authOptional: false });
+    const http = await startSaying('HTTP/1.1 400 Bad Request\r\n\r\n');
+    const refusing = await startSaying('554 5.7.1 you are blocked\r\n');
+    const of = (rest: string, scheme = 'smtp'): Promise<string> => complaintOf(`${scheme}://${rest}`);
+    expect(await of(`127.0.0.1:${await deadPort()}`)).toMatch(
+      /nothing answers there: correct host and port in MAIL_URL/,
+    );
+    expect(await of('no-such-name.invalid:25')).toMatch(/its name is not known: correct the host in MAIL_URL/);
+    expect(await of(`user:wrong@127.0.0.1:${login}`)).toMatch(
+      /refuses the login: correct user and password in MAIL_URL/,
+    );
+    expect(await of(`user:secret@127.0.0.1:${without}`)).toMatch(/offers no login there: set its port for submission/);
+    expect(await of(`127.0.0.1:${wanting}`)).toMatch(/takes mail after a login only: set user and password/);
+    expect(await of(`127.0.0.1:${login}`, 'smtps')).toMatch(/TLS with it fails: `smtps:` in MAIL_URL is for/);
+    expect(await of(`127.0.0.1:${secure}`, 'smtps')).toMatch(/its certificate is not trusted/);
+    expect(await of(`127.0.0.1:${http}`)).toMatch(/says nothing that is SMTP: correct port and scheme in MAIL_URL/);
+    expect(await of(`127.0.0.1:${refusing}`)).toMatch(/refuses the session: ask whoever runs it/);
+  }, 30_000);
+
+  test('is said without the password, the user and the words of the server', async () => {
+    const port = await startSmarthost();
+    const { send, logger } = openWatched(`smtp://ann%40example.net:hunter2@127.0.0.1:${port}`);
+    await send();
+    expect(logger.fieldsOf('error')).toEqual([{ host: '127.0.0.1', port, code: 535, enhanced: '5.7.8' }]);
+    expect(logger.said('error').join()).not.toMatch(/ann|hunter2|wrong/);
+  });
+
+  test('is said once, and again after ten minutes, and when it takes mail again', async () => {
+    let isOpen = false;
+    const port = await startSmarthost({
+      onAuth: (_auth, _session, callback) =>
+        isOpen ? callback(null, { user: 'x' }) : callback(Object.assign(new Error('no'), { responseCode: 535 })),
+    });
+    const { send, logger, wait } = openWatched(`smtp://user:secret@127.0.0.1:${port}`);
+    await Promise.all([send(), send(), send()]);
+    await send();
+    expect(logger.said('error')).toHaveLength(1);
+    wait(11 * MINUTE_MS);
+    await send();
+    expect(logger.said('error')).toHaveLength(2);
+    expect(logger.said('info')).toEqual([]);
+    isOpen = true;
+    expect(await send()).toBe('delivered');
+    expect(await send()).toBe('delivered');
+    expect(logger.said('info')).toEqual(['mail leaves by the smarthost again']);
+  });
+
+  test('is not said of one that takes mail and refuses more sessions, nor of one recipient', async () => {
+    let sessions = 0;
+    const port = await startSmarthost({
+      onConnect: (_session, callback) => {
+        sessions += 1;
+        callback(sessions > 1 ? Object.assign(new Error('too many'), { responseCode: 421 }) : null);
+      },
+      onData: (stream, _session, callback) => stream.resume().on('end', () => setTimeout(callback, 100)),
+      onRcptTo: ({ address }, _session, callback) =>
+        callback(address.startsWith('nobody') ? Object.assign(new Error('5.1.1 no'), { responseCode: 550 }) : null),
+    });
+    const { send, logger } = openWatched(`smtp://127.0.0.1:${port}`);
+    expect(await send()).toBe('delivered');
+    expect(await Promise.all([send(), send()])).toContain('deferred');
+    expect(logger.said('error')).toEqual([]);
+  });
+});
