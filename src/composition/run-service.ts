@@ -1,7 +1,8 @@
 import { createLogger } from '../adapters/logger.ts';
-import { type Config, readConfig } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import { readServiceConfig } from './read-service-config.ts';
 import { readyBlock } from './ready-block.ts';
 import { type Service, startService } from './start-service.ts';
 
@@ -37,7 +38,7 @@ const announce = async (config: Config, service: Service, logger: Logger): Promi
 export const runService = async (): Promise<void> => {
   let logger: Logger | undefined;
   try {
-    const config = readConfig(process.env);
+    const config = await readServiceConfig(process.env);
     logger = createLogger({ level: config.logLevel });
     let end = (): void => undefined;
     const told = new Promise<void>((resolve) => {

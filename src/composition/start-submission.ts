@@ -8,7 +8,7 @@ import type { SubmissionHouse } from '../submission/submit-message.ts';
 import type { Closers } from './closers.ts';
 import { type ListenAddress, listenRefused } from './listen-refused.ts';
 import type { RunningRole } from './role.ts';
-import { followRenewals, readTls } from './tls-files.ts';
+import { followRenewals, readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 export interface RunningSubmission extends RunningRole {
   /** Of `SUBMISSION_PORT`, and of `SUBMISSION_TLS_PORT`. */
@@ -31,7 +31,7 @@ export const startSubmission = async (
   const { logger } = house.deps;
   const tls = await readTls(tlsFiles);
   if (submissionTlsPort !== undefined && tls === undefined) {
-    throw new StartRefused('SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it');
+    throw new StartRefused(TLS_PORT_NEEDS_FILES);
   }
   const mailParser = createMailParser();
   closers.add('mail parser', mailParser.close);

@@ -8,6 +8,8 @@ import { StartRefused } from '../domain/start-refused.ts';
 /** Certificates are renewed weeks before they end; oftener reads files for nothing. */
 const RENEWAL_LOOK_MS = 3_600_000;
 
+export const TLS_PORT_NEEDS_FILES = 'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it';
+
 /** @throws {StartRefused} a file cannot be read, or the two are no pair. */
 export const readTls = async (files: Config['tlsFiles']): Promise<TlsPair | undefined> => {
   if (files === undefined) return undefined;

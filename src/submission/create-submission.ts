@@ -53,8 +53,12 @@ const DEADLINE_MS = 15_000;
 /** What is in hand at the end is answered within it. */
 const CLOSE_MS = 5_000;
 /** RFC 5321 §4.5.3.1.4 asks for 512 octets; a key in base64 and long addresses fit many times. */
-const COMMAND_BYTES_MAX = 4_096; /** Jests of another time. */
+const COMMAND_BYTES_MAX = 4_096;
+/** Jests of another time. */
 const JESTS = ['WIZ', 'SHELL', 'KILL'];
+
+/** RFC 4954 §6, its enhanced code with it. */
+const AUTHENTICATION_REQUIRED = '5.7.0 Authentication required';
 
 type Callback = (error?: Error | null) => void;
 
@@ -69,7 +73,7 @@ const answer = (work: Promise<unknown>, callback: Callback, refuse: (error: unkn
 const admissionOf = ({ user, secure }: SMTPServerSession): Admission => {
   if (user !== undefined && user !== false) return user as Admission;
   // RFC 3207 §4, RFC 4954 §6.
-  throw new SmtpRefusal(530, secure ? '5.7.0 Authentication required' : '5.7.0 Must issue a STARTTLS command first');
+  throw new SmtpRefusal(530, secure ? AUTHENTICATION_REQUIRED : '5.7.0 Must issue a STARTTLS command first');
 };
 
 const requireMailbox = ({ address }: SMTPServerAddress): string => {
@@ -147,6 +151,7 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
       disabledCommands: JESTS,
       allowInsecureAuth: true, // where it is offered at all, see `greet`
       authMethods: ['PLAIN', 'LOGIN'],
+      authRequiredMessage: AUTHENTICATION_REQUIRED,
       size: MESSAGE_BYTES_MAX,
       maxRecipients: RECIPIENTS_MAX,
       maxClients: CLIENTS_MAX,

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readServiceConfig } from '../../src/composition/read-service-config.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
+import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
+
+let folder: string;
+let files: TlsPair;
+let wrong: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'outbox-tls-'));
+  files = await writeTlsPair(folder);
+  wrong = join(folder, 'wrong.pem');
+  await writeFile(wrong, 'no certificate');
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const problems = async (environment: Record<string, string>): Promise<readonly string[]> => {
+  const error = await readServiceConfig(environment).then(
+    () => null,
+    (refused: unknown) => refused,
+  );
+  if (error === null) return [];
+  expect(error).toBeInstanceOf(StartRefused);
+  return (error as StartRefused).message.trim().split('\n');
+};
+
+describe('the configuration of a service', () => {
+  test('has its certificate judged beside its other variables', async () => {
+    const [first, second, ...rest] = await problems({
+      ...{ PORT: '70000', SUBMISSION_PORT: '0', TLS_CERT_FILE: wrong, TLS_KEY_FILE: files.key },
+    });
+    expect(first).toMatch(/^PORT: /);
+    expect(second).toMatch(/^TLS_CERT_FILE and TLS_KEY_FILE cannot be used: .*: set a certificate and its key in PEM$/);
+    expect(rest).toEqual([]);
+    expect(await problems({ PORT: '70000', SUBMISSION_TLS_PORT: '0' })).toEqual([
+      expect.stringMatching(/^PORT: /),
+      'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it',
+    ]);
+  });
+
+  test('is taken with a pair that fits, and refused with a file that is not there or half a pair', async () => {
+    const submission = { SUBMISSION_PORT: '0', TLS_KEY_FILE: files.key };
+    expect(await problems({ ...submission, TLS_CERT_FILE: files.cert })).toEqual([]);
+    expect(await problems({ ...submission, TLS_CERT_FILE: join(folder, 'absent.pem') })).toHaveLength(1);
+    expect(await problems(submission)).toEqual([expect.stringMatching(/^TLS_KEY_FILE: set both/)]);
+    const returned = { BOUNCE_DOMAIN: 'b.test', TLS_CERT_FILE: wrong, TLS_KEY_FILE: files.key };
+    expect(await problems(returned)).toHaveLength(1);
+  });
+
+  test('says nothing of files that this process does not use', async () => {
+    const shared = { TLS_CERT_FILE: wrong, TLS_KEY_FILE: files.key };
+    expect(await problems(shared)).toEqual([]);
+    expect(await problems({ ...shared, SUBMISSION_PORT: '0', ROLES: 'projections,workers' })).toEqual([]);
+    expect(await problems({ ...shared, BOUNCE_DOMAIN: 'b.test', ROLES: 'api' })).toEqual([]);
+  });
+});
