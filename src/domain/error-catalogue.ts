@@ -59,6 +59,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'Your organization has this domain already, or another one has verified it.',
     remedy: 'Use the existing domain, or register another name.',
   },
+  domain_is_public_suffix: {
+    meaning: 'Names are registered below this one by anybody (`com`, `co.uk`): it is nobody’s own.',
+    remedy: 'Register a name of your own below it, such as `example.co.uk`.',
+  },
   key_not_active: {
     meaning: 'The API key to be changed is revoked or expired, or its domain was deleted.',
     remedy: 'Give an expired key another `expires_at`; in place of one that ended for good, create a new one.',

@@ -117,7 +117,15 @@ export const ROUTES = {
 
   'POST /v1/domains': {
     ...{ ...MANAGE_LIVE, status: 201 },
-    errors: [...BODY, 'environment_not_allowed', 'domain_already_exists', 'resource_conflict'],
+    errors: [
+      ...BODY,
+      ...([
+        'environment_not_allowed',
+        'domain_already_exists',
+        'domain_is_public_suffix',
+        'resource_conflict',
+      ] as const),
+    ],
   },
   'DELETE /v1/domains/:id': {
     ...{ ...MANAGE_LIVE, status: 204 },

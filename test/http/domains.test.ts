@@ -93,6 +93,17 @@ describe('a domain that was registered', () => {
     expect((await register(name)).body.error.code).toBe('domain_already_exists');
   });
 
+  test.each(['co.uk', 'CO.UK', '公司.cn', 'xn--55qx5d.cn'])(
+    'is refused where anybody registers names: %s',
+    async (name) => {
+      const { register } = await start();
+      const { status, body } = await register(name);
+      expect([status, body.error.code]).toEqual([422, 'domain_is_public_suffix']);
+      expect(body.error.message).toMatch(/ is a public suffix: register a name below it/);
+      expect((await register(`example.${name}`)).status).toBe(201);
+    },
+  );
+
   test.each([
     ['a line break', 'a\r\n.example.com'],
     ['NUL', 'a\0.example.com'],

@@ -87,6 +87,7 @@ const PROVOKED = {
   other_organization: () => ask({ url: `/v1/domains/${ids.domain}`, by: 'foreign' }),
   not_found: () => ask({ url: '/v1/domains/nothing' }),
   method_not_allowed: () => ask({ method: 'DELETE', url: '/v1/domains' }),
+  domain_is_public_suffix: () => post('/v1/domains', { name: 'co.uk' }),
   domain_already_exists: () => post('/v1/domains', { name: 'example.test' }),
   key_not_active: () => post(`/v1/api-keys/${ids.revoked}/rotate`),
   too_many_live_secrets: () => {

@@ -5,6 +5,7 @@ import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domai
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
+import { isPublicSuffix } from './is-public-suffix.ts';
 import { makeKeys } from './make-keys.ts';
 import { nameHolder } from './name-holder.ts';
 import { verifyDomain } from './verify-domain.ts';
@@ -14,7 +15,7 @@ const TOKEN_BYTES = 20;
 /**
  * Registers a name and makes its keys; while mail is captured it is verified at once.
  * @param name A-labels, lower case.
- * @throws {Refusal} `domain_already_exists`.
+ * @throws {Refusal} `domain_already_exists`, `domain_is_public_suffix`.
  * @throws {DkimKeysBusy}
  */
 export const registerDomain = async (
@@ -27,7 +28,7 @@ export const registerDomain = async (
   const { holder, formerHolder } = await nameHolder(store, name);
   const takenByAnother = isTakenByAnother(holder.state, { domainId, capturing, formerHolder });
   const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
-  const command = { domainId, name, token, takenByAnother };
+  const command = { domainId, name, token, takenByAnother, isPublicSuffix: isPublicSuffix(name) };
   const stream = sendingDomainStream(domainId);
   const known = await load(store, sendingDomain, stream);
   decide(known.state, { ...command, dkim: [] }); // what is refused costs no keys

@@ -10,13 +10,21 @@ export interface RegisterDomain {
   readonly dkim: readonly DkimKey[];
   /** Whether another organization has verified the name. */
   readonly takenByAnother: boolean;
+  /** Whether names below it are registered by anybody. Absent: they are not. */
+  readonly isPublicSuffix?: boolean;
 }
 
-/** A domain that was deleted may be registered again. @throws {Refusal} `domain_already_exists`. */
+/** A domain that was deleted may be registered again. @throws {Refusal} `domain_already_exists`, `domain_is_public_suffix`. */
 export const registerDomain = (
   state: SendingDomain,
-  { takenByAnother, dkim, ...domain }: RegisterDomain,
+  { takenByAnother, isPublicSuffix, dkim, ...domain }: RegisterDomain,
 ): readonly SendingDomainEvent[] => {
+  if (isPublicSuffix === true) {
+    throw new Refusal(
+      'domain_is_public_suffix',
+      `${domain.name} is a public suffix: register a name below it that is your own`,
+    );
+  }
   if (state.status === 'registered') {
     throw new Refusal('domain_already_exists', `domain ${domain.name} already exists in your organization`);
   }

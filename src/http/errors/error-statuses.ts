@@ -26,6 +26,7 @@ export const ERROR_STATUSES = {
   precondition_failed: 412,
   body_too_large: 413,
   unsupported_media_type: 415,
+  domain_is_public_suffix: 422,
   domain_not_verified: 422,
   schedule_not_possible: 422,
   batch_exceeds_limit: 422,

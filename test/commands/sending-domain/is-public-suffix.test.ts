@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { isPublicSuffix } from '../../../src/commands/sending-domain/is-public-suffix.ts';
+
+test.each(['com', 'co.uk', 'xn--fiqs8s', 'xn--55qx5d.cn', 'anything.ck', 'kawasaki.jp'])('%s is nobody’s own', (name) =>
+  expect(isPublicSuffix(name)).toBe(true),
+);
+
+test.each([
+  ...[
+    'example.com',
+    'example.co.uk',
+    'mail.example.co.uk',
+    'xn--bcher-kva.xn--55qx5d.cn',
+    'www.ck',
+    'city.kawasaki.jp',
+  ],
+  ...['github.io', 'me.github.io', 'example.test', 'test', 'localhost', 'mail.internal'],
+])('%s may be somebody’s', (name) => expect(isPublicSuffix(name)).toBe(false));
