@@ -119,7 +119,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     deps.heldMail === undefined
       ? undefined
       : findReleased({
-          ...{ heldMail: deps.heldMail, sendingHolds, warmUpHolds },
+          ...{ heldMail: deps.heldMail, sendingHolds, warmUpHolds, deletedDomains },
           isOneServer: deps.destinations === undefined,
         });
   const domainTimetable = createDomainTimetable();

@@ -25,6 +25,10 @@ export interface PlannedDay {
 
 export const warmUpStream = (domainId: string): StreamName => `warmUp-${domainId}`;
 
+/** null: it is no stream of a warm-up. */
+export const domainOfWarmUp = (stream: string): string | null =>
+  stream.startsWith(warmUpStream('')) ? stream.slice(warmUpStream('').length) : null;
+
 /** A domain that is deleted and registered again goes on with its plan: receivers know the name, not the registration. */
 export const warmUp: Aggregate<WarmUp, WarmUpEvent> = {
   category: 'warmUp',

@@ -10,6 +10,8 @@ export interface DeletedDomains {
    * since then are its own, earlier ones are not.
    */
   has(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): boolean;
+  /** Whether it is gone, and was not registered again. */
+  isGone(domainId: string): boolean;
 }
 
 export const createDeletedDomains = (): DeletedDomains => {
@@ -25,5 +27,6 @@ export const createDeletedDomains = (): DeletedDomains => {
       const again = deleted.get(accepted.domainId);
       return again !== undefined && (again === null || acceptedAt < again);
     },
+    isGone: (domainId) => deleted.get(domainId) === null,
   };
 };

@@ -1,7 +1,9 @@
+import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
 import type { AskHeld, AskHolders } from '../../projections/deliveries/held-queries.ts';
 import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
 import type { SendingHolds } from '../standings/sending-holds.ts';
 import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
+import type { DeletedDomains } from './deleted-domains.ts';
 
 /** The timetable, by who keeps mail back. */
 export interface HeldMail {
@@ -13,6 +15,8 @@ export interface FindReleased {
   readonly heldMail: HeldMail;
   readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
   readonly warmUpHolds: Pick<WarmUpHolds, 'keeps'>;
+  /** What a domain that is gone kept back is found too: it fails when it is tried. */
+  readonly deletedDomains: Pick<DeletedDomains, 'isGone'>;
   /** One server takes everything: it has no lines that fill. */
   readonly isOneServer: boolean;
 }
@@ -42,16 +46,23 @@ const SLOWED_SEEN = 50;
  * Finds mail that was kept back by those who keep it back no more. Nothing is written when somebody is released: who may
  * go on is known here, and their rows are taken bit by bit, so that a release costs the same however much waits.
  */
-export const findReleased = ({ heldMail, sendingHolds, warmUpHolds, isOneServer }: FindReleased) => {
+export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) => {
+  const { sendingHolds, warmUpHolds, deletedDomains } = holds;
   let after = '';
   /** Destinations that the last page of each ended with. */
   const pages = new Map<string, string>();
+
+  const isGone = (holder: string): boolean =>
+    deletedDomains.isGone(holder) || deletedDomains.isGone(domainOfWarmUp(holder) ?? '');
+
+  const keeps = (holder: string): boolean =>
+    !isGone(holder) && (sendingHolds.standingOf(holder).level === 'paused' || warmUpHolds.keeps(holder));
 
   const holdersToLetGo = async (): Promise<readonly string[]> => {
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
     after = holders[HOLDERS_MAX - 1] ?? '';
     if (pages.size > HOLDERS_MAX) pages.clear(); // of some that have nothing left
-    return holders.filter((holder) => sendingHolds.standingOf(holder).level !== 'paused' && !warmUpHolds.keeps(holder));
+    return holders.filter((holder) => !keeps(holder));
   };
 
   const turnPage = async (holder: string, total: number): Promise<DuePage> => {
@@ -65,7 +76,7 @@ export const findReleased = ({ heldMail, sendingHolds, warmUpHolds, isOneServer 
   };
 
   const letGo = async (holder: string, total: number): Promise<Released> => {
-    if (sendingHolds.standingOf(holder).level === 'slowed') {
+    if (!isGone(holder) && sendingHolds.standingOf(holder).level === 'slowed') {
       return { found: (await turnPage(holder, SLOWED_SEEN)).due, most: 1, isAll: true };
     }
     const { due, next } = await turnPage(holder, total);

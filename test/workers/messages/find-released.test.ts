@@ -37,6 +37,7 @@ const search = (rows: readonly Waiting[], levels: Readonly<Record<string, Standi
   findReleased({
     ...{ heldMail: mailOf(rows), isOneServer },
     warmUpHolds: { keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned' },
+    deletedDomains: { isGone: (id) => id === 'dom_gone' },
     sendingHolds: { standingOf: (id) => ({ ...GOOD_STANDING, level: levels[id] ?? 'good' }) },
   });
 
@@ -62,6 +63,17 @@ describe('mail that was kept back', () => {
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
     levels['warmUp-dom_1'] = 'warned';
     expect((await look()).map(({ found }) => found.length)).toEqual([2, 3]);
+  });
+
+  test('is found of a domain that is gone, paused or slowed or warmed up as it was', async () => {
+    const levels: Record<string, StandingLevel> = { dom_gone: 'paused', dom_1: 'paused' };
+    const look = search([...many(3, 'dom_gone'), ...many(3, 'dom_1'), ...many(2, 'warmUp-dom_gone')], levels);
+    expect((await look()).map(({ found, most }) => [found.length, most])).toEqual([
+      [3, 250],
+      [2, 250],
+    ]);
+    levels.dom_gone = 'slowed';
+    expect((await look()).map(({ most }) => most)).toEqual([250, 250]);
   });
 
   test('is found bit by bit, and the bits are the smaller the more domains were released', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { judgeSending } from '../../../src/commands/standing/judge-sending.ts';
 import { releaseSending } from '../../../src/commands/standing/release-sending.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
+import { sendingDomainStream } from '../../../src/domain/sending-domain/sending-domain.ts';
 import type { SendingLimits } from '../../../src/domain/standing/sending-limits.ts';
 import { standingStream } from '../../../src/domain/standing/standing.ts';
 import type { PageOfCounts } from '../../../src/workers/standings/judge-senders.ts';
@@ -65,6 +66,26 @@ describe('a domain whose bulk mail is paused', () => {
       ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
     ]);
     expect(service.sink.mails).toHaveLength(3);
+  }, 30_000);
+
+  test('that is deleted meanwhile has what it kept back fail at once', async () => {
+    const service = await openDelivering();
+    await judge(service, 6);
+    const bulk = await service.send(ANN, 'live', 'News', BULK);
+    service.workers().start();
+    await until(async () => expect((await service.message(bulk)).recipients[0]?.held).not.toBeNull());
+    const { store, system } = service.dependencies;
+    await store.append({
+      ...{
+        stream: sendingDomainStream('dom_1'),
+        expected: 'no-stream',
+        context: contextAt(system.now().toISOString()),
+      },
+      events: [{ id: system.uuid(), type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } }],
+    });
+    await until(async () => expect(await statuses(service, bulk)).toEqual(['failed']));
+    expect((await service.history(bulk)).at(-1)).toBe('RecipientFailed');
+    expect(service.sink.mails).toEqual([]);
   }, 30_000);
 });
 
