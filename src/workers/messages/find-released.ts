@@ -14,7 +14,7 @@ export interface HeldMail {
 export interface FindReleased {
   readonly heldMail: HeldMail;
   readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
-  readonly warmUpHolds: Pick<WarmUpHolds, 'keeps'>;
+  readonly warmUpHolds: Pick<WarmUpHolds, 'keeps' | 'offered'>;
   /** What a domain that is gone kept back is found too: it fails when it is tried. */
   readonly deletedDomains: Pick<DeletedDomains, 'isGone'>;
   /** One server takes everything: it has no lines that fill. */
@@ -70,8 +70,10 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
       ...{ holder, after: pages.get(holder) ?? '', destinations: DESTINATIONS_MAX, total },
       limit: isOneServer ? total : OF_DESTINATION_MAX,
     });
-    if (page.next === '') pages.delete(holder);
-    else pages.set(holder, page.next);
+    if (page.next === '') {
+      pages.delete(holder);
+      warmUpHolds.offered(holder);
+    } else pages.set(holder, page.next);
     return page;
   };
 

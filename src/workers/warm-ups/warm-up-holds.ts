@@ -17,14 +17,20 @@ import {
 } from '../../domain/warm-up/warm-up.ts';
 import { chance } from '../chance.ts';
 import type { Destinations } from '../messages/destinations.ts';
+import { createOffers, type Offers } from './offers.ts';
 import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
 
 /** Which mail has to wait, by how much of a day's share its destinations have had from its domain. */
 export interface WarmUpHolds {
   /** Takes the next event of the family. */
   apply(event: RecordedEvent): void;
-  /** Whether what is held by this is so still: true of a plan that was not ended; of any other holder nothing is known here. */
+  /**
+   * Whether what is held by this is so still: true of a plan that was not ended, unless it replaced another and may have
+   * places for what waits; of any other holder nothing is known here.
+   */
   keeps(holder: string): boolean;
+  /** All that this holder keeps back has been offered once. */
+  offered(holder: string): void;
   /**
    * null: it may leave, and is counted. All mail is counted, bulk mail alone has to wait: whoever waits for a password is
    * not to wait for tomorrow, and receivers count him all the same.
@@ -54,6 +60,8 @@ interface Today extends PlannedDay {
 
 interface Known {
   plan: Plan | null;
+  /** Absent: no plan has replaced another. */
+  offers?: Offers;
   today: Pick<Today, 'places' | 'waiting'> | null;
 }
 
@@ -62,6 +70,15 @@ const isOfPlan = (holder: string): boolean => holder.startsWith(warmUpStream('')
 /** Once a day: whoever was tried today already is counted. */
 const isCounted = ({ attempts, updatedAt }: Recipient, day: string): boolean =>
   attempts > 0 && updatedAt.startsWith(day);
+
+/** Whoever has a turn keeps it: he is asked about when a plan has places that the one before had not. */
+const stillHeld = (recipients: readonly Recipient[], { domainId, now }: Today): Hold | null => {
+  const heldBy = warmUpStream(domainId);
+  const [held] = recipients.map((recipient) => recipient.held);
+  if (held?.heldBy !== heldBy || held.until <= now.toISOString()) return null;
+  const waitSeconds = (Date.parse(held.until) - now.getTime()) / SECOND_MS;
+  return { reason: 'warm_up', heldBy, waitSeconds, outsideTimeToLive: true };
+};
 
 /** Whom others who count at the same moment are in the way of, and who need not be counted, leaves all the same. */
 const takeOrPass = async (places: PlacesOfDay, want: Want, cap: number): Promise<string | null> => {
@@ -115,12 +132,16 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     };
   };
 
+  const knownOf = (holder: string): Known | undefined => domains.get(idOf(holder as StreamName));
+
   const judge = async (message: ExistingMessage, recipients: readonly Recipient[], today: Today) => {
     const { places, cap } = today;
     const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, places.day)));
     if (wanted.size === 0) return null;
     const full = await takeOrPass(places, { places: wanted, always: message.accepted.stream !== 'bulk' }, cap);
-    return full === null ? null : holdUntilTurn(today, full, wanted.get(full) ?? 0);
+    if (full !== null) return stillHeld(recipients, today) ?? holdUntilTurn(today, full, wanted.get(full) ?? 0);
+    if (recipients.some(({ held }) => held !== null)) domains.get(today.domainId)?.offers?.taken();
+    return null;
   };
 
   return {
@@ -128,10 +149,16 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
       const { domainId } = (event as RecordedEvent<WarmUpEvent>).data; // all of the family name it
       const before: WarmUp = { plan: domains.get(domainId)?.plan ?? null };
       const { plan } = warmUp.evolve(before, event as RecordedEvent<WarmUpEvent>, event.metadata);
-      domains.set(domainId, { plan, today: domains.get(domainId)?.today ?? null });
+      const today = domains.get(domainId)?.today ?? null;
+      const isReplaced = plan !== null && before.plan !== null;
+      domains.set(domainId, { plan, today, ...(isReplaced && { offers: createOffers(system) }) });
     },
     // What a plan keeps back that is over has its turn on the day after: all at once is what it was to prevent.
-    keeps: (holder) => isOfPlan(holder) && domains.get(idOf(holder as StreamName))?.plan !== null,
+    keeps: (holder) => {
+      const known = knownOf(holder);
+      return isOfPlan(holder) && known?.plan !== null && known?.offers?.areOpen() !== true;
+    },
+    offered: (holder) => knownOf(holder)?.offers?.passed(),
     of: (message, recipients) => {
       const known = domains.get(message.accepted.domainId);
       if (known === undefined || message.environment !== 'live') return null;

@@ -36,7 +36,10 @@ const mailOf = (rows: readonly Waiting[]): HeldMail => ({
 const search = (rows: readonly Waiting[], levels: Readonly<Record<string, StandingLevel>> = {}, isOneServer = true) =>
   findReleased({
     ...{ heldMail: mailOf(rows), isOneServer },
-    warmUpHolds: { keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned' },
+    warmUpHolds: {
+      offered: () => undefined,
+      keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',
+    },
     deletedDomains: { isGone: (id) => id === 'dom_gone' },
     sendingHolds: { standingOf: (id) => ({ ...GOOD_STANDING, level: levels[id] ?? 'good' }) },
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
@@ -143,6 +144,34 @@ describe('a domain that is warmed up', () => {
     service.system.shift(DAY_MS * 2);
     await settled(service, await sendMany(service, 3), { delivered: 3 });
     expect(await takenOf(service, 'example.org')).toBe(0);
+  }, 30_000);
+
+  test('brings what waits forward when its plan is replaced by a larger one, and no more than that allows', async () => {
+    const service = await openAtNoon();
+    await plan(service, [2, 2, 2, 2]);
+    const ids = await sendMany(service, 9);
+    service.workers().start();
+    await settled(service, ids, { delivered: 2, held: 7 });
+    const events = async () => (await Promise.all(ids.map((id) => service.history(id)))).flat().length;
+    await plan(service, [6, 7]);
+    await settled(service, ids, { delivered: 6, held: 3 });
+    expect(await takenOf(service, 'example.org')).toBe(6);
+    const before = await events();
+    await sleep(1_000);
+    expect(await events()).toBe(before);
+    service.system.shift(DAY_MS);
+    await settled(service, ids, { delivered: 9 });
+  }, 30_000);
+
+  test('keeps what waits when its plan is replaced by a smaller one', async () => {
+    const service = await openAtNoon();
+    await plan(service, [3, 3]);
+    const ids = await sendMany(service, 5);
+    service.workers().start();
+    await settled(service, ids, { delivered: 3, held: 2 });
+    await plan(service, [1, 1]);
+    await sleep(1_500);
+    await settled(service, ids, { delivered: 3, held: 2 });
   }, 30_000);
 
   test('counts domains together whose mail servers have one operator', async () => {
