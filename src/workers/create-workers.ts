@@ -158,7 +158,9 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       acceptedAtHand,
       duty,
     }),
-    'the sweep of deliveries': sweepDeliveries({ ...deps, queues: deliveryQueues, released, recentlyAdded, duty }),
+    'the sweep of deliveries': sweepDeliveries({
+      ...{ ...deps, queues: deliveryQueues, released, recentlyAdded, departures: deliveries, duty },
+    }),
     'the memory of webhook endpoints, domains and destinations': remembering.work,
     'the expiry of API keys': expireKeys({ ...deps, duty }),
     'the destruction of former keys': destroyKeys({ ...deps, formerKeys, duty }),

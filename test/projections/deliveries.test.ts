@@ -199,12 +199,15 @@ describe('the timetable', () => {
       messageAccepted({ messageId: 'msg_9', recipients: [{ ...recipient('rcp_1'), domain: 'b2.example' }] }),
       messageScheduled({ messageId: 'msg_9' }),
     ]);
-    const page = { ...LATE, before: NOW, limit: 2, destinations: 2 };
+    const page = { ...LATE, before: NOW, limit: 2, destinations: 2, without: [] };
     const first = await dueByDestination(pool, { ...page, after: '' });
     expect(first.due.map(({ messageId }) => messageId).sort()).toEqual(['msg_0', 'msg_1', 'msg_3']);
     const second = await dueByDestination(pool, { ...page, after: first.next });
     expect(second.due.map(({ messageId }) => messageId)).toEqual(['msg_2']);
     expect((await dueByDestination(pool, { ...page, after: second.next })).next).toBe('');
+    const rest = await dueByDestination(pool, { ...page, after: '', without: [first.next, 'other.example'] });
+    expect(rest.due.map(({ destination }) => destination)).not.toContain(first.next);
+    expect(rest).toMatchObject({ next: first.next, due: [expect.anything(), expect.anything()] });
   });
 
   test('gives the longest overdue first, and no more than asked for', async () => {

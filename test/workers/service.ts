@@ -89,7 +89,10 @@ const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable =
   };
   return {
     due: async (asked) => (await dueIn(asked)).slice(0, asked.limit),
-    dueByDestination: async (asked) => ({ due: await dueIn(asked), next: '' }),
+    dueByDestination: async (asked) => ({
+      due: (await dueIn(asked)).filter(({ destination }) => !asked.without.includes(destination)),
+      next: '',
+    }),
   };
 };
 

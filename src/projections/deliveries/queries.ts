@@ -39,9 +39,11 @@ const DUE_BY_DESTINATION = `
     from step where step.destination is not null
   ), visited as (select destination from step where destination is not null limit $2)
   select visited.destination as visited, ${COLUMNS}
-  from visited left join lateral (
+  from visited
+  left join unnest($6::text[]) as passed_over(destination) on passed_over.destination = visited.destination
+  left join lateral (
     select * from read_models.deliveries w
-    where w.destination = visited.destination and w.bulk = $3 and w.due_at <= $4
+    where w.destination = visited.destination and w.bulk = $3 and w.due_at <= $4 and passed_over.destination is null
     order by w.due_at limit $5
   ) d on true`;
 
@@ -69,6 +71,8 @@ export interface AskDueByDestination extends AskDue {
   readonly after: string;
   /** Destinations of a page. */
   readonly destinations: number;
+  /** Destinations of which nothing is looked for. */
+  readonly without: readonly string[];
 }
 
 export interface DuePage {
@@ -80,11 +84,11 @@ export interface DuePage {
 /** The same for each destination in turn. @param ask `limit` is of each destination. */
 export const dueByDestination = async (
   db: Database,
-  { bulk, before, limit, after, destinations }: AskDueByDestination,
+  { bulk, before, limit, after, destinations, without }: AskDueByDestination,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
     ...{ name: 'due-by-destination', text: DUE_BY_DESTINATION },
-    values: [after, destinations, bulk, before, limit],
+    values: [after, destinations, bulk, before, limit, without],
   });
   const visited = new Set(rows.map((row) => row.visited));
   return {

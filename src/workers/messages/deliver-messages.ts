@@ -5,7 +5,7 @@ import { pause } from '../keep-running.ts';
 import { persistently } from '../persistently.ts';
 import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
-import { createDepartures, type Departed } from './departures.ts';
+import { createDepartures, type Departed, type Departures } from './departures.ts';
 import type { Destinations } from './destinations.ts';
 import { linesTo } from './lines.ts';
 import type { Pacer } from './pacer.ts';
@@ -20,6 +20,7 @@ export interface DeliverMessagesParts extends DeliverMessageParts {
 
 export interface DeliverMessages {
   handlerOf(stream: Stream): JobHandler<DeliveryJob>;
+  sated: Departures['sated'];
   /** A destination may get more than before. */
   wake(operator: string): void;
   /** Ends what is in hand: at once after some seconds. */
@@ -94,6 +95,7 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
 
   return {
     handlerOf,
+    sated: departures.sated,
     wake: departures.wake,
     close: async () => {
       const over = new AbortController();

@@ -1,6 +1,7 @@
 import type { System } from '../../domain/system.ts';
 import { createAppointments } from './appointments.ts';
 import { type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
+import { forgetOldest } from './forget-oldest.ts';
 
 /**
  * What waits in this process for a place among the attempts in hand: in lines of its own for each destination, so that
@@ -13,6 +14,11 @@ export interface Departures {
    * @returns once it has ended: whether it was begun.
    */
   add(due: Due, at: { readonly operator: string; readonly stream: Stream }): Promise<boolean>;
+  /**
+   * Domains of which nothing need be looked for in the timetable just now: enough of theirs stands in line, or what was
+   * offered was refused a moment ago.
+   */
+  sated(stream: Stream): readonly string[];
   /** A destination may get more than before. */
   wake(operator: string): void;
   /** Begins nothing new. @returns once what was begun has ended. */
@@ -57,6 +63,13 @@ interface Line {
   inHand: number;
 }
 
+/** In line, of those who go next. More are looked for in vain again and again, fewer leave a quick destination waiting for a sweep. */
+const ENOUGH = 20;
+/** What was refused is not offered again for so long: what has expired meanwhile is told so late, and what may go on leaves so late. */
+const REFUSED_MS = 4_000;
+/** Domains that were refused; about 2 MB. Those that are forgotten are offered, and refused, again. */
+const REFUSED_MAX = 20_000;
+
 export const createDepartures = (options: DeparturesOptions): Departures => {
   const { inHandMax, waitingMax, limitOf, depart, system } = options;
   const lines = new Map<string, Line>();
@@ -65,6 +78,8 @@ export const createDepartures = (options: DeparturesOptions): Departures => {
   /** All that waits or is in hand. */
   const present = new Set<string>();
   const running = new Set<Promise<void>>();
+  /** Domains, and until when, in ms that never run backwards; in the order in which they were refused. */
+  const refused: Readonly<Record<Stream, Map<string, number>>> = { transactional: new Map(), bulk: new Map() };
   let inHand = 0;
   let closed = false;
 
@@ -134,8 +149,25 @@ export const createDepartures = (options: DeparturesOptions): Departures => {
     while (!closed && inHand < inHandMax && STREAMS.some(take));
   };
 
-  const isWelcome = (due: Due, line: Line, stream: Stream): boolean =>
-    !closed && !present.has(keyOf(due)) && line.waiting[stream].length < roomIn(line, limitOf(line.operator));
+  const hasRoom = (line: Line, stream: Stream): boolean =>
+    !closed && line.waiting[stream].length < roomIn(line, limitOf(line.operator));
+
+  const refuse = ({ destination }: Due, stream: Stream): void => {
+    if (destination === null) return;
+    refused[stream].delete(destination); // moves it to the end
+    refused[stream].set(destination, system.monotonicMs() + REFUSED_MS);
+    forgetOldest(refused[stream], REFUSED_MAX);
+  };
+
+  /** Still: whose time is over is forgotten. */
+  const refusedOf = (stream: Stream): readonly string[] => {
+    const nowMs = system.monotonicMs();
+    for (const [domain, untilMs] of refused[stream]) {
+      if (untilMs > nowMs) break;
+      refused[stream].delete(domain);
+    }
+    return [...refused[stream].keys()];
+  };
 
   const wake = (operator: string): void => {
     const line = lines.get(operator);
@@ -148,7 +180,11 @@ export const createDepartures = (options: DeparturesOptions): Departures => {
   return {
     add: (due, { operator, stream }) => {
       const line = lines.get(operator) ?? { operator, waiting: { transactional: [], bulk: [] }, inHand: 0 };
-      if (!isWelcome(due, line, stream)) return Promise.resolve(false);
+      if (present.has(keyOf(due))) return Promise.resolve(false);
+      if (!hasRoom(line, stream)) {
+        refuse(due, stream);
+        return Promise.resolve(false);
+      }
       return new Promise((end) => {
         lines.set(operator, line);
         present.add(keyOf(due));
@@ -156,6 +192,14 @@ export const createDepartures = (options: DeparturesOptions): Departures => {
         review(line);
         fill();
       });
+    },
+    sated: (stream) => {
+      const inLine = [...lines.values()].flatMap(({ waiting: { [stream]: waiting } }) =>
+        waiting.length < ENOUGH
+          ? []
+          : waiting.slice(0, ENOUGH).flatMap(({ due: { destination } }) => destination ?? []),
+      );
+      return [...new Set([...inLine, ...refusedOf(stream)])];
     },
     wake,
     close: async () => {

@@ -3,6 +3,7 @@ import type { AskDue, AskDueByDestination, DueDelivery, DuePage } from '../../pr
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
+import type { Departures } from './departures.ts';
 import { type Destinations, dueOf } from './destinations.ts';
 import type { findReleased } from './find-released.ts';
 import type { RecentlyAdded } from './recently-added.ts';
@@ -21,6 +22,7 @@ export interface SweepDeliveries {
   /** Bulk mail that nothing keeps back any more. Absent: it goes on when its time comes. */
   readonly released?: ReturnType<typeof findReleased> | undefined;
   readonly recentlyAdded: RecentlyAdded;
+  readonly departures: Pick<Departures, 'sated'>;
   readonly duty: Pick<Duty, 'isOn'>;
   readonly system: System;
 }
@@ -57,14 +59,15 @@ interface Swept {
 const ALWAYS = '';
 
 /** What may be found at once, and whether there is more. */
-const createSearch = ({ timetable, destinations }: SweepDeliveries, bulk: boolean) => {
+const createSearch = ({ timetable, destinations, departures }: SweepDeliveries, stream: Stream) => {
+  const bulk = stream === 'bulk';
   let after = '';
   return async (before: string): Promise<{ readonly found: readonly DueDelivery[]; readonly isAll: boolean }> => {
     if (destinations === undefined) {
       const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX });
       return { found, isAll: found.length < SWEEP_MESSAGES_MAX };
     }
-    const page = { after, destinations: DESTINATIONS_MAX };
+    const page = { after, destinations: DESTINATIONS_MAX, without: departures.sated(stream) };
     const { due, next } = await timetable.dueByDestination({ bulk, before, limit: DESTINATION_MESSAGES_MAX, ...page });
     after = next;
     return { found: due, isAll: next === '' };
@@ -77,7 +80,7 @@ const createSearch = ({ timetable, destinations }: SweepDeliveries, bulk: boolea
  */
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const { queues, destinations, released, recentlyAdded, duty, system } = deps;
-  const searches = { transactional: createSearch(deps, false), bulk: createSearch(deps, true) };
+  const searches = { transactional: createSearch(deps, 'transactional'), bulk: createSearch(deps, 'bulk') };
 
   const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
     dueOf({ messageId, environment, domains: [destination] }, destinations).map((due) => ({

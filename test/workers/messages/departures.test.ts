@@ -3,7 +3,7 @@ import type { Due, Stream } from '../../../src/workers/messages/delivery-job.ts'
 import { createDepartures } from '../../../src/workers/messages/departures.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
-const due = (messageId: string): Due => ({ messageId, destination: 'example.net' });
+const due = (messageId: string, destination = 'example.net'): Due => ({ messageId, destination });
 
 interface Setting {
   readonly inHandMax?: number;
@@ -98,6 +98,28 @@ describe('departures', () => {
     expect(await add('3')).toBe(false);
     expect(await add('4', 'paused')).toBe(false);
     expect(begun).toEqual(['1']);
+  });
+
+  test('are sated by a line that is long enough, of its stream, until it is short again', async () => {
+    const { departures, add, end } = open({ limits: { net: 1 } });
+    void add('in hand');
+    for (let count = 0; count < 20; count += 1) void add(`${count}`);
+    expect(departures.sated('transactional')).toEqual(['example.net']);
+    expect(departures.sated('bulk')).toEqual([]);
+    await end('in hand');
+    expect(departures.sated('transactional')).toEqual([]);
+  });
+
+  test('are sated by what they refused a moment ago, and not by what they have already', async () => {
+    const { departures, add, system } = open({ limits: { paused: 0 } });
+    void add('1');
+    expect(await add('1')).toBe(false);
+    expect(departures.sated('transactional')).toEqual([]);
+    await departures.add(due('2', 'paused.example'), { operator: 'paused', stream: 'bulk' });
+    expect(departures.sated('bulk')).toEqual(['paused.example']);
+    expect(departures.sated('transactional')).toEqual([]);
+    await system.advance(4_000);
+    expect(departures.sated('bulk')).toEqual([]);
   });
 
   test('leave to the timetable what waits for a destination that is paused meanwhile', async () => {
