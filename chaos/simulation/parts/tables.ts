@@ -1,6 +1,9 @@
+import { Writable } from 'node:stream';
+import type { CopyStreamQuery } from 'pg-copy-streams';
 import type { Database } from '../../../src/projections/database.ts';
+import { copiedRows, type Row } from './copied-rows.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+type Statement = string | { readonly text: string; readonly values: unknown[] };
 
 /** Rows by their keys. What a transaction wrote is in it once the transaction has ended well. */
 export type Tables = ReadonlyMap<string, Map<string, Row>>;
@@ -35,9 +38,9 @@ const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; rea
   { begins: /^insert into deliveries/, table: 'deliveries', does: 'put' },
   { begins: /^delete from deliveries/, table: 'deliveries', does: 'delete' },
   { begins: /^select .* from messages/s, table: 'messages', does: 'select' },
-  { begins: /^insert into messages/, table: 'messages', does: 'put' },
+  { begins: /^copy messages/, table: 'messages', does: 'put' },
   { begins: /^update messages/, table: 'messages', does: 'put' },
-  { begins: /^insert into message_labels/, table: 'messages', does: 'nothing' },
+  { begins: /^copy message_labels/, table: 'messages', does: 'nothing' },
   { begins: /^select .* from api_keys/s, table: 'api_keys', does: 'select' },
   { begins: /^insert into api_keys/, table: 'api_keys', does: 'put' },
 ];
@@ -85,7 +88,8 @@ export const begin = (tables: Tables): { readonly db: Database; commit(): void }
         .map(SHOWN[table]);
     },
     put: (table, [records]) => {
-      for (const row of JSON.parse(records as string) as Row[]) put(table, row);
+      const rows = typeof records === 'string' ? (JSON.parse(records) as Row[]) : (records as Row[]);
+      for (const row of rows) put(table, row);
       return [];
     },
     delete: (table, [ids, destinations]) => {
@@ -97,7 +101,21 @@ export const begin = (tables: Tables): { readonly db: Database; commit(): void }
     nothing: () => [],
   };
 
-  const query = async (statement: string | { text: string; values: unknown[] }, values: unknown[] = []) => {
+  const copyInto = (text: string): Writable => {
+    const { table, does: doing } = statementOf(text);
+    return new Writable({
+      decodeStrings: false,
+      write: (lines: string, _encoding, done) => {
+        does[doing](table, [copiedRows(text, lines)]);
+        done();
+      },
+    });
+  };
+
+  const query = (statement: Statement | Writable, values: unknown[] = []) =>
+    statement instanceof Writable ? copyInto((statement as CopyStreamQuery).text) : answer(statement, values);
+
+  const answer = async (statement: Statement, values: unknown[]) => {
     const { text, values: given } = typeof statement === 'string' ? { text: statement, values } : statement;
     const { table, does: doing } = statementOf(text);
     // JSON, as the driver gives it: nothing is shared between the rows and whoever reads them.

@@ -6,7 +6,12 @@ import { createMailWorld } from '../../adapters/mail/direct/mail-world.ts';
 import { closedAfterTest, statuses, until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';
 
-const [STRICT, QUICK] = ['127.0.0.31', '127.0.0.32'] as const;
+const QUICK = '127.0.0.32';
+/** At which there are too many at times, and what they say then. */
+const STRICT = [
+  { domain: 'strict.test', address: '127.0.0.31', refusal: '450 4.7.28 Rate limited' },
+  { domain: 'closing.test', address: '127.0.0.33', refusal: '421 4.7.28 Rate limited' },
+] as const;
 const PER_SECOND = 10;
 const MESSAGES = 80;
 /** What was in hand has been refused, and the server's second is over. */
@@ -18,15 +23,13 @@ interface Asked {
   readonly refused: boolean;
 }
 
-/** A server at which no more than so many recipients a second are welcome, and one at which all are. */
-const openWorld = async (refusal: string) => {
-  const world = closedAfterTest(await createMailWorld());
-  world.dns.change({
-    ...{ 'strict.test': { MX: [[10, 'mx.strict.test']] }, 'mx.strict.test': { A: [STRICT] } },
-    ...{ 'quick.test': { MX: [[10, 'mx.quick.test']] }, 'mx.quick.test': { A: [QUICK] } },
-  });
+type World = Awaited<ReturnType<typeof createMailWorld>>;
+
+/** A server at which no more than so many recipients a second are welcome. */
+const startStrict = async (world: World, { domain, address, refusal }: (typeof STRICT)[number]) => {
+  world.dns.change({ [domain]: { MX: [[10, `mx.${domain}`]] }, [`mx.${domain}`]: { A: [address] } });
   const asked: Asked[] = [];
-  const strict = await world.startScripted(STRICT, {
+  const server = await world.startScripted(address, {
     RCPT: () => {
       const atMs = performance.now();
       const lately = asked.filter((each) => !each.refused && each.atMs > atMs - 1_000).length;
@@ -34,7 +37,15 @@ const openWorld = async (refusal: string) => {
       return lately >= PER_SECOND ? refusal : undefined;
     },
   });
+  return { domain, asked, server };
+};
+
+/** Such servers, and one at which all are welcome. */
+const openWorld = async () => {
+  const world = closedAfterTest(await createMailWorld());
+  world.dns.change({ 'quick.test': { MX: [[10, 'mx.quick.test']] }, 'mx.quick.test': { A: [QUICK] } });
   await world.startScripted(QUICK, {});
+  const strict = await Promise.all(STRICT.map((each) => startStrict(world, each)));
   const service = closedAfterTest(await openService());
   const live = world.transport();
   service
@@ -43,36 +54,34 @@ const openWorld = async (refusal: string) => {
       destinations: { operatorOf: async (domain) => domain },
     })
     .start();
-  return { service, asked, strict };
+  return { service, strict };
 };
 
 const sendMany = (service: Service, domain: string): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: MESSAGES }, (_, at) => service.send(`user${at}@${domain}`)));
 
-describe('a server that takes so many messages in a time', () => {
-  test.each(['450 4.7.28 Rate limited', '421 4.7.28 Rate limited'])(
-    'and says %s to more gets fewer from then on, and no other gets them later',
-    async (refusal) => {
-      const { service, asked, strict } = await openWorld(refusal);
-      await sendMany(service, 'strict.test');
-      await until(() => expect(asked.some(({ refused }) => refused)).toBe(true));
-      const sentMs = performance.now();
-      for (const id of await sendMany(service, 'quick.test')) {
-        await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
-      }
-      expect(performance.now() - sentMs).toBeLessThan(WATCHED_MS);
-      await sleep(SETTLED_MS);
-      const fromMs = performance.now();
-      await sleep(WATCHED_MS);
+describe('servers that take so many messages in a time', () => {
+  test('and say so to more get fewer from then on, and no other gets them later', async () => {
+    const { service, strict } = await openWorld();
+    for (const { domain } of strict) await sendMany(service, domain);
+    await until(() => expect(strict.every(({ asked }) => asked.some(({ refused }) => refused))).toBe(true));
+    const sentMs = performance.now();
+    for (const id of await sendMany(service, 'quick.test')) {
+      await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    }
+    expect(performance.now() - sentMs).toBeLessThan(WATCHED_MS);
+    await sleep(SETTLED_MS);
+    const fromMs = performance.now();
+    await sleep(WATCHED_MS);
+    for (const { domain, asked, server } of strict) {
       const later = asked.filter(({ atMs }) => atMs > fromMs);
       expect(later.length).toBeGreaterThan(0);
       expect(later.length).toBeLessThan((PER_SECOND * WATCHED_MS) / 1_000 / 2);
       expect(later.every(({ refused }) => !refused)).toBe(true);
-      const delivered = strict.copies.filter(({ to }) => to.length > 0);
+      const delivered = server.copies.filter(({ to }) => to.length > 0);
       expect(delivered.length).toBe(asked.filter(({ refused }) => !refused).length);
-      const { state } = await load(service.dependencies.store, destination, destinationStream('strict.test'));
+      const { state } = await load(service.dependencies.store, destination, destinationStream(domain));
       expect(state.suspension).toBeNull();
-    },
-    30_000,
-  );
+    }
+  }, 30_000);
 });
