@@ -1,4 +1,4 @@
-import { type EventStore, idOf, type RecordedEvent, type StreamName } from '../../domain/event-store.ts';
+import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
@@ -8,6 +8,7 @@ import type { Want } from '../../domain/warm-up/allot-places.ts';
 import { dayOf } from '../../domain/warm-up/day.ts';
 import { turnAt } from '../../domain/warm-up/turn-at.ts';
 import {
+  domainOfWarmUp,
   type Plan,
   type PlannedDay,
   plannedDay,
@@ -64,8 +65,6 @@ interface Known {
   offers?: Offers;
   today: Pick<Today, 'places' | 'waiting'> | null;
 }
-
-const isOfPlan = (holder: string): boolean => holder.startsWith(warmUpStream(''));
 
 /** Once a day: whoever was tried today already is counted. */
 const isCounted = ({ attempts, updatedAt }: Recipient, day: string): boolean =>
@@ -132,8 +131,6 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     };
   };
 
-  const knownOf = (holder: string): Known | undefined => domains.get(idOf(holder as StreamName));
-
   const judge = async (message: ExistingMessage, recipients: readonly Recipient[], today: Today) => {
     const { places, cap } = today;
     const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, places.day)));
@@ -155,10 +152,12 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     },
     // What a plan keeps back that is over has its turn on the day after: all at once is what it was to prevent.
     keeps: (holder) => {
-      const known = knownOf(holder);
-      return isOfPlan(holder) && known?.plan !== null && known?.offers?.areOpen() !== true;
+      const domainId = domainOfWarmUp(holder);
+      if (domainId === null) return false;
+      const known = domains.get(domainId);
+      return known?.plan !== null && known?.offers?.areOpen() !== true;
     },
-    offered: (holder) => knownOf(holder)?.offers?.passed(),
+    offered: (holder) => domains.get(domainOfWarmUp(holder) ?? '')?.offers?.passed(),
     of: (message, recipients) => {
       const known = domains.get(message.accepted.domainId);
       if (known === undefined || message.environment !== 'live') return null;
