@@ -1,7 +1,7 @@
 import type { System } from '../../domain/system.ts';
 import { createAppointments } from './appointments.ts';
 import { type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
-import { forgetOldest } from './forget-oldest.ts';
+import { putLast } from './put-last.ts';
 
 /**
  * What waits in this process for a place among the attempts in hand: in lines of its own for each destination, so that
@@ -153,10 +153,7 @@ export const createDepartures = (options: DeparturesOptions): Departures => {
     !closed && line.waiting[stream].length < roomIn(line, limitOf(line.operator));
 
   const refuse = ({ destination }: Due, stream: Stream): void => {
-    if (destination === null) return;
-    refused[stream].delete(destination); // moves it to the end
-    refused[stream].set(destination, system.monotonicMs() + REFUSED_MS);
-    forgetOldest(refused[stream], REFUSED_MAX);
+    if (destination !== null) putLast(refused[stream], destination, system.monotonicMs() + REFUSED_MS, REFUSED_MAX);
   };
 
   /** Still: whose time is over is forgotten. */

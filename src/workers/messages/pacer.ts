@@ -13,7 +13,7 @@ import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { System } from '../../domain/system.ts';
 import { chance } from '../chance.ts';
-import { forgetOldest } from './forget-oldest.ts';
+import { putLast } from './put-last.ts';
 import { createRates, type Rates } from './rates.ts';
 
 /** What an attempt came to for a destination. */
@@ -51,11 +51,7 @@ export const createPacer = (system: System, logger: Logger): Pacer => {
   const paceOf = (operator: string): Pace => paces.get(operator) ?? unhurried(DESTINATION_LIMITS);
   const now = (): string => system.now().toISOString();
 
-  const set = (operator: string, pace: Pace): void => {
-    paces.delete(operator);
-    paces.set(operator, pace);
-    forgetOldest(paces, DESTINATIONS_MAX);
-  };
+  const set = (operator: string, pace: Pace): void => putLast(paces, operator, pace, DESTINATIONS_MAX);
 
   return {
     ...{ begun: rates.begun, waitMsOf: rates.waitMsOf, roomOf: rates.roomOf },

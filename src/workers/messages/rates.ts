@@ -4,7 +4,7 @@ import { perMinuteOf, type Tally, tallied } from '../../domain/destination/tally
 import type { Logger } from '../../domain/logger.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { System } from '../../domain/system.ts';
-import { forgetOldest } from './forget-oldest.ts';
+import { putLast } from './put-last.ts';
 
 /** What an attempt came to for the rate of its destination. */
 export interface Answered {
@@ -46,10 +46,8 @@ export const createRates = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger
 
   const count = (operator: string, nowMs: number): void => {
     const known = tallies.get(operator);
-    if (known === undefined) {
-      tallies.set(operator, { tally: tallied(undefined, nowMs) });
-      forgetOldest(tallies, DESTINATIONS_MAX);
-    } else known.tally = tallied(known.tally, nowMs);
+    if (known === undefined) putLast(tallies, operator, { tally: tallied(undefined, nowMs) }, DESTINATIONS_MAX);
+    else known.tally = tallied(known.tally, nowMs);
   };
 
   const usedBy = (operator: string): number => {
@@ -61,9 +59,7 @@ export const createRates = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger
     const before = rates.get(operator);
     const after = slower(before, { perMinute: usedBy(operator), beganMs, nowMs: monotonicMs() });
     if (after === before) return;
-    rates.delete(operator); // moves it to the end
-    rates.set(operator, after);
-    forgetOldest(rates, DESTINATIONS_MAX);
+    putLast(rates, operator, after, DESTINATIONS_MAX);
     const perMinute = Math.round(after.perMinute);
     logger.info({ destination: operator, perMinute }, 'a destination asked for fewer messages in a time');
   };
