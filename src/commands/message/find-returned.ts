@@ -4,7 +4,7 @@ import { isReturnPath, placesOf, type ReturnToken, readReturnPath } from '../../
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { CommandContext } from '../context.ts';
 import { type Loaded, load } from '../execute.ts';
-import { organizationSecret } from '../organization/organization-secret.ts';
+import { secretOfMessage } from './secret-of-message.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets'>;
 
@@ -28,8 +28,6 @@ interface Proof {
   isEnvelope(secret: Uint8Array, id: string): boolean;
 }
 
-/** Stands in for the secret of an organization where there is no message. */
-const NO_SECRET = new Uint8Array(32);
 /** A message quotes two or three of them; each costs a read of the log. */
 const PROOFS_MAX = 5;
 
@@ -74,7 +72,7 @@ const prove = async (
   envelopeId: string | null,
 ): Promise<Returned | null> => {
   const { state, revision }: Loaded<Message> = await load(store, message, messageStream(proof.messageId));
-  const secret = state.status === 'absent' ? NO_SECRET : await organizationSecret(secrets, state.organizationId);
+  const secret = await secretOfMessage(secrets, state);
   const isOurs = proof.isOurs(secret);
   if (!isOurs || state.status === 'absent') return null;
   const places = proof.placesIn(state);

@@ -1,21 +1,15 @@
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, message, messageStream } from '../../domain/message/message.ts';
 import type { UnsubscribeRecipient } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
-import { organizationSecret } from '../organization/organization-secret.ts';
 import { type LinkedRecipient, recordUnsubscription } from './record-unsubscription.ts';
+import { secretOfMessage } from './secret-of-message.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
 const notFound = (): Refusal => new Refusal('not_found', 'there is no such link');
-
-/** Stands in for the secret of an organization where there is no message: secrets in use are in memory as well. */
-const NO_SECRET = new Uint8Array(32);
-
-const secretFor = async ({ secrets }: Context, state: Message): Promise<Uint8Array> =>
-  state.status === 'absent' ? NO_SECRET : organizationSecret(secrets, state.organizationId);
 
 /**
  * Finds out whom an unsubscribe link is for, from the link, the log and the organization's secret alone.
@@ -26,7 +20,7 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
   if (token === null) throw notFound();
   const { messageId, recipientId } = token;
   const { state, revision } = await load(context.store, message, messageStream(messageId));
-  const isOurs = isUnsubscribeToken(await secretFor(context, state), token);
+  const isOurs = isUnsubscribeToken(await secretOfMessage(context.secrets, state), token);
   if (!isOurs || state.status === 'absent') throw notFound();
   if (!state.recipients.some(({ id }) => id === recipientId)) throw notFound();
   return { message: { state, revision }, recipientId };
