@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Origin } from '../../src/commands/context.ts';
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
 import { readLog } from '../harness/evidence.ts';
 import { type Observer, openObserver } from '../harness/observer.ts';
 import type { World } from '../harness/world.ts';
@@ -33,3 +35,25 @@ export const asOperator = async <Result>(
     await operator.close();
   }
 };
+
+const LOOK_MS = 200;
+
+interface Looking {
+  readonly looksMax: number;
+  /** What is said when it never is. */
+  readonly never: string;
+}
+
+/** Waits for what goes on by itself. @throws {Error} it is not in the log after so many looks. */
+export const untilInLog = (
+  world: Pick<World, 'observed'>,
+  isSo: (log: readonly RecordedEvent[]) => boolean,
+  { looksMax, never }: Looking,
+): Promise<void> =>
+  asOperator(world, async (operator) => {
+    for (let look = 0; look < looksMax; look += 1) {
+      if (isSo(await readLog(operator))) return;
+      await sleep(LOOK_MS);
+    }
+    throw new Error(never);
+  });

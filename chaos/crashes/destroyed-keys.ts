@@ -1,22 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { rotateDkim } from '../../src/commands/sending-domain/rotate-dkim.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { RecordedEvent } from '../../src/domain/event-store.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
-import { type Evidence, readLog } from '../harness/evidence.ts';
-import type { Observer } from '../harness/observer.ts';
+import type { Evidence } from '../harness/evidence.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
 import type { World } from '../harness/world.ts';
-import { asOperator } from './as-operator.ts';
+import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
 const DAY_MS = 86_400_000;
 /** Records of keys that were given up are needed for less than this. */
 const AGO_MS = 8 * DAY_MS;
-const LOOK_MS = 200;
-const LOOKS_MAX = 100;
 
 /** The second pair of keys took over so long ago that nobody needs the first; a third waits to be seen. */
 const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
@@ -31,18 +28,10 @@ const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
     await rotateDkim(context, origin, { domainId });
   });
 
-const isOnRecord = async (operator: Observer): Promise<boolean> =>
-  (await readLog(operator)).some(({ type }) => type === 'DkimKeysDestroyed');
-
 /** Nobody asks for it: it is done soon after a start. */
-const untilOnRecord = (world: World): Promise<void> =>
-  asOperator(world, async (operator) => {
-    for (let look = 0; look < LOOKS_MAX; look += 1) {
-      if (await isOnRecord(operator)) return;
-      await sleep(LOOK_MS);
-    }
-    throw new Error('the keys that nobody needs are still there');
-  });
+const isOnRecord = (log: readonly RecordedEvent[]): boolean => log.some(({ type }) => type === 'DkimKeysDestroyed');
+
+const ON_RECORD = { looksMax: 100, never: 'the keys that nobody needs are still there' };
 
 /** The oldest of all keys. That those are gone, and no other is, holds of any world. */
 const firstPairOnce = ({ events, keys }: Evidence): readonly Violation[] => {
@@ -64,7 +53,7 @@ const diesAt = (point: FailPointName): Scenario => ({
         await programs.died();
         await programs.start();
         await sendAll(load);
-        await untilOnRecord(world);
+        await untilInLog(world, isOnRecord, ON_RECORD);
       },
       { more: firstPairOnce },
     ),

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp } from '../../src/commands/warm-up/end-warm-up.ts';
 import { startWarmUp } from '../../src/commands/warm-up/start-warm-up.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
@@ -9,16 +8,13 @@ import { type Evidence, readLog } from '../harness/evidence.ts';
 import { messagesOf } from '../harness/messages-of.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
-import type { World } from '../harness/world.ts';
-import { asOperator } from './as-operator.ts';
+import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 
 /** Places are taken two at a time at least. */
 const CAP = 40;
 /** All that want a place tomorrow get one. */
 const MESSAGES = 60;
-const LOOK_MS = 200;
-const LOOKS_MAX = 150;
 
 type Taken = Extract<RecordedEvent<WarmUpDayEvent>, { type: 'WarmUpPlacesTaken' }>;
 type Held = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
@@ -61,17 +57,14 @@ const problemsIn = ({ events }: Evidence, lost: number): readonly Violation[] =>
 };
 
 /** Every message has left, or is told when its turn is. */
-const untilNoneIsDue = async (world: World): Promise<void> => {
-  await asOperator(world, async (operator) => {
-    for (let look = 0; look < LOOKS_MAX; look += 1) {
-      const recipients = messagesOf(await readLog(operator)).flatMap((message) => message.recipients);
-      const isAll = recipients.every(({ status, held }) => status === 'delivered' || held !== null);
-      if (isAll && recipients.length === MESSAGES) return;
-      await sleep(LOOK_MS);
-    }
-    throw new Error('some messages neither leave nor are told to wait');
-  });
+const isNoneDue = (log: readonly RecordedEvent[]): boolean => {
+  const recipients = messagesOf(log).flatMap((message) => message.recipients);
+  return (
+    recipients.length === MESSAGES && recipients.every(({ status, held }) => status === 'delivered' || held !== null)
+  );
 };
+
+const NONE_DUE = { looksMax: 150, never: 'some messages neither leave nor are told to wait' };
 
 /** @param passing which of the appends by which places are taken. */
 const diesAt = (point: FailPointName, passing: number): Scenario => {
@@ -95,7 +88,7 @@ const diesAt = (point: FailPointName, passing: number): Scenario => {
           });
           await programs.start();
           await load.settle();
-          await untilNoneIsDue(world);
+          await untilInLog(world, isNoneDue, NONE_DUE);
           await asOperator(world, ({ context }, { origin, domainId }) => endWarmUp(context, origin, domainId));
         },
         { more: (evidence) => problemsIn(evidence, lost) },

@@ -59,7 +59,7 @@ export const openMail = async (config: Config, engines: Engines): Promise<Mail> 
   const { system, logger } = engines;
   if (config.mail.kind === 'direct') return openDirect(config, engines);
   const isSmarthost = config.mail.kind === 'smarthost';
-  const url = config.mail.kind === 'smarthost' ? config.mail.url : await captureUrl(engines);
+  const url = isSmarthost ? config.mail.url : await captureUrl(engines);
   const { host, port } = parseSmarthost(url);
   const transport = createSmtpTransport({
     ...{ url, ehloName: ehloNameOf(config), system, sessionsMax: SESSIONS_MAX },
