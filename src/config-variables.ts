@@ -7,7 +7,11 @@ interface Variable {
 
 /** Every variable this service reads: the README's table and `.env.example` are compared with it. */
 export const CONFIGURATION: readonly Variable[] = [
-  { name: 'DATABASE_URL', default: '', meaning: '`postgres://…`; built-in PostgreSQL in `DATA_DIR` when absent' },
+  {
+    name: 'DATABASE_URL',
+    default: '',
+    meaning: '`postgres://…`, version 15 or newer; built-in PostgreSQL in `DATA_DIR` when absent',
+  },
   {
     name: 'EVENTSTORE_URL',
     default: '',
@@ -28,7 +32,8 @@ export const CONFIGURATION: readonly Variable[] = [
   {
     name: 'PUBLIC_URL',
     default: '',
-    meaning: 'address of the API as its clients see it; `http://HOST:PORT` when absent',
+    meaning:
+      'address of the API as clients and recipients see it; needed once real mail leaves; else `http://HOST:PORT`',
   },
   {
     name: 'TRUSTED_PROXIES',

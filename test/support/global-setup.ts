@@ -33,8 +33,16 @@ const parentFolder = async (): Promise<string> => {
   return memory !== null && memory.bavail * memory.bsize >= MEMORY_BYTES_MIN ? MEMORY : tmpdir();
 };
 
-/** One PostgreSQL for the whole run. */
+/**
+ * One PostgreSQL for the whole run: the built-in one, or the server of `TEST_POSTGRES_URL` (an administrator's URL of a
+ * server that is there for this run alone), by which `.ci/run` runs the suite on the oldest version that is supported.
+ */
 export default async (project: TestProject): Promise<() => Promise<void>> => {
+  const given = process.env.TEST_POSTGRES_URL;
+  if (given !== undefined) {
+    project.provide('postgresUrl', given);
+    return async () => undefined;
+  }
   const folder = await mkdtemp(join(await parentFolder(), 'outbox-test-'));
   await chmod(folder, 0o755); // the server's user has to get in
   const options = { dataDir: folder, system: createSystem(), logger: silentLogger, settings: SETTINGS };

@@ -1,4 +1,4 @@
-import { STATS_METRICS, type StatsDimension } from './metrics.ts';
+import { STATS_METRICS, type StatsDimension, type StatsGranularity } from './metrics.ts';
 
 const COLUMNS: Readonly<Record<StatsDimension, string>> = {
   domain: 'domain_id',
@@ -11,11 +11,23 @@ const COLUMNS: Readonly<Record<StatsDimension, string>> = {
 const COUNTS = STATS_METRICS;
 
 /**
- * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $10 filters, $11 groups at most.
- * One row for each bucket (and group), and one with neither for the totals. Truncation and steps are made in the asked
- * time zone, so that days around a change of the clocks have 23 or 25 hours.
+ * The start of every bucket. Days and longer are counted in local time, so that those around a change of the clocks have
+ * 23 or 25 hours. An hour is what `date_trunc` makes of the quarters in it: a clock may change by half an hour. PostgreSQL
+ * before 16 has no `generate_series` with a time zone.
  */
-export const STATS_SQL = (groupBy: StatsDimension | null): string => {
+const startsSql = (granularity: StatsGranularity): string =>
+  granularity === 'hour'
+    ? `select distinct date_trunc('hour', quarter, $6) as start
+    from range, generate_series(first, beyond - interval '1 microsecond', interval '15 minutes') quarter`
+    : `select local at time zone $6 as start
+    from range, generate_series(date_trunc('${granularity}', first at time zone $6),
+      (beyond - interval '1 microsecond') at time zone $6, interval '1 ${granularity}') local`;
+
+/**
+ * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $10 filters, $11 groups at most.
+ * One row for each bucket (and group), and one with neither for the totals.
+ */
+export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGranularity): string => {
   const group = groupBy === null ? 'null::text' : `b.${COLUMNS[groupBy]}`;
   return `
   with range as (
@@ -41,10 +53,11 @@ export const STATS_SQL = (groupBy: StatsDimension | null): string => {
     from bins group by grouping sets ((start, grp), ())
   ), groups as (
     select grp from base group by grp order by sum(accepted) desc, grp limit $11
+  ), starts as (
+    ${startsSql(granularity)}
   ), frame as (
     select 0 as total, start, grp
-    from range, generate_series(date_trunc($5, first, $6), beyond - interval '1 microsecond', ('1 ' || $5)::interval, $6) start,
-      ${groupBy === null ? '(select null::text as grp) groups' : 'groups'}
+    from starts, ${groupBy === null ? '(select null::text as grp) groups' : 'groups'}
     union all select 1, null, null
   )
   select f.start, f.grp, ${COUNTS.map((name) => `coalesce(c.${name}, 0) as ${name}`).join(', ')}, l.bins, l.bin_counts
