@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
@@ -36,6 +37,20 @@ const tlsProblem = async (environment: Environment): Promise<string | undefined>
   return readTls({ cert: resolve(cert), key: resolve(key) }).then(() => undefined, refusalOf);
 };
 
+const isUnspecified = (host: string): boolean => host === '0.0.0.0' || /^[0:]+$/.test(host);
+
+/**
+ * Links in mail begin with PUBLIC_URL or, without it, with where the API listens: of use only to who can connect to that.
+ * `HOST` of this machine alone will do for a mail catcher on the same machine, and for tests with private mail servers.
+ */
+const linkProblem = ({ mail, host, publicUrl, roles, allowPrivateMx }: Config): string | undefined => {
+  if (publicUrl !== undefined || mail.kind === 'capture' || !(roles.has('api') || roles.has('workers')))
+    return undefined;
+  const staysHere = mail.kind === 'smarthost' ? isLoopback(parseSmarthost(mail.url).host) : allowPrivateMx;
+  if (!isUnspecified(host) && !(isLoopback(host) && !staysHere)) return undefined;
+  return `PUBLIC_URL: links in mail would lead to http://${host}, where recipients reach nothing: set the address of the API as they see it, such as \`https://mail.example.com\``;
+};
+
 /** The refusal, if it is one. */
 const attempt = (environment: Environment): Config | string => {
   try {
@@ -52,8 +67,9 @@ const attempt = (environment: Environment): Config | string => {
  */
 export const readServiceConfig = async (environment: Environment): Promise<Config> => {
   const config = attempt(environment);
+  const ofLinks = typeof config === 'string' ? undefined : linkProblem(config);
   const inFiles = await tlsProblem(environment);
-  if (typeof config !== 'string' && inFiles === undefined) return config;
-  const problems = [config, inFiles].filter((problem) => typeof problem === 'string');
+  if (typeof config !== 'string' && ofLinks === undefined && inFiles === undefined) return config;
+  const problems = [config, ofLinks, inFiles].filter((problem) => typeof problem === 'string');
   throw new StartRefused(problems.join('\n'));
 };

@@ -63,25 +63,44 @@ describe('the compose file', () => {
     expect(set.filter((name) => !variables.includes(name))).toEqual([]);
   });
 
-  test('runs every role, and the API twice', () => {
+  test('passes on every variable but those that a container has no use for', () => {
+    const set = new Set(ours.flatMap(([, { environment }]) => Object.keys(environment ?? {})));
+    expect(variables.filter((name) => !set.has(name))).toEqual(['DATA_DIR', 'BOUNCE_PORT']);
+  });
+
+  test('runs every role, the API and the workers twice', () => {
     const roles = ours.map(([, { environment }]) => environment?.ROLES).sort();
-    expect(roles).toEqual(['api', 'api', 'projections', 'workers']);
+    expect(roles).toEqual(['api', 'api', 'projections', 'workers', 'workers']);
+  });
+
+  test('reads and writes the log by TLS, as a user with a password', () => {
+    for (const [, { environment }] of ours) {
+      expect(environment?.EVENTSTORE_URL).toMatch(/^esdb:\/\/admin:\$\{EVENTSTORE_PASSWORD:\?.*}@.*[?&]tls=true/);
+    }
+    expect(source).not.toMatch(/INSECURE/i);
   });
 
   test('pins every image, and checks the health of every engine', () => {
     const engines = Object.entries(services).filter(([, { build }]) => build === undefined);
-    expect(engines.map(([name]) => name)).toEqual(['postgres', 'eventstore', 'redis', 'mail']);
-    for (const [, { image, healthcheck }] of engines) {
+    expect(engines.map(([name]) => name)).toEqual(['postgres', 'certificates', 'eventstore', 'redis', 'mail']);
+    for (const [name, { image, healthcheck }] of engines) {
       expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?/);
-      expect(healthcheck).toBeDefined();
+      if (name !== 'certificates') expect(healthcheck).toBeDefined(); // it ends once they are made
     }
     expect(read('Dockerfile')).toContain('HEALTHCHECK');
   });
 
-  test('publishes on loopback alone, and has no password of its own', () => {
-    for (const port of Object.values(services).flatMap(({ ports = [] }) => ports))
-      expect(port).toMatch(/^127\.0\.0\.1:/);
-    const secrets = [...source.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY)\w*)([^}]*)\}/g)];
+  test('publishes on loopback, or what the settings name, and has no password of its own', () => {
+    const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+    const elsewhere = ports.filter((port) => !port.startsWith('127.0.0.1:'));
+    expect(elsewhere).toEqual([
+      // biome-ignore-start lint/suspicious/noTemplateCurlyInString: as the file has it
+      '${SUBMISSION_PORT:+${SUBMISSION_PORT}:}587',
+      '${SUBMISSION_TLS_PORT:+${SUBMISSION_TLS_PORT}:}465',
+      '${BOUNCE_DOMAIN:+25:}25',
+      // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as the file has it
+    ]);
+    const secrets = [...source.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY(?!_FILE))\w*)([^}]*)\}/g)];
     expect(secrets.length).toBeGreaterThan(4);
     for (const [, , rest] of secrets) expect(rest).toMatch(/^:\?/);
   });

@@ -56,4 +56,20 @@ describe('the configuration of a service', () => {
     expect(await problems({ ...shared, SUBMISSION_PORT: '0', ROLES: 'projections,workers' })).toEqual([]);
     expect(await problems({ ...shared, BOUNCE_DOMAIN: 'b.test', ROLES: 'api' })).toEqual([]);
   });
+
+  test('is refused where links in real mail could not lead back, and taken where they can', async () => {
+    const refused = [expect.stringMatching(/^PUBLIC_URL: links in mail would lead to http:.*set the address/)];
+    for (const HOST of ['0.0.0.0', '::', '0:0::0']) {
+      expect(await problems({ HOST, MAIL_URL: 'smtp://127.0.0.1:25' })).toEqual(refused);
+      expect(await problems({ HOST, MAIL_URL: 'direct:', ROLES: 'workers' })).toEqual(refused);
+      expect(await problems({ HOST, MAIL_URL: 'direct:', PUBLIC_URL: 'https://mail.example.com' })).toEqual([]);
+      expect(await problems({ HOST, MAIL_URL: 'direct:', ROLES: 'projections' })).toEqual([]);
+      expect(await problems({ HOST })).toEqual([]);
+    }
+    expect(await problems({ MAIL_URL: 'direct:' })).toEqual(refused);
+    expect(await problems({ MAIL_URL: 'smtp://mail.example.com' })).toEqual(refused);
+    expect(await problems({ MAIL_URL: 'smtp://mail.example.com', HOST: '192.0.2.7' })).toEqual([]);
+    expect(await problems({ MAIL_URL: 'smtp://[::1]:1025' })).toEqual([]);
+    expect(await problems({ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true' })).toEqual([]);
+  });
 });

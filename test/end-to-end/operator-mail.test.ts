@@ -54,7 +54,10 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
   test('sees domains as the service that started last does, and verifies none without its records', async () => {
     const dns = await startNameServer();
     env = { ...env, DNS_SERVERS: dns.text };
-    const direct = { MAIL_URL: 'direct:', BOUNCE_DOMAIN, BOUNCE_PORT: '0', EHLO_NAME: 'mail.example.test' };
+    const direct = {
+      ...{ MAIL_URL: 'direct:', BOUNCE_DOMAIN, BOUNCE_PORT: '0', EHLO_NAME: 'mail.example.test' },
+      PUBLIC_URL: 'https://mail.example.test',
+    };
     await startAndEnd(direct);
     const [domain] = await run('domains', 'list');
     expect(domain).toMatchObject({ name: 'example.test', status: 'pending', verified: false });
