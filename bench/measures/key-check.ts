@@ -5,7 +5,7 @@ import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate } from '../../src/http/door/authenticate.ts';
-import { createFailureCount } from '../../src/http/door/failure-count.ts';
+import { createCatchUpLimit } from '../../src/http/door/catch-up-limit.ts';
 import { createKeyDirectory } from '../../src/http/door/key-directory.ts';
 import type { Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
@@ -32,7 +32,12 @@ export const keyCheck: Measure = {
     const directory = createKeyDirectory({ store, system, logger, capturing: false });
     closers.add('key directory', directory.close);
     await directory.start();
-    const tools = { directory, system, failures: createFailureCount(system), usageMarks: createInMemoryUsageMarks() };
+    const tools = {
+      directory,
+      system,
+      catchUpLimit: createCatchUpLimit(system),
+      usageMarks: createInMemoryUsageMarks(),
+    };
     const header = `Bearer ${key}`;
 
     const check = async (): Promise<number> => {

@@ -125,8 +125,7 @@ export const ERROR_CATALOGUE = {
     remedy: 'Use a new `Idempotency-Key` for another request.',
   },
   rate_limit_exceeded: {
-    meaning:
-      'The key has made more requests of this kind in a minute than its limit, or an address too many failed ones.',
+    meaning: 'The key has made more requests of this kind in a minute than its limit.',
     remedy: 'Wait `retry_after` seconds.',
   },
   unavailable: {

@@ -2,8 +2,8 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
+import { createCatchUpLimit } from './door/catch-up-limit.ts';
 import type { DoorTools } from './door/door.ts';
-import { createFailureCount } from './door/failure-count.ts';
 import { createKeyDirectory } from './door/key-directory.ts';
 import { answerErrors, answerTunnel, answerUnparsable, sendError } from './errors/answer-errors.ts';
 import { refuseInWords } from './errors/refuse-in-words.ts';
@@ -89,7 +89,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const { store, system, capturing } = context;
   const server = createServer(deps);
   const directory = createKeyDirectory({ store: keyStore ?? store, system, logger, capturing });
-  const door: DoorTools = { directory, failures: createFailureCount(system), usageMarks, system, rateLimiter };
+  const door: DoorTools = { directory, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
   const closing = new AbortController();
 
   requireTable(server);

@@ -6,13 +6,13 @@ import { Refusal } from '../../domain/refusal.ts';
 import type { System } from '../../domain/system.ts';
 import type { UsageMarks } from '../../domain/usage-marks.ts';
 import { isWithin } from './address-ranges.ts';
-import type { FailureCount } from './failure-count.ts';
+import type { CatchUpLimit } from './catch-up-limit.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import type { ShownSecret } from './key-register.ts';
 
 export interface AuthenticateTools {
   readonly directory: KeyDirectory;
-  readonly failures: FailureCount;
+  readonly catchUpLimit: CatchUpLimit;
   readonly usageMarks: UsageMarks;
   readonly system: System;
 }
@@ -55,36 +55,35 @@ const shownValue = (authorization: string | undefined): string | null => {
  * By SHA-256, which is enough against timing: whoever measures how far a look-up gets learns something of hashes, and
  * cannot make a value for one; the 256 random bits of the value itself are compared with nothing.
  */
-const lookUp = async (directory: KeyDirectory, hash: string): Promise<ShownSecret | undefined> => {
-  if (!directory.isFresh() && !(await directory.catchUp())) throw unavailable();
-  const found = directory.find(hash);
-  if (found !== undefined) return found;
-  if (!(await directory.catchUp())) throw unavailable();
+const lookUp = async (
+  { directory, catchUpLimit }: Pick<AuthenticateTools, 'directory' | 'catchUpLimit'>,
+  hash: string,
+  address: string,
+): Promise<ShownSecret | undefined> => {
+  if (directory.isFresh()) {
+    const found = directory.find(hash);
+    if (found !== undefined) return found;
+  }
+  // Stale for everybody, or unknown here: only the latter is a read that this address alone is the cause of.
+  const mayCause = !directory.isFresh() || catchUpLimit.take(address);
+  if (!(await (mayCause ? directory.catchUp() : directory.nextRead()))) throw unavailable();
   return directory.find(hash);
 };
 
 /**
  * The key behind an `Authorization` header (spec §5.7), without a round trip where the key is known.
- * @throws {Refusal} `unauthorized`, `rate_limit_exceeded`, `address_not_allowed`, `unavailable`.
+ * @throws {Refusal} `unauthorized`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
-  { directory, failures, usageMarks, system }: AuthenticateTools,
+  tools: AuthenticateTools,
   authorization: string | undefined,
   address: string,
 ): Promise<Admitted> => {
-  const retryAfterSeconds = failures.blockedSeconds(address);
-  if (retryAfterSeconds > 0) {
-    throw new Refusal('rate_limit_exceeded', 'rate limit of failed authentications from this address exceeded', {
-      retryAfterSeconds,
-    });
-  }
+  const { directory, usageMarks, system } = tools;
   const value = shownValue(authorization);
-  const shown = value === null ? undefined : await lookUp(directory, sha256Hex(value));
+  const shown = value === null ? undefined : await lookUp(tools, sha256Hex(value), address);
   const now = system.now();
-  if (shown === undefined || isOver(shown, now.getTime())) {
-    failures.note(address);
-    throw unauthorized(authorization);
-  }
+  if (shown === undefined || isOver(shown, now.getTime())) throw unauthorized(authorization);
   const { key, secretHash, ranges } = shown;
   if (key.allowedCidrs.length > 0 && !isWithin(ranges, address)) {
     throw new Refusal(

@@ -23,6 +23,8 @@ export interface KeyDirectory extends RegisterFacts {
   isFresh(): boolean;
   /** Applies all that was in the log when this was called. @returns whether it came about in time. */
   catchUp(): Promise<boolean>;
+  /** The same by the next read that is due anyway, without causing one. */
+  nextRead(): Promise<boolean>;
   /** By SHA-256 of the secret, hex. */
   find(secretHash: string): ShownSecret | undefined;
   /** The register behind all this, for decisions that must know everything there is. */
@@ -85,6 +87,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   let next: Promise<boolean> | null = null;
   let failing = false;
   let following: Promise<void> = Promise.resolve();
+  let due = Promise.withResolvers<boolean>();
 
   /** @param work throws nothing. */
   const within = (work: Promise<boolean>, ms: number): Promise<boolean> =>
@@ -124,7 +127,10 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   const follow = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       await system.sleep(TAIL_EVERY_MS, closing.signal).catch(() => undefined);
-      if (!closing.signal.aborted) await refresh();
+      const read = closing.signal.aborted ? Promise.resolve(false) : refresh();
+      due.resolve(read);
+      due = Promise.withResolvers();
+      await read;
     }
   };
 
@@ -138,6 +144,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     },
     isFresh: follower.isFresh,
     catchUp,
+    nextRead: () => within(due.promise, TAIL_EVERY_MS + CATCH_UP_MS_MAX),
     find: secrets.find,
     freshRegister: async () => {
       if (await catchUp()) return register;

@@ -20,7 +20,7 @@ made or rotated. It holds permissions, belongs to one domain, and can be limited
 
 No permission but \`admin\` includes another. The \`from\` address of a message is always on the domain of the key. A key with
 only \`send\` or \`read\` sees its own domain only. After a rotation the old and the new value both work until the grace period
-ends. After 20 failed attempts in a minute an address is answered 429.
+ends. A key that is missing, wrong, expired or revoked is always 401; it never keeps another client of the same address out.
 
 ## Environments
 
