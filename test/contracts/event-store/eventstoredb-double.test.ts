@@ -1,4 +1,4 @@
-import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client';
+import { EventStoreDBClient, jsonEvent, NO_STREAM, streamNameFilter } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 
@@ -61,5 +61,72 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     await double.start();
     await expect.poll(() => both().then(() => 'done', String), { timeout: 10_000 }).toBe('done');
     expect([countOf('exact-1'), countOf('any-1')]).toEqual([1, 2]);
+  });
+
+  describe('that makes its work cost something', () => {
+    const DELAY_MS = 30;
+    const NOTHING = { calls: 0, events: 0, bytes: 0 };
+
+    const readStream = async (name: string): Promise<number> => {
+      let count = 0;
+      for await (const _ of client.readStream(name)) count += 1;
+      return count;
+    };
+    const msOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const beganMs = performance.now();
+      await work();
+      return performance.now() - beganMs;
+    };
+
+    it('counts calls, events and bytes by method, and names the streams that were read', async () => {
+      await client.appendToStream('thing-1', [event(), event(), event()], { expectedRevision: NO_STREAM });
+      const { append } = double.counts();
+      expect([append.calls, append.events, append.bytes > 0]).toEqual([1, 3, true]);
+      expect(await readStream('thing-1')).toBe(3);
+      const { readAll, readStream: streams, subscribe } = double.counts();
+      expect({ readAll, streams, subscribe }).toEqual({
+        readAll: NOTHING,
+        streams: { ...append, calls: 1 },
+        subscribe: NOTHING,
+      });
+      expect(double.streamsRead).toEqual(['thing-1']);
+    });
+
+    it('answers each call after a while, appends of one moment in their order', async () => {
+      await client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM });
+      double.costs.callMs = DELAY_MS;
+      const append = (expectedRevision: bigint) => client.appendToStream('thing-1', event(), { expectedRevision });
+      expect(await msOf(() => Promise.all([append(0n), append(1n), append(2n)]))).toBeGreaterThanOrEqual(DELAY_MS - 2);
+      expect(await msOf(() => readStream('thing-1'))).toBeGreaterThanOrEqual(DELAY_MS - 2);
+    });
+
+    it('serves a few reads at once: the others wait for a place', async () => {
+      await client.appendToStream('thing-1', event(), { expectedRevision: NO_STREAM });
+      Object.assign(double.costs, { callMs: DELAY_MS, readsAtOnce: 2 });
+      const eight = Array.from({ length: 8 }, () => readStream('thing-1'));
+      await expect.poll(double.openReads, { interval: 1 }).toBe(8);
+      expect(await msOf(() => Promise.all(eight))).toBeGreaterThanOrEqual(2 * DELAY_MS);
+      expect(double.openReads()).toBe(0);
+    });
+
+    it('looks at so many events a second, whether they pass the filter or not, until nobody asks any more', async () => {
+      const many = Array.from({ length: 200 }, () => event());
+      await client.appendToStream('thing-1', many, { expectedRevision: NO_STREAM });
+      double.costs.scannedPerSecond = 1_000;
+      const others = streamNameFilter({ prefixes: ['other-'] });
+      const subscribe = () => client.subscribeToAll({ fromPosition: 'start', filter: others });
+      const subscription = subscribe();
+      subscription.on('data', () => {});
+      const caughtUp = new Promise((resolve) => subscription.once('caughtUp', resolve));
+      expect(await msOf(() => caughtUp)).toBeGreaterThanOrEqual(150);
+      expect([double.counts().subscribe, double.openReads()]).toEqual([{ ...NOTHING, calls: 1 }, 0]);
+      await subscription.unsubscribe();
+      double.costs.scannedPerSecond = 10;
+      const givenUp = subscribe();
+      givenUp.on('data', () => {});
+      await expect.poll(double.openReads).toBe(1);
+      await givenUp.unsubscribe();
+      await expect.poll(double.openReads).toBe(0);
+    });
   });
 });

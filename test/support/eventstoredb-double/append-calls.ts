@@ -102,6 +102,9 @@ export const handleAppend =
     call.on('end', () => {
       if (options === undefined || call.cancelled) return;
       const stream = streamName(options.getStreamIdentifier());
-      finish(state, { stream, expected: expectedOf(options), events }, callback);
+      const append = { stream, expected: expectedOf(options), events };
+      state.toll.called('append');
+      state.toll.passed('append', events);
+      state.toll.arrive(() => finish(state, append, callback));
     });
   };

@@ -90,7 +90,7 @@ const opened = (options: BatchAppendReq.Options | undefined): OpenAppend | undef
 
 /** Streams.BatchAppend: appends of many in one call, each in one or more messages under its correlation id. */
 export const handleBatchAppend =
-  ({ log }: ServerState) =>
+  ({ log, toll }: ServerState) =>
   (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void => {
     const open = new Map<string, OpenAppend>();
     call.on('data', (request: BatchAppendReq) => {
@@ -101,7 +101,11 @@ export const handleBatchAppend =
       append.events.push(...request.getProposedMessagesList().map(proposedEvent));
       if (!request.getIsFinal()) return;
       open.delete(id);
-      call.write(respond(request, append.stream, log.append(append)));
+      toll.called('append');
+      toll.passed('append', append.events);
+      toll.arrive(() => {
+        if (!call.cancelled) call.write(respond(request, append.stream, log.append(append)));
+      });
     });
     call.on('error', () => {}); // the caller went away
     call.on('end', () => call.end());

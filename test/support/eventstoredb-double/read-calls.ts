@@ -1,6 +1,7 @@
 import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { type ServerWritableStream, type ServiceError, status } from '@grpc/grpc-js';
 import { refusal } from './append-calls.ts';
+import type { Method } from './costs.ts';
 import { eventMessage, notFoundMessage, streamName } from './messages.ts';
 import type { ServerState } from './server-state.ts';
 import type { StoredLog, StoredRecord } from './stored-log.ts';
@@ -50,14 +51,6 @@ const readAll = (options: ReadReq.Options, log: StoredLog): readonly StoredRecor
   return log.records.slice(Math.max(0, end - count), end).toReversed();
 };
 
-const send = async (call: ReadCall, records: readonly StoredRecord[]): Promise<void> => {
-  for (const record of records) {
-    if (call.cancelled) return;
-    if (!call.write(eventMessage(record))) await drained(call);
-  }
-  call.end();
-};
-
 /** Ends the call with a status; `destroy` would send none. */
 export const fail = (call: ReadCall, error: ServiceError): void => {
   call.emit('error', error);
@@ -75,14 +68,45 @@ export const drained = (call: ReadCall): Promise<void> =>
     call.on('cancelled', done);
   });
 
-const serveRead = (state: ServerState, call: ReadCall, options: ReadReq.Options): void => {
-  const found = options.hasStream() ? readStream(options, state.log) : readAll(options, state.log);
-  if (typeof found !== 'string') {
-    void send(call, found.slice(0, Number(options.getCount())));
-  } else {
-    call.write(notFoundMessage(found));
-    call.end();
+const send = async (
+  { toll }: ServerState,
+  call: ReadCall,
+  records: readonly StoredRecord[],
+  { method, scan }: { readonly method: Method; readonly scan?: () => Promise<void> },
+): Promise<void> => {
+  for (const record of records) {
+    await scan?.();
+    if (call.cancelled) return;
+    toll.passed(method, [record]);
+    if (!call.write(eventMessage(record))) await drained(call);
   }
+  call.end();
+};
+
+const serveStream = async (state: ServerState, call: ReadCall, options: ReadReq.Options): Promise<void> => {
+  const { toll, log } = state;
+  toll.called('readStream');
+  toll.streamRead(streamName(options.getStream()?.getStreamIdentifier()));
+  await toll.placed(call, async () => {
+    const found = readStream(options, log);
+    if (typeof found === 'string') {
+      call.write(notFoundMessage(found));
+      call.end();
+    } else {
+      await send(state, call, found.slice(0, Number(options.getCount())), { method: 'readStream' });
+    }
+  });
+};
+
+const serveAll = async (state: ServerState, call: ReadCall, options: ReadReq.Options): Promise<void> => {
+  const { toll, log } = state;
+  toll.called('readAll');
+  await toll.placed(call, ({ scan }) => send(state, call, readAll(options, log), { method: 'readAll', scan }));
+};
+
+const handlerFor = (options: ReadReq.Options): typeof serveStream => {
+  if (options.hasSubscription()) return serveSubscription;
+  return options.hasStream() ? serveStream : serveAll;
 };
 
 const serve = (state: ServerState, call: ReadCall): void => {
@@ -90,9 +114,7 @@ const serve = (state: ServerState, call: ReadCall): void => {
   if (drop !== undefined) throw refusal(drop.code, drop.details);
   const options = call.request.getOptions();
   if (options === undefined) throw refusal(status.INVALID_ARGUMENT, 'no options');
-  if (options.hasSubscription())
-    serveSubscription(state, call, options).catch((error: ServiceError) => fail(call, error));
-  else serveRead(state, call, options);
+  handlerFor(options)(state, call, options).catch((error: ServiceError) => fail(call, error));
 };
 
 /** Streams.Read: streams, the whole log, and subscriptions to the whole log. */

@@ -18,6 +18,8 @@ export interface Relay {
   cut(): void;
   /** Bytes passed to clients so far. */
   sentBytes(): number;
+  /** Clients' connections that are open. */
+  connections(): number;
 }
 
 const HOST = '127.0.0.1';
@@ -90,5 +92,6 @@ export const startRelay = async (upstreamPort: number): Promise<Relay> => {
       for (const socket of sockets) socket.resume();
     },
     sentBytes: () => sent,
+    connections: () => sockets.size / 2, // each with its own to the server
   };
 };

@@ -1,4 +1,5 @@
 import type { BadDays, ServerStyle } from './bad-days.ts';
+import type { Toll } from './costs.ts';
 import type { StoredLog } from './stored-log.ts';
 
 /** What the handlers of the double share. */
@@ -6,5 +7,6 @@ export interface ServerState {
   readonly log: StoredLog;
   readonly badDays: BadDays;
   readonly style: ServerStyle;
+  readonly toll: Toll;
   cutConnections(): void;
 }

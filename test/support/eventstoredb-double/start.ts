@@ -6,6 +6,7 @@ import { Server, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
 import { handleAppend } from './append-calls.ts';
 import { type BadDays, goodDays, type ServerStyle } from './bad-days.ts';
 import { handleBatchAppend } from './batch-append-calls.ts';
+import { type Costs, type Counter, createToll, freeOfCharge } from './costs.ts';
 import { handleRead } from './read-calls.ts';
 import { type Relay, startRelay } from './relay.ts';
 import type { ServerState } from './server-state.ts';
@@ -14,11 +15,14 @@ import { createStoredLog, type StoredLog } from './stored-log.ts';
 /** Calls that one connection may have open: the next ones wait without a word. */
 const OPEN_CALLS_MAX = 100;
 
-export interface EventStoreDbDouble extends Pick<Relay, 'stop' | 'freeze' | 'thaw' | 'cut' | 'sentBytes'> {
+export interface EventStoreDbDouble
+  extends Counter,
+    Pick<Relay, 'stop' | 'freeze' | 'thaw' | 'cut' | 'sentBytes' | 'connections'> {
   /** `esdb://127.0.0.1:<port>?tls=false` */
   readonly url: string;
   readonly log: StoredLog;
   readonly badDays: BadDays;
+  readonly costs: Costs;
   /** Comes back after `stop`, on the same port and with its data. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -51,11 +55,13 @@ const listen = (server: Server): Promise<number> =>
 export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): Promise<EventStoreDbDouble> => {
   const log = createStoredLog();
   const badDays = goodDays();
+  const costs = freeOfCharge();
+  const toll = createToll(costs);
   const server = new Server({
     'grpc.max_concurrent_streams': OPEN_CALLS_MAX,
     'grpc.max_receive_message_length': 17 * 1024 * 1024,
   });
-  const state: ServerState = { log, badDays, style, cutConnections: () => relay.cut() };
+  const state: ServerState = { log, badDays, style, toll, cutConnections: () => relay.cut() };
   server.addService(streamsGrpc.StreamsService, {
     append: handleAppend(state),
     batchAppend: handleBatchAppend(state),
@@ -70,6 +76,8 @@ export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): P
     url: `esdb://127.0.0.1:${relay.port}?tls=false`,
     log,
     badDays,
+    costs,
+    ...toll.counter,
     stop: relay.stop,
     start: async () => {
       log.forgetRecentIds();
@@ -79,6 +87,7 @@ export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): P
     thaw: relay.thaw,
     cut: relay.cut,
     sentBytes: relay.sentBytes,
+    connections: relay.connections,
     close: async () => {
       await relay.stop();
       server.forceShutdown();

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import { status } from '@grpc/grpc-js';
 import { refusal } from './append-calls.ts';
+import type { ReadPlace } from './costs.ts';
 import { caughtUpMessage, checkpointMessage, confirmationMessage, eventMessage } from './messages.ts';
 import { drained, fail, type ReadCall } from './read-calls.ts';
 import type { ServerState } from './server-state.ts';
@@ -85,13 +86,13 @@ const tooSlow = () =>
     'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.',
   );
 
-/** Streams.Read as a subscription to the whole log: what is there, "caught up", then what comes. */
-export const serveSubscription = async (
+const follow = async (
   state: ServerState,
   call: ReadCall,
   options: ReadReq.Options,
+  place: ReadPlace,
 ): Promise<void> => {
-  const { log, style } = state;
+  const { log, style, toll } = state;
   const matches = matcher(options);
   const filter = options.getFilter();
   const every = (filter?.getCheckpointintervalmultiplier() ?? 1) * (filter?.getMax() || SEARCH_WINDOW);
@@ -118,8 +119,10 @@ export const serveSubscription = async (
 
   const sendNext = async (record: StoredRecord): Promise<void> => {
     index += 1;
+    await place.scan();
     if (matches(record)) {
       await checkpoints.before(record);
+      toll.passed('subscribe', [record]);
       if (!call.write(eventMessage(record))) await drained(call);
     }
     if (filter !== undefined) checkpoints.after(record);
@@ -128,6 +131,7 @@ export const serveSubscription = async (
   const becomeLive = (): void => {
     if (live) return;
     live = true;
+    place.leave();
     call.write(caughtUpMessage());
     if (filter !== undefined) checkpoints.caughtUp(log.records[index - 1]?.position);
   };
@@ -145,4 +149,14 @@ export const serveSubscription = async (
     }
   }
   unwatch();
+};
+
+/** Streams.Read as a subscription to the whole log: what is there, "caught up", then what comes. */
+export const serveSubscription = async (
+  state: ServerState,
+  call: ReadCall,
+  options: ReadReq.Options,
+): Promise<void> => {
+  state.toll.called('subscribe');
+  await state.toll.placed(call, (place) => follow(state, call, options, place));
 };
