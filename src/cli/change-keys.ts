@@ -21,9 +21,9 @@ import { operatorOrigin } from './operator-origin.ts';
 const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } as const;
 
 /** What the operator does with a key needs nobody's leave. */
-const changeOf = ({ store }: CommandContext, invocation: Invocation): KeyChange => ({
+const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
   ...{ by: 'operator', keyId: required(invocation, 'key') },
-  register: () => readDirectory(store),
+  register: () => readDirectory(context),
 });
 
 export const rotateKeyCommand: OperatorCommand = {
@@ -39,7 +39,7 @@ export const rotateKeyCommand: OperatorCommand = {
       ...{ gracePeriodMinutes: graceOf(invocation), revokePrevious: false },
     });
     return {
-      ...shownKey(key, await readDirectory(context.store)),
+      ...shownKey(key, await readDirectory(context)),
       previous_key_expires_at: previousKeyExpiresAt,
       key: value,
     };
@@ -74,7 +74,7 @@ export const updateKeyCommand: OperatorCommand = {
     if (Object.keys(changes).length === 0) throw new UsageError('name something to change');
     const change = { ...changeOf(context, invocation), changes, leavesOutRequester: false };
     const { key } = await updateKey(context, origin, change);
-    return shownKey(key, await readDirectory(context.store));
+    return shownKey(key, await readDirectory(context));
   },
 };
 
@@ -87,7 +87,7 @@ export const revokeKeyCommand: OperatorCommand = {
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await revokeKey(context, origin, changeOf(context, invocation));
-    return { ...shownKey(key, await readDirectory(context.store)), status: key.status };
+    return { ...shownKey(key, await readDirectory(context)), status: key.status };
   },
 };
 
@@ -100,6 +100,6 @@ export const deleteKeyCommand: OperatorCommand = {
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await deleteKey(context, origin, changeOf(context, invocation));
-    return { ...shownKey(key, await readDirectory(context.store)), status: key.status };
+    return { ...shownKey(key, await readDirectory(context)), status: key.status };
   },
 };

@@ -34,7 +34,7 @@ export const doctorCommand: OperatorCommand = {
   // That this runs says already: the configuration is right, the database and the log answer, SECRET_KEY opens the vault.
   run: async ({ context, pool, store, system, places, mail }, _, config) => {
     const models = await createReadModels({ pool, store, system }).lag();
-    const { organizations, domains, keys } = await readDirectory(context.store);
+    const { organizations, domains, keys } = await readDirectory(context);
     const behind = models.filter(({ seconds }) => seconds > LAG_SECONDS_MAX);
     const parked = models.filter(({ parkedEvents }) => parkedEvents > 0);
     const smarthost = await smarthostOf(mail, config);

@@ -85,7 +85,7 @@ export const listDomainsCommand: OperatorCommand = {
     const context = contextOf(operator);
     const of = optional(invocation, 'organization');
     if (of !== undefined) await operatorOrigin(context, of);
-    const { domains, records } = await readDirectory(context.store);
+    const { domains, records } = await readDirectory(context);
     return [...domains.values()]
       .flatMap(({ domain }) => (domain.status === 'registered' ? [domain] : []))
       .filter(({ organizationId }) => of === undefined || organizationId === of)

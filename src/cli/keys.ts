@@ -50,6 +50,6 @@ export const createKeyCommand: OperatorCommand = {
       allowedCidrs: cidrsOf(invocation) ?? [],
       expiresAt: expiresAtOf(invocation, system.now().toISOString()) ?? null,
     });
-    return { ...shownKey(key, await readDirectory(context.store)), status: key.status, key: value };
+    return { ...shownKey(key, await readDirectory(context)), status: key.status, key: value };
   },
 };

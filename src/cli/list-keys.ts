@@ -29,7 +29,7 @@ export const listKeysCommand: OperatorCommand = {
     const { context, system } = operator;
     const of = optional(invocation, 'organization');
     if (of !== undefined) await operatorOrigin(context, of);
-    const directory = await readDirectory(context.store);
+    const directory = await readDirectory(context);
     const wanted = [...directory.keys.values()].filter(
       ({ key }) => key.status !== 'deleted' && (of === undefined || key.organizationId === of),
     );

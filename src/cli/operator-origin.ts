@@ -4,7 +4,7 @@ import { UsageError } from './command.ts';
 
 /** What the operator does is recorded in the name of `operator`. @throws {UsageError} no such organization. */
 export const operatorOrigin = async (context: CommandContext, organizationId: string): Promise<Origin> => {
-  const { organizations } = await readDirectory(context.store);
+  const { organizations } = await readDirectory(context);
   if (!organizations.has(organizationId)) {
     throw new UsageError(
       `there is no organization ${organizationId}: \`npm run outbox -- organizations list\` lists them`,

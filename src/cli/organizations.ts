@@ -38,7 +38,7 @@ export const listOrganizationsCommand: OperatorCommand = {
   options: {},
   needs: 'engines',
   run: async ({ context }) => {
-    const { organizations } = await readDirectory(context.store);
+    const { organizations } = await readDirectory(context);
     return [...organizations.values()].flatMap((each) =>
       each.status === 'absent'
         ? []

@@ -6,6 +6,7 @@ import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
+import { patiently } from '../domain/patiently.ts';
 import type { KeyEntry } from '../domain/register.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { StartRefused } from '../domain/start-refused.ts';
@@ -115,8 +116,11 @@ const makeKnown = async (
 });
 
 /** Keys made by a version that kept no such rows were printed by it. */
-const areUnknown = async ({ secrets }: CommandContext): Promise<boolean> =>
-  (await secrets.get(MADE)) !== undefined && (await secrets.get(SHOWN)) === undefined;
+const areUnknown = async ({ secrets, system }: CommandContext): Promise<boolean> =>
+  patiently(
+    { system },
+    async () => (await secrets.get(MADE)) !== undefined && (await secrets.get(SHOWN)) === undefined,
+  );
 
 /**
  * With an empty log, makes an organization, a domain and two admin keys; a first start that was cut off is completed, and
@@ -125,9 +129,9 @@ const areUnknown = async ({ secrets }: CommandContext): Promise<boolean> =>
  * @returns null: the keys have been shown before.
  */
 export const firstStart = async (context: CommandContext, adminKey: string | undefined): Promise<FirstKeys | null> => {
-  const directory = await readDirectory(context.store);
+  const directory = await readDirectory(context);
   if (firstAdminKey(directory) === undefined) {
-    await context.secrets.put(MADE, '', 'yes');
+    await patiently(context, () => context.secrets.put(MADE, '', 'yes'));
     return makeKeys(context, directory, adminKey);
   }
   if (adminKey !== undefined) await followAdminKey(context, directory, adminKey);

@@ -14,6 +14,7 @@ import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/codec.ts';
 import type { EventStore } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
+import { patiently } from '../domain/patiently.ts';
 import type { System } from '../domain/system.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { Closers } from './closers.ts';
@@ -31,6 +32,8 @@ export interface Engines {
   readonly pool: Pool;
   readonly store: EventStore;
   readonly context: CommandContext;
+  /** The vault on connections that are not everybody's: see `withOwnConnections`. */
+  readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
   /** For ports that a role opens; those above are done. */
   readonly failing: FailingPorts;
   /** Where things are, one sentence each. */
@@ -67,10 +70,14 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   await migrate({ url: database.url });
   const pool = createPool({ url: database.url, name: 'service', logger });
   closers.add('database pool', () => pool.end());
-  const vaultSecrets = createPostgresSecrets({ pool, system, secretKey: database.secretKey });
-  await checkSecretKey(vaultSecrets); // past the fail point: it writes its row at every start
-  const secrets = failing.secrets(vaultSecrets);
-  const contents = failing.contents(createPostgresContents({ pool }));
+  const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKey: database.secretKey });
+  // Past the fail point: it writes its row at every start.
+  await patiently({ system }, () => checkSecretKey(secretsOn(pool)));
+  const vaultOn: Engines['vaultOn'] = (pool) => ({
+    secrets: failing.secrets(secretsOn(pool)),
+    contents: failing.contents(createPostgresContents({ pool })),
+  });
+  const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents };
   const store = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
   closers.add('event store', store.close);
@@ -93,7 +100,19 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     pool,
     store,
     context,
+    vaultOn,
     failing,
     places: [database.place, ...logPlace],
   };
+};
+
+/**
+ * The same engines on a pool of their own: what a role has waiting there, a backlog of webhooks that all read their
+ * secrets, keeps no request and no probe of another role from its connection.
+ */
+export const withOwnConnections = (engines: Engines, name: string): Engines => {
+  const { databaseUrl, logger, closers, context, vaultOn } = engines;
+  const pool = createPool({ url: databaseUrl, name, logger });
+  closers.add(`${name} pool`, () => pool.end());
+  return { ...engines, pool, context: { ...context, ...vaultOn(pool) } };
 };

@@ -1,8 +1,10 @@
 import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
+import { orUnavailable } from '../adapters/postgres/faults.ts';
 import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
+import { patiently } from '../domain/patiently.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
 import { persistently } from '../workers/persistently.ts';
@@ -16,7 +18,7 @@ import type { RoleEvents } from './role.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
 import { startProjections } from './start-projections.ts';
-import { startWorkers } from './start-workers.ts';
+import { openWorkers } from './start-workers.ts';
 
 export interface Service {
   /** Absent: this process has not the role `api`. */
@@ -57,16 +59,19 @@ const firstStartOnce = async (
 };
 
 /** Nobody may append to a log that is being copied, and what is derived from one must not be mixed with another. */
-const claimLog = async ({ databaseUrl, pool, store, closers }: Engines): Promise<void> => {
+const claimLog = async ({ databaseUrl, pool, store, system, closers }: Engines): Promise<void> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
   if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
   closers.add('hold on the log', lock.release);
-  const logId = await store.logId();
-  await requireSameLog(pool, logId);
-  await requireRecordedFrom(createPostgresWebhookDeliveries({ pool }), logId);
+  const logId = await patiently({ system }, store.logId);
+  await patiently({ system }, () => orUnavailable(requireSameLog(pool, logId)));
+  await patiently({ system }, () => requireRecordedFrom(createPostgresWebhookDeliveries({ pool }), logId));
 };
 
-/** Roles open in the order of the data's way, so that they close against it: first nothing new comes in. */
+/**
+ * Roles open in the order of the data's way, so that they close against it: first nothing new comes in. The workers begin
+ * when all are open: what waits for them must not keep the start waiting, and links in their mail name the API's port.
+ */
 const startRoles = async (
   config: Config,
   engines: Engines,
@@ -76,16 +81,21 @@ const startRoles = async (
   const { closers } = engines;
   const registry = await startMetrics(config, engines);
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
-  // Mail that leaves before the API has picked a port is rare, and such a port is gone at the next start anyway.
   let baseUrl = baseUrlOf(config, config.port);
   const links = { publicUrl: () => baseUrl, registry };
-  if (roles.has('workers')) closers.add('workers', (await startWorkers(config, engines, events, links)).stop);
-  if (!roles.has('api')) return undefined;
-  const api = await startApi(config, engines, { registry, isStarted });
-  baseUrl = api.baseUrl;
-  closers.add('API', api.stop);
+  const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
+  if (workers !== undefined) closers.add('workers', workers.stop);
+  const api = roles.has('api') ? await startApi(config, engines, { registry, isStarted }) : undefined;
+  if (api !== undefined) {
+    baseUrl = api.baseUrl;
+    closers.add('API', api.stop);
+  }
+  workers?.begin();
   return api;
 };
+
+const noteMail = ({ context, system }: Engines, config: Config): Promise<void> =>
+  patiently({ system }, () => noteMailSettings(context.secrets, config));
 
 const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] => {
   const ports = [api?.submissionPort, api?.submissionTlsPort].filter((port) => port !== undefined);
@@ -101,12 +111,13 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal } });
     await claimLog(engines);
+    const { roles } = config;
+    // A process that only follows the log need not know how mail leaves.
+    if (roles.has('api') || roles.has('workers')) await noteMail(engines, config);
+    // Before any role reads or writes. Keys of a start that fails later are given other values by the next.
+    const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
     const api = await startRoles(config, engines, { ...events, isStarted: () => started });
-    // A process that only follows the log need not know how mail leaves.
-    if (api !== undefined || config.roles.has('workers')) await noteMailSettings(engines.context.secrets, config);
-    // Last, when nothing else can fail, and by whoever prints them.
-    const first = api === undefined ? NOTHING_TO_SHOW : await firstStartOnce(engines, config);
     started = true;
     const places = [...engines.places, ...submissionPlace(config, api)];
     return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };

@@ -15,7 +15,7 @@ import {
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
 import { measureDeliveries } from './measure-deliveries.ts';
-import type { Engines } from './open-engines.ts';
+import { type Engines, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
 import { startReturnedMail } from './start-returned-mail.ts';
@@ -33,13 +33,19 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
   }
 };
 
-/** Starts what runs by itself: delivery and webhooks. @throws {StartRefused} */
-export const startWorkers = async (
+export interface OpenedWorkers extends RunningRole {
+  /** Until then nothing is sent: whoever opens several roles begins with what must not wait. */
+  begin(): void;
+}
+
+/** Opens what runs by itself: delivery and webhooks. @throws {StartRefused} */
+export const openWorkers = async (
   config: Config,
-  engines: Engines,
+  shared: Engines,
   { onFatal }: RoleEvents,
   { publicUrl, registry }: Pick<WorkersDependencies, 'publicUrl'> & { readonly registry?: Registry | undefined },
-): Promise<RunningRole> => {
+): Promise<OpenedWorkers> => {
+  const engines = withOwnConnections(shared, 'workers');
   const { context, pool, store, system, logger, closers, failing } = engines;
   const queues = failing.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
@@ -65,6 +71,5 @@ export const startWorkers = async (
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
   await startReturnedMail(config, engines, { transport, registry });
-  workers.start();
-  return { stop: workers.stop };
+  return { begin: workers.start, stop: workers.stop };
 };

@@ -11,6 +11,7 @@ import { firstAdminKey, readDirectory } from '../../src/composition/directory.ts
 import { firstStart, noteKeysShown, serviceOrigin } from '../../src/composition/first-start.ts';
 import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
+import { StoreUnavailable } from '../../src/domain/event-store.ts';
 import { createMemoryStore } from '../http/support/service.ts';
 
 const GIVEN = 'ob_live_0000000000000000000000000000000000000000000000000';
@@ -32,7 +33,7 @@ beforeEach(() => {
 
 /** Hashes of the values that open something. */
 const working = async (): Promise<readonly string[]> =>
-  [...(await readDirectory(context.store)).keys.values()].flatMap(({ key }) =>
+  [...(await readDirectory(context)).keys.values()].flatMap(({ key }) =>
     key.status === 'active'
       ? [key.secret.hash, ...liveEarlierSecrets(key, context.system.now().toISOString()).map(({ hash }) => hash)]
       : [],
@@ -46,7 +47,32 @@ const startAndPrint = async (adminKey?: string) => {
   return keys;
 };
 
+/** Every call fails the first two times that it is made, as behind a pool that others have taken. */
+const busyAtFirst = <Args extends readonly unknown[], Result>(
+  call: (...args: Args) => Promise<Result>,
+): ((...args: Args) => Promise<Result>) => {
+  let failures = 2;
+  return async (...args) => {
+    if (failures > 0) {
+      failures -= 1;
+      throw new StoreUnavailable('timeout exceeded when trying to connect');
+    }
+    return call(...args);
+  };
+};
+
 describe('a first start', () => {
+  test('waits for a log and a vault that are busy for a moment', async () => {
+    await startAndPrint();
+    const { store, secrets } = context;
+    const busy: CommandContext = {
+      ...context,
+      store: { ...store, head: busyAtFirst(store.head), readAll: busyAtFirst(store.readAll) },
+      secrets: { ...secrets, get: busyAtFirst(secrets.get) },
+    };
+    expect(await firstStart(busy, undefined)).toBeNull();
+  });
+
   test('makes two keys; once they have been printed no start prints any', async () => {
     const keys = await startAndPrint();
     expect(keys).toEqual({ live: expect.stringMatching(LIVE), test: expect.stringMatching(TEST) });
@@ -74,7 +100,7 @@ describe('a first start', () => {
 
   test('whose keys were lost and then revoked by the operator gives none of them a new life', async () => {
     await firstStart(context, undefined);
-    const directory = await readDirectory(context.store);
+    const directory = await readDirectory(context);
     const key = firstAdminKey(directory)?.key;
     const change = { by: 'operator', keyId: key?.keyId ?? '', register: async () => directory } as const;
     await revokeKey(context, serviceOrigin(context, key?.organizationId ?? ''), change);

@@ -30,6 +30,8 @@ const DESTROY = { name: 'secrets-destroy', text: 'delete from vault.secrets wher
 export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecretsOptions): Secrets => {
   const box = createSecretBox(secretKey, system);
   const kept = new Map<string, string>();
+  /** Reads under way, by id: whoever asks for the same meanwhile shares the answer, and a connection. */
+  const reading = new Map<string, Promise<string | undefined>>();
 
   const keep = (id: string, plaintext: string): void => {
     const oldest = kept.size < KEPT_MAX ? undefined : kept.keys().next().value;
@@ -37,24 +39,39 @@ export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecre
     kept.set(id, plaintext);
   };
 
+  const read = async (id: string): Promise<string | undefined> => {
+    const { rows } = await orUnavailable(pool.query<{ ciphertext: Buffer }>({ ...GET, values: [id] }));
+    return rows[0] === undefined ? undefined : box.open(id, rows[0].ciphertext);
+  };
+
+  const readShared = async (id: string): Promise<string | undefined> => {
+    const underWay = reading.get(id);
+    if (underWay !== undefined) return underWay;
+    const begun = read(id);
+    reading.set(id, begun);
+    try {
+      const plaintext = await begun;
+      // One that was destroyed meanwhile is no longer under way, and is not kept.
+      if (plaintext !== undefined && reading.get(id) === begun) keep(id, plaintext);
+      return plaintext;
+    } finally {
+      if (reading.get(id) === begun) reading.delete(id);
+    }
+  };
+
   return {
     put: async (id, organizationId, plaintext) => {
       await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, box.seal(id, plaintext)] }));
     },
 
-    get: async (id) => {
-      const known = kept.get(id);
-      if (known !== undefined) return known;
-      const { rows } = await orUnavailable(pool.query<{ ciphertext: Buffer }>({ ...GET, values: [id] }));
-      if (rows[0] === undefined) return undefined;
-      const plaintext = box.open(id, rows[0].ciphertext);
-      keep(id, plaintext);
-      return plaintext;
-    },
+    get: async (id) => kept.get(id) ?? readShared(id),
 
     destroy: async (ids) => {
       await orUnavailable(pool.query({ ...DESTROY, values: [ids] }));
-      for (const id of ids) kept.delete(id);
+      for (const id of ids) {
+        kept.delete(id);
+        reading.delete(id);
+      }
     },
   };
 };

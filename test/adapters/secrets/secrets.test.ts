@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkSecretKey } from '../../../src/adapters/secrets/check-secret-key.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { loadOrMakeSecretKey } from '../../../src/adapters/secrets/load-or-make-secret-key.ts';
@@ -128,4 +128,20 @@ describe('the secret key of a service that was given none', () => {
       /secret-key cannot be written \(ENOENT\): make DATA_DIR writable, or set SECRET_KEY$/,
     );
   });
+});
+
+test('a secret that many ask for at once is read once', async () => {
+  const secrets = inPostgres();
+  await secrets.put('shared', 'org_a', 'of an endpoint with a backlog');
+  const query = vi.spyOn(pool, 'query');
+  const read = await Promise.all(Array.from({ length: 512 }, () => secrets.get('shared')));
+  expect(new Set(read)).toEqual(new Set(['of an endpoint with a backlog']));
+  expect(query).toHaveBeenCalledTimes(1);
+});
+
+test('a secret that is destroyed while it is being read is not kept', async () => {
+  const secrets = inPostgres();
+  await secrets.put('doomed', 'org_a', 'read before it was destroyed');
+  await Promise.all([secrets.get('doomed'), secrets.destroy(['doomed'])]);
+  expect(await secrets.get('doomed')).toBeUndefined();
 });
