@@ -1,3 +1,4 @@
+import { createServer as createHttpServer, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
@@ -7,6 +8,7 @@ import type { DoorTools } from './door/door.ts';
 import { createKeyDirectory } from './door/key-directory.ts';
 import { answerErrors, answerTunnel, answerUnparsable, sendError } from './errors/answer-errors.ts';
 import { refuseInWords } from './errors/refuse-in-words.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { collectOperations } from './openapi/collect-operations.ts';
 import { sendErrorPage } from './pages/error-page.ts';
 import { measureRequests } from './request-metrics.ts';
@@ -25,6 +27,12 @@ const REQUEST_MS_MAX = 60_000;
 const HEADERS_MS_MAX = 15_000;
 /** Longer than most balancers keep theirs, so that it is not we who close a connection they use. */
 const KEEP_ALIVE_MS = 72_000;
+const SERVER_OPTIONS: ServerOptions = {
+  requestTimeout: REQUEST_MS_MAX,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  headersTimeout: HEADERS_MS_MAX,
+  requireHostHeader: false,
+};
 /** More than the request line that Node takes: an id that is too long is refused behind the door, as any that cannot be. */
 const PARAM_CHARACTERS_MAX = 20_000;
 
@@ -43,9 +51,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     logger: false,
     genReqId: nextId,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
-    requestTimeout: REQUEST_MS_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { headersTimeout: HEADERS_MS_MAX, requireHostHeader: false },
+    serverFactory: (serve) => createHttpServer(SERVER_OPTIONS, oneAtATime(serve)),
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
     // While it closes, what still arrives on open connections is served: each answer says `Connection: close`.
     return503OnClosing: false,

@@ -25,7 +25,9 @@ const sectionOf = (id: string): string => page.split(`<section id="${id}">`)[1]?
 describe('/docs', () => {
   test('is one page of HTML that loads nothing and runs nothing', () => {
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(headers['content-security-policy']).toBe("default-src 'none'; style-src 'unsafe-inline'");
+    expect(headers['content-security-policy']).toBe(
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    );
     const tags = (page.match(/<[a-z][^>]*>/g) ?? []).join('\n');
     expect(tags).not.toMatch(/<(?:script|link|img|iframe|object|form)\b|\bsrc=|\bon\w+=/);
     expect(page).not.toMatch(/@import|\burl\(/);

@@ -51,7 +51,7 @@ export const HEADERS = {
     schema: { const: 'no-store' },
   },
 } as const satisfies Readonly<Record<string, Json>>;
-type HeaderName = keyof typeof HEADERS;
+export type HeaderName = keyof typeof HEADERS;
 
 const RATE_LIMITS: readonly HeaderName[] = [
   'RateLimit-Policy',
@@ -61,7 +61,7 @@ const RATE_LIMITS: readonly HeaderName[] = [
   'RateLimit-Reset',
 ];
 
-const referencesTo = (names: readonly HeaderName[]): Json =>
+export const referencesTo = (names: readonly HeaderName[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
 /** Reading one resource, making one, and whatever may be made conditional and leaves something behind. */

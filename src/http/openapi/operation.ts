@@ -23,6 +23,8 @@ export interface Described {
   readonly examples?: Readonly<Record<string, unknown>>;
   /** Whether a success carries the resource's `ETag`. Default: as the table and the path suggest. */
   readonly etag?: boolean;
+  /** Takes `If-None-Match`: 304 for what the client has already. */
+  readonly conditional?: true;
 }
 
 /** One route as the document sees it. */

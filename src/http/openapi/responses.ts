@@ -1,7 +1,7 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../errors/error-statuses.ts';
 import type { RouteRule } from '../route-table.ts';
-import { errorHeaders, successHeaders } from './headers.ts';
+import { errorHeaders, referencesTo, successHeaders } from './headers.ts';
 import { type Json, present } from './json.ts';
 import { errorsOf, type Operation, ruleOf } from './operation.ts';
 import type { Schemas } from './schemas.ts';
@@ -59,6 +59,11 @@ const sharedName = (rule: RouteRule, codes: readonly ErrorCode[]): string | null
   return only.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 };
 
+const NOT_MODIFIED: Json = {
+  description: 'The client has it already, by the `If-None-Match` it sent.',
+  headers: referencesTo(['X-Request-Id']),
+};
+
 /** Every answer an operation can give, by status. */
 export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Schemas): Json => {
   const refusals = byStatus(rule).map(([status, codes]) => {
@@ -69,7 +74,11 @@ export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Sche
       : refusal(codes, headers, schemas.error);
     return [status, name === null ? own : { $ref: `#/components/responses/${name}` }];
   });
-  return { [rule.status]: success(operation, rule, schemas), ...Object.fromEntries(refusals) };
+  return {
+    [rule.status]: success(operation, rule, schemas),
+    ...(operation.conditional === true ? { 304: NOT_MODIFIED } : {}),
+    ...Object.fromEntries(refusals),
+  };
 };
 
 const NOWHERE: RouteRule = { permission: null, status: 200, errors: [] };
