@@ -126,7 +126,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const formerKeys = createFormerKeysOfDomains();
   const hungry = createHungry();
   const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, pacer },
+    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, recentlyAdded, pacer },
     // What is kept back anyway takes nothing of its domain's day.
     holdOf: (message, recipients) => sendingHolds.of(message) ?? warmUpHolds.of(message, recipients),
     suspend: (suspension) => suspendDestination(deps, suspension),

@@ -70,6 +70,6 @@ describe('mail that is kept back', () => {
       return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
     };
     expect(await buffersOf(`"holders-of-mail" ('', 100)`)).toBeLessThan(30);
-    expect(await buffersOf(`"held-mail" ('dom_2', '', 1000, 100, 500)`)).toBeLessThan(1_500);
+    expect(await buffersOf(`"held-mail" ('dom_2', '', 1000, 100, 500, '{}')`)).toBeLessThan(1_500);
   }, 30_000);
 });

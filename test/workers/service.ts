@@ -72,7 +72,7 @@ const NOWHERE = 'smtp://127.0.0.1:9';
 
 /** The timetable, read off the log itself. */
 const timetableOf = ({ store }: Pick<WorkersDependencies, 'store'>): Timetable => {
-  const dueIn = async ({ bulk, before }: AskDue): Promise<readonly DueDelivery[]> => {
+  const dueIn = async ({ bulk, before }: Pick<AskDue, 'bulk' | 'before'>): Promise<readonly DueDelivery[]> => {
     const { events } = await store.readAll({ from: LOG_START, filter: { categories: ['message'] }, limit: 100_000 });
     const streams = Map.groupBy(events, ({ stream }) => stream);
     const due = await Promise.all([...streams.keys()].map((stream) => load(store, message, stream)));

@@ -1,6 +1,6 @@
 import { apiKeysProjection } from '../../../src/projections/api-keys/projection.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
-import type { AskDue, DueDelivery } from '../../../src/projections/deliveries/queries.ts';
+import type { AskDue, DueDelivery, DuePlace } from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
@@ -37,7 +37,10 @@ export const rebuilt = async (log: Log): Promise<Tables> => {
 
 const text = (value: unknown): string => String(value);
 
-const dueIn = (tables: Tables, { bulk, before }: AskDue): readonly DueDelivery[] =>
+const orderOf = ({ dueAt, messageId }: DuePlace): string => `${dueAt} ${messageId}`;
+const follows = (row: DuePlace, place: DuePlace): boolean => orderOf(row) > orderOf(place);
+
+const dueIn = (tables: Tables, { bulk, before }: Pick<AskDue, 'bulk' | 'before'>): readonly DueDelivery[] =>
   [...(tables.get('deliveries')?.values() ?? [])]
     .filter((row) => row.bulk === bulk && text(row.dueAt) <= before)
     .map(
@@ -51,7 +54,7 @@ const dueIn = (tables: Tables, { bulk, before }: AskDue): readonly DueDelivery[]
         environment: environment === 'test' ? 'test' : 'live',
       }),
     )
-    .sort((left, right) => (left.dueAt < right.dueAt ? -1 : 1));
+    .sort((left, right) => (orderOf(left) < orderOf(right) ? -1 : 1));
 
 export const createReadModels = (ground: Ground, log: Log): ReadModels => {
   const { scheduler, random, faults } = ground;
@@ -94,11 +97,18 @@ export const createReadModels = (ground: Ground, log: Log): ReadModels => {
     tables,
     isCaughtUp: () => !PROJECTIONS.some(isBehind),
     timetable: {
-      due: async (asked) => dueIn(tables, asked).slice(0, asked.limit),
-      dueByDestination: async ({ after, ...asked }) => ({
-        due: dueIn(tables, asked).filter(({ destination }) => destination > after),
-        next: '',
-      }),
+      due: async ({ behind, ...asked }) =>
+        dueIn(tables, asked)
+          .filter((row) => behind === undefined || follows(row, behind))
+          .slice(0, asked.limit),
+      dueByDestination: async ({ after, behind = [], ...asked }) => {
+        const places = new Map(behind.map((place) => [place.destination, place]));
+        const due = dueIn(tables, asked).filter((row) => {
+          const place = places.get(row.destination);
+          return row.destination > after && (place === undefined || follows(row, place));
+        });
+        return { due, next: '' };
+      },
     },
     expired: async ({ before, limit }) =>
       [...(tables.get('api_keys')?.values() ?? [])]

@@ -1,5 +1,13 @@
 import type { Database } from '../database.ts';
-import { COLUMNS, type DuePage, type DueRow, shownDue } from './queries.ts';
+import {
+  behindIn,
+  behindJson,
+  COLUMNS,
+  type DuePage,
+  type DueRow,
+  type PlaceInDestination,
+  shownDue,
+} from './queries.ts';
 
 export interface AskHolders {
   /** Where the last page ended; empty: from the first. */
@@ -30,7 +38,8 @@ const HELD = `
   from visited join lateral (
     select * from read_models.deliveries w
     where w.held_by = $1 and w.destination = visited.destination
-    order by w.due_at limit $4
+      and (w.due_at, w.message_id) > ${behindIn('$6')}
+    order by w.due_at, w.message_id limit $4
   ) d on true
   limit $5`;
 
@@ -50,6 +59,8 @@ export interface AskHeld {
   readonly limit: number;
   /** Of the page. */
   readonly total: number;
+  /** Of these destinations only rows behind such a one. Absent: of none. */
+  readonly behind?: readonly PlaceInDestination[];
 }
 
 /**
@@ -58,9 +69,9 @@ export interface AskHeld {
  */
 export const heldMail = async (
   db: Database,
-  { holder, after, destinations, limit, total }: AskHeld,
+  { holder, after, destinations, limit, total, behind = [] }: AskHeld,
 ): Promise<DuePage> => {
-  const values = [holder, after, destinations, limit, total];
+  const values = [holder, after, destinations, limit, total, behindJson(behind)];
   const { rows } = await db.query<DueRow>({ name: 'held-mail', text: HELD, values });
   const visited = new Set(rows.map(({ destination }) => destination));
   const isLast = rows.length < total && visited.size < destinations;

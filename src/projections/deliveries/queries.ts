@@ -13,11 +13,16 @@ export interface DueDelivery {
   readonly expiresAt: string;
 }
 
+/** A row's place in the order in which rows are due. */
+export type DuePlace = Pick<DueDelivery, 'dueAt' | 'messageId'>;
+
 export interface AskDue {
   readonly bulk: boolean;
   /** ISO 8601. */
   readonly before: string;
   readonly limit: number;
+  /** Only rows behind this one. Absent: from the longest overdue. */
+  readonly behind?: DuePlace | undefined;
 }
 
 export const COLUMNS = 'd.message_id, d.destination, d.environment, d.due_at, d.expires_at';
@@ -25,6 +30,28 @@ export const COLUMNS = 'd.message_id, d.destination, d.environment, d.due_at, d.
 const DUE = `
   select ${COLUMNS} from read_models.deliveries d
   where d.bulk = $1 and d.due_at <= $2 order by d.due_at, d.message_id limit $3`;
+
+/** A statement of its own: planned for any place, the one above would sort all that is due. */
+const DUE_BEHIND = `
+  select ${COLUMNS} from read_models.deliveries d
+  where d.bulk = $1 and d.due_at <= $2 and (d.due_at, d.message_id) > ($4::timestamptz, $5)
+  order by d.due_at, d.message_id limit $3`;
+
+/** A row's place in the order of one destination. */
+export interface PlaceInDestination extends DuePlace {
+  readonly destination: string;
+}
+
+/** Of `visited.destination`, from places by destination: a join could change the order in which destinations are visited. */
+export const behindIn = (parameter: string): string =>
+  `(coalesce((${parameter}::jsonb -> visited.destination ->> 0)::timestamptz, '-infinity'),
+        coalesce(${parameter}::jsonb -> visited.destination ->> 1, ''))`;
+
+/** What `behindIn` reads. */
+export const behindJson = (places: readonly PlaceInDestination[]): string =>
+  JSON.stringify(
+    Object.fromEntries(places.map(({ destination, dueAt, messageId }) => [destination, [dueAt, messageId]])),
+  );
 
 /**
  * Destinations one by one by their index (a loose scan: two probes a destination, 20 µs measured, however many rows each
@@ -44,7 +71,8 @@ const DUE_BY_DESTINATION = `
   left join lateral (
     select * from read_models.deliveries w
     where w.destination = visited.destination and w.bulk = $3 and w.due_at <= $4 and passed_over.destination is null
-    order by w.due_at limit $5
+      and (w.due_at, w.message_id) > ${behindIn('$7')}
+    order by w.due_at, w.message_id limit $5
   ) d on true`;
 
 export interface DueRow {
@@ -61,18 +89,28 @@ export const shownDue = ({ message_id, destination, environment, due_at, expires
 });
 
 /** What is due at or before this time and in nobody's hands, longest overdue first. */
-export const dueDeliveries = async (db: Database, { bulk, before, limit }: AskDue): Promise<readonly DueDelivery[]> => {
-  const { rows } = await db.query<DueRow>({ name: 'due-deliveries', text: DUE, values: [bulk, before, limit] });
+export const dueDeliveries = async (
+  db: Database,
+  { bulk, before, limit, behind }: AskDue,
+): Promise<readonly DueDelivery[]> => {
+  const values = [bulk, before, limit];
+  const { rows } = await db.query<DueRow>(
+    behind === undefined
+      ? { name: 'due-deliveries', text: DUE, values }
+      : { name: 'due-deliveries-behind', text: DUE_BEHIND, values: [...values, behind.dueAt, behind.messageId] },
+  );
   return rows.map(shownDue);
 };
 
-export interface AskDueByDestination extends AskDue {
+export interface AskDueByDestination extends Omit<AskDue, 'behind'> {
   /** Where the last page ended; empty: from the first destination. */
   readonly after: string;
   /** Destinations of a page. */
   readonly destinations: number;
   /** Destinations of which nothing is looked for. */
   readonly without: readonly string[];
+  /** Of these destinations only rows behind such a one. Absent: of none. */
+  readonly behind?: readonly PlaceInDestination[];
 }
 
 export interface DuePage {
@@ -84,15 +122,16 @@ export interface DuePage {
 /** The same for each destination in turn. @param ask `limit` is of each destination. */
 export const dueByDestination = async (
   db: Database,
-  { bulk, before, limit, after, destinations, without }: AskDueByDestination,
+  { bulk, before, limit, after, destinations, without, behind = [] }: AskDueByDestination,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
     ...{ name: 'due-by-destination', text: DUE_BY_DESTINATION },
-    values: [after, destinations, bulk, before, limit, without],
+    values: [after, destinations, bulk, before, limit, without, behindJson(behind)],
   });
   const visited = new Set(rows.map((row) => row.visited));
+  const last = [...visited].sort().at(-1) ?? '';
   return {
     due: rows.filter(({ message_id }) => message_id !== null).map(shownDue),
-    next: visited.size < destinations ? '' : (rows.at(-1)?.visited ?? ''),
+    next: visited.size < destinations ? '' : last,
   };
 };

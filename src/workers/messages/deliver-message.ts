@@ -16,6 +16,7 @@ import type { Due } from './delivery-job.ts';
 import { type DeliveryMeasures, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
+import type { RecentlyAdded } from './recently-added.ts';
 
 /** How long an attempt may take, and how long nobody else may make one. */
 export interface AttemptTimes {
@@ -33,6 +34,7 @@ export interface DeliverMessageParts extends OutgoingMailParts {
   /** What has to wait though it is due. Absent: nothing. */
   readonly holdOf?: NonNullable<StartAttempt['holdOf']>;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'take'>;
+  readonly recentlyAdded: Pick<RecentlyAdded, 'noteNotDue'>;
   readonly logger: Logger;
   /** Absent: nobody looks. */
   readonly measures?: DeliveryMeasures | undefined;
@@ -55,12 +57,10 @@ export interface Attempted {
 const isLive = (state: Message): boolean => state.status !== 'absent' && state.environment === 'live';
 
 /** null: it is not due, or in somebody else's hands. */
-const claimAttempt = async (
-  deps: DeliverMessage,
-  { messageId, destination }: Due,
-  known: Loaded<Message>,
-): Promise<Claimed | null> => {
+const claimAttempt = async (deps: DeliverMessage, due: Due, known: Loaded<Message>): Promise<Claimed | null> => {
   const { times, system, deletedDomains, holdOf } = deps;
+  const { messageId, destination } = due;
+  const since = system.now().toISOString();
   const attempt = {
     ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
     ...{ known, destination: destination ?? undefined },
@@ -69,6 +69,7 @@ const claimAttempt = async (
   try {
     const claim = await startAttempt(deps, attempt);
     if (isLive(known.state)) noteEndedUnsent(deps.measures, claim.events);
+    if (claim.events.length === 0) deps.recentlyAdded.noteNotDue(due, since);
     return claim.claimed ? claim : null;
   } catch (error) {
     if (error instanceof Refusal) return null;

@@ -4,6 +4,7 @@ import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.
 import type { SendingHolds } from '../standings/sending-holds.ts';
 import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
+import { createSearchPlaces, type SearchPlaces } from './search-places.ts';
 
 /** The timetable, by who keeps mail back. */
 export interface HeldMail {
@@ -20,6 +21,9 @@ export interface FindReleased {
   /** One server takes everything: it has no lines that fill. */
   readonly isOneServer: boolean;
 }
+
+/** Whether a row was not offered a moment ago. */
+type IsNew = (one: DueDelivery) => boolean;
 
 /** What one domain, organization or warm-up keeps back no more, or not all of it. */
 export interface Released {
@@ -51,6 +55,13 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
   let after = '';
   /** Destinations that the last page of each ended with. */
   const pages = new Map<string, string>();
+  const placesByHolder = new Map<string, SearchPlaces>();
+
+  const placesOf = (holder: string): SearchPlaces => {
+    const places = placesByHolder.get(holder) ?? createSearchPlaces();
+    placesByHolder.set(holder, places);
+    return places;
+  };
 
   const isGone = (holder: string): boolean =>
     deletedDomains.isGone(holder) || deletedDomains.isGone(domainOfWarmUp(holder) ?? '');
@@ -62,13 +73,21 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
     after = holders[HOLDERS_MAX - 1] ?? '';
     if (pages.size > HOLDERS_MAX) pages.clear(); // of some that have nothing left
+    if (placesByHolder.size > HOLDERS_MAX) placesByHolder.clear();
     return holders.filter((holder) => !keeps(holder));
   };
 
-  const turnPage = async (holder: string, total: number): Promise<DuePage> => {
+  const turnPage = async (holder: string, total: number, isNew: IsNew): Promise<DuePage> => {
+    const after = pages.get(holder) ?? '';
+    const limit = isOneServer ? total : OF_DESTINATION_MAX;
+    const places = placesOf(holder);
     const page = await heldMail.held({
-      ...{ holder, after: pages.get(holder) ?? '', destinations: DESTINATIONS_MAX, total },
-      limit: isOneServer ? total : OF_DESTINATION_MAX,
+      ...{ holder, after, destinations: DESTINATIONS_MAX, total, limit },
+      behind: places.behind(),
+    });
+    places.turn({
+      ...{ found: page.due, limit, isCut: page.due.length >= total, isNew },
+      isSearched: (destination) => destination > after && (page.next === '' || destination <= page.next),
     });
     if (page.next === '') {
       pages.delete(holder);
@@ -77,17 +96,17 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
     return page;
   };
 
-  const letGo = async (holder: string, total: number): Promise<Released> => {
+  const letGo = async (holder: string, total: number, isNew: IsNew): Promise<Released> => {
     if (!isGone(holder) && sendingHolds.standingOf(holder).level === 'slowed') {
-      return { found: (await turnPage(holder, SLOWED_SEEN)).due, most: 1, isAll: true };
+      return { found: (await turnPage(holder, SLOWED_SEEN, isNew)).due, most: 1, isAll: true };
     }
-    const { due, next } = await turnPage(holder, total);
+    const { due, next } = await turnPage(holder, total, isNew);
     return { found: due, most: total, isAll: next === '' };
   };
 
-  return async (): Promise<readonly Released[]> => {
+  return async (isNew: IsNew): Promise<readonly Released[]> => {
     const holders = await holdersToLetGo();
     const total = Math.max(1, Math.floor(MESSAGES_MAX / Math.max(1, holders.length)));
-    return Promise.all(holders.map((holder) => letGo(holder, total)));
+    return Promise.all(holders.map((holder) => letGo(holder, total, isNew)));
   };
 };

@@ -1,5 +1,11 @@
 import type { System } from '../../domain/system.ts';
-import type { AskDue, AskDueByDestination, DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
+import type {
+  AskDue,
+  AskDueByDestination,
+  DueDelivery,
+  DuePage,
+  DuePlace,
+} from '../../projections/deliveries/queries.ts';
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
@@ -7,6 +13,7 @@ import type { Departures } from './departures.ts';
 import { type Destinations, dueOf } from './destinations.ts';
 import type { findReleased } from './find-released.ts';
 import type { RecentlyAdded } from './recently-added.ts';
+import { createSearchPlaces } from './search-places.ts';
 
 /** The timetable: what is due at or before a time, longest overdue first; of all destinations, or of each in turn. */
 export interface Timetable {
@@ -58,19 +65,45 @@ interface Swept {
 /** Earlier than any time. */
 const ALWAYS = '';
 
-/** What may be found at once, and whether there is more. */
-const createSearch = ({ timetable, destinations, departures }: SweepDeliveries, stream: Stream) => {
-  const bulk = stream === 'bulk';
+type IsNew = (one: DueDelivery) => boolean;
+
+interface Found {
+  readonly found: readonly DueDelivery[];
+  /** The next search shows other rows. */
+  readonly hasMore: boolean;
+}
+
+/** One server takes everything: a page of all that is due, and the next behind it once all of it was offered. */
+const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
+  let behind: DuePlace | undefined;
+  return async (before: string, isNew: IsNew): Promise<Found> => {
+    const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX, behind });
+    const isLast = found.length < SWEEP_MESSAGES_MAX;
+    if (isLast) behind = undefined;
+    else if (!found.some(isNew)) behind = found.at(-1);
+    return { found, hasMore: !isLast };
+  };
+};
+
+/** The same for each destination, however many rows of another there are. */
+const searchByDestination = ({ timetable, departures }: SweepDeliveries, stream: Stream) => {
+  const places = createSearchPlaces();
   let after = '';
-  return async (before: string): Promise<{ readonly found: readonly DueDelivery[]; readonly isAll: boolean }> => {
-    if (destinations === undefined) {
-      const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX });
-      return { found, isAll: found.length < SWEEP_MESSAGES_MAX };
-    }
-    const page = { after, destinations: DESTINATIONS_MAX, without: departures.sated(stream) };
-    const { due, next } = await timetable.dueByDestination({ bulk, before, limit: DESTINATION_MESSAGES_MAX, ...page });
+  return async (before: string, isNew: IsNew): Promise<Found> => {
+    const without = departures.sated(stream);
+    const from = after;
+    const { due: found, next } = await timetable.dueByDestination({
+      ...{ bulk: stream === 'bulk', before, limit: DESTINATION_MESSAGES_MAX },
+      ...{ after: from, destinations: DESTINATIONS_MAX, without, behind: places.behind() },
+    });
     after = next;
-    return { found: due, isAll: next === '' };
+    const passedOver = new Set(without);
+    const isTurned = places.turn({
+      ...{ found, limit: DESTINATION_MESSAGES_MAX, isCut: false, isNew },
+      isSearched: (destination) =>
+        destination > from && (next === '' || destination <= next) && !passedOver.has(destination),
+    });
+    return { found, hasMore: isTurned || (next !== '' && found.some(isNew)) };
   };
 };
 
@@ -80,7 +113,9 @@ const createSearch = ({ timetable, destinations, departures }: SweepDeliveries, 
  */
 export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const { queues, destinations, released, recentlyAdded, duty, system } = deps;
-  const searches = { transactional: createSearch(deps, 'transactional'), bulk: createSearch(deps, 'bulk') };
+  const searchOf = (stream: Stream) =>
+    destinations === undefined ? searchOfAll(deps, stream === 'bulk') : searchByDestination(deps, stream);
+  const searches = { transactional: searchOf('transactional'), bulk: searchOf('bulk') };
 
   const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
     dueOf({ messageId, environment, domains: [destination] }, destinations).map((due) => ({
@@ -96,20 +131,21 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
 
   /** It was due before it was kept back, whatever time it was given then. */
   const releasedBy = async (now: string): Promise<Swept> => {
-    const all = (await released?.()) ?? [];
-    const missing = all.flatMap(({ found, most }) =>
+    const missingOf = (found: readonly DueDelivery[]): readonly Due[] =>
       missingIn(
         found.map((one) => ({ ...one, dueAt: ALWAYS })),
         now,
-      ).slice(0, most),
-    );
+      );
+    const all = (await released?.((one) => missingOf([one]).length > 0)) ?? [];
+    const missing = all.flatMap(({ found, most }) => missingOf(found).slice(0, most));
     return { missing, hasMore: missing.length > 0 && all.some(({ isAll }) => !isAll) };
   };
 
   const dueNow = async (stream: Stream, now: Date): Promise<Swept> => {
-    const { found, isAll } = await searches[stream](new Date(now.getTime() - AGE_MS_MIN).toISOString());
-    const missing = missingIn(found, now.toISOString());
-    return { missing, hasMore: !isAll && missing.length > 0 };
+    const at = now.toISOString();
+    const before = new Date(now.getTime() - AGE_MS_MIN).toISOString();
+    const { found, hasMore } = await searches[stream](before, (one) => missingIn([one], at).length > 0);
+    return { missing: missingIn(found, at), hasMore };
   };
 
   /** @returns whether there is more. */

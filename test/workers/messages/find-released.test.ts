@@ -33,8 +33,8 @@ const mailOf = (rows: readonly Waiting[]): HeldMail => ({
   },
 });
 
-const search = (rows: readonly Waiting[], levels: Readonly<Record<string, StandingLevel>> = {}, isOneServer = true) =>
-  findReleased({
+const search = (rows: readonly Waiting[], levels: Readonly<Record<string, StandingLevel>> = {}, isOneServer = true) => {
+  const look = findReleased({
     ...{ heldMail: mailOf(rows), isOneServer },
     warmUpHolds: {
       offered: () => undefined,
@@ -43,6 +43,8 @@ const search = (rows: readonly Waiting[], levels: Readonly<Record<string, Standi
     deletedDomains: { isGone: (id) => id === 'dom_gone' },
     sendingHolds: { standingOf: (id) => ({ ...GOOD_STANDING, level: levels[id] ?? 'good' }) },
   });
+  return () => look(() => true);
+};
 
 const many = (count: number, holder: string, destination = 'a.example'): readonly Waiting[] =>
   Array.from({ length: count }, () => ({ holder, destination }));

@@ -1,0 +1,59 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
+import { dueByDestination, dueDeliveries } from '../../src/projections/deliveries/queries.ts';
+import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { NOW } from '../support/specification.ts';
+import { openApplied } from './support/applied.ts';
+
+interface Plan {
+  readonly Plans: readonly object[];
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+}
+
+const LATE = { bulk: false, before: '2027-01-01T00:00:00.000Z', limit: 10 };
+
+describe('the timetable', () => {
+  test('goes on behind a row, of all destinations and of each', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    for (const number of [1, 2, 3, 4]) {
+      const recipients = [{ ...recipient('rcp_1'), domain: number === 4 ? 'b.example' : 'a.example' }];
+      const messageId = `msg_${number}`;
+      await given(`message-${messageId}`, [messageAccepted({ messageId, recipients })]);
+    }
+    const behind = { dueAt: NOW, messageId: 'msg_2' };
+    const ask = { ...LATE, before: NOW };
+    const idsOf = (due: readonly { readonly messageId: string }[]) => due.map(({ messageId }) => messageId);
+    expect(idsOf(await dueDeliveries(pool, { ...ask, behind }))).toEqual(['msg_3', 'msg_4']);
+    const page = { ...ask, after: '', destinations: 10, without: [] };
+    const places = [{ ...behind, destination: 'a.example' }];
+    expect(idsOf((await dueByDestination(pool, { ...page, behind: places })).due)).toEqual(['msg_3', 'msg_4']);
+  });
+
+  test.each(['force_custom_plan', 'force_generic_plan'])(
+    'is read behind a row without what stands before it, with %s',
+    async (planning) => {
+      const { pool } = await openApplied(deliveriesProjection);
+      await pool.query(`
+        insert into read_models.deliveries (message_id, destination, environment, bulk, due_at, expires_at, recipients)
+        select 'msg_' || n, 'd' || n % 1000 || '.example', 'live', false, timestamptz '${NOW}' - n * interval '1 second',
+          timestamptz '${NOW}' + interval '40 days', '[]' from generate_series(1, 200000) n`);
+      await pool.query('analyze read_models.deliveries');
+      const client = await pool.connect();
+      onTestFinished(() => client.release(true));
+      await client.query(`set plan_cache_mode = ${planning}`);
+      const [behind] = (
+        await client.query(`
+          select due_at as "dueAt", message_id as "messageId" from read_models.deliveries order by due_at offset 100000`)
+      ).rows;
+      const query = { ...LATE, before: NOW, limit: 100, behind: { ...behind, dueAt: behind.dueAt.toISOString() } };
+      expect(await dueDeliveries(client, query)).toHaveLength(100);
+      const { rows } = await client.query<{ 'QUERY PLAN': readonly [{ Plan: Plan }] }>(`
+        explain (analyze, buffers, format json) execute "due-deliveries-behind"
+          (false, '${query.before}', ${query.limit}, '${query.behind.dueAt}', '${query.behind.messageId}')`);
+      const plan = rows[0]?.['QUERY PLAN'][0].Plan;
+      expect((plan?.['Shared Hit Blocks'] ?? Infinity) + (plan?.['Shared Read Blocks'] ?? 0)).toBeLessThan(150);
+    },
+    30_000,
+  );
+});
