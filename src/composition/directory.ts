@@ -1,5 +1,6 @@
-import { type EventStore, LOG_START, type RecordedEvent } from '../domain/event-store.ts';
+import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/event-store.ts';
 import { patiently } from '../domain/patiently.ts';
+import { readFamilies } from '../domain/read-families.ts';
 import { createRegister, type KeyEntry, REGISTER_CATEGORIES, type Register } from '../domain/register.ts';
 import type { System } from '../domain/system.ts';
 
@@ -13,8 +14,6 @@ export interface DirectorySource {
   readonly store: Pick<EventStore, 'head' | 'readAll'>;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
-
-const PAGE = 1000;
 
 const secretIn = ({ data }: RecordedEvent): { readonly keyId: string; readonly hash: string } | null =>
   'secret' in data && 'keyId' in data ? { keyId: data.keyId, hash: data.secret.hash } : null;
@@ -30,16 +29,12 @@ export const readDirectory = async ({ store, system }: DirectorySource): Promise
   const register = createRegister();
   const serviceSecrets = new Map<string, string>();
   const head = await patiently({ system }, store.head);
-  const filter = { categories: REGISTER_CATEGORIES };
-  let from = LOG_START;
-  while (from < head) {
-    const page = await patiently({ system }, () => store.readAll({ from, limit: PAGE, filter }));
-    for (const event of page.events) {
+  const patient = { readAll: (options: ReadAllOptions) => patiently({ system }, () => store.readAll(options)) };
+  for await (const { events } of readFamilies(patient, { categories: REGISTER_CATEGORIES, to: head })) {
+    for (const event of events) {
       register.apply(event);
       noteService(serviceSecrets, event);
     }
-    if (page.position === from) break;
-    from = page.position;
   }
   return { ...register, serviceSecrets };
 };

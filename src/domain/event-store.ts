@@ -81,6 +81,16 @@ export interface ReadAllOptions {
   readonly direction?: 'forwards' | 'backwards';
   readonly filter?: Filter;
   readonly limit: number;
+  /**
+   * Forwards alone: ends the search when it aborts. The page then holds what was found until then, and how far that was,
+   * so that the next read goes on there. An engine that answers at once may ignore it.
+   */
+  readonly signal?: AbortSignal;
+  /**
+   * The caller folds whole families into what it keeps in memory: events that later ones supersede may be left out, so
+   * that a copy of those families may answer in place of the log.
+   */
+  readonly folded?: boolean;
 }
 
 /** Some of the log, in order, and how far it was searched to find it (filtered-out events are passed over too). */

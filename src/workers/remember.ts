@@ -1,4 +1,5 @@
 import { categoryOf, type EventStore, LOG_START, type Position, type RecordedEvent } from '../domain/event-store.ts';
+import { readFamilies } from '../domain/read-families.ts';
 import type { Work } from './keep-running.ts';
 
 /** What a process keeps in memory of a family of events, as the end of the log has it. */
@@ -14,9 +15,6 @@ export interface Remembering {
   /** Resolves once everything is remembered that the log held at the start. Never fails. */
   readonly caughtUp: Promise<void>;
 }
-
-/** Larger holds more events at once, smaller costs more round trips before the first message is sent. */
-const PAGE_EVENTS_MAX = 1000;
 
 /** One follower for all memories: each that a log has costs it queries whenever anything is appended. */
 export const remember = (
@@ -37,12 +35,8 @@ export const remember = (
   };
 
   const catchUp = async (signal: AbortSignal): Promise<void> => {
-    const head = await store.head();
-    while (position < head && !signal.aborted) {
-      const page = await store.readAll({ from: position, filter, limit: PAGE_EVENTS_MAX });
-      if (page.position === position) break;
-      take(page.events, page.position);
-    }
+    const request = { categories: filter.categories, from: position, to: await store.head(), signal };
+    for await (const page of readFamilies(store, request)) take(page.events, page.position);
     if (!signal.aborted) resolve();
   };
 

@@ -21,6 +21,15 @@ const NEAR_EVENTS_MAX = 2000;
 const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions): boolean =>
   direction === 'forwards' && limit > 0 && filter?.categories?.includes(BULK_CATEGORY) === false;
 
+interface Search {
+  readonly filter: Filter;
+  readonly limit: number;
+  /** Ends the search, as the store's closing does. */
+  readonly signal: AbortSignal;
+}
+
+const earlier = (a: Position, b: Position): Position => (a < b ? a : b);
+
 /**
  * Reads of the whole log. The client's read takes no filter, so that whoever wants a few events would be sent all; what
  * lies further on is therefore searched by the server, in a subscription that ends at the head. Where the server's
@@ -29,31 +38,35 @@ const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions):
 export const createReadAll = (followed: Followed): EventStore['readAll'] => {
   const { connection, reader } = followed;
 
-  /** At least `limit` events from beyond `from`, or all up to the head. */
-  const find = async (from: Position, head: Position, filter: Filter, limit: number) => {
-    const found: RecordedEvent[] = [];
-    for await (const { events, position } of follow(followed, from, filter, connection.closing)) {
-      found.push(...events.filter((event) => event.position <= head));
-      if (found.length >= limit || position >= head) break;
+  /** At least `limit` events from beyond `from`, or all up to the head, or to where the search was ended. */
+  const find = async (from: Position, head: Position, { filter, limit, signal }: Search): Promise<Page> => {
+    const events: RecordedEvent[] = [];
+    let searched = from;
+    for await (const page of follow(followed, from, filter, signal)) {
+      events.push(...page.events.filter((event) => event.position <= head));
+      searched = earlier(page.position, head);
+      if (events.length >= limit || searched === head) break;
     }
     connection.assertOpen(); // else it may have ended early
-    return found;
+    return { events, position: searched };
   };
 
   /** Up to `limit` events from beyond `from` up to the head as it is now. */
-  const search = async (from: Position, filter: Filter, limit: number): Promise<Page> => {
+  const search = async (from: Position, options: Search): Promise<Page> => {
     const head = await reader.head();
     if (head <= from) return { events: [], position: from };
-    const events = (await find(from, head, filter, limit)).slice(0, limit);
-    const last = events[limit - 1];
-    return { events, position: last?.position ?? head };
+    const { events, position } = await find(from, head, options);
+    const last = events[options.limit - 1];
+    return { events: events.slice(0, options.limit), position: last?.position ?? position };
   };
 
-  const readSelected = async ({ from = LOG_START, filter = {}, limit }: ReadAllOptions): Promise<Page> => {
-    const { isComplete, ...near } = await reader.forwards(from, filter, { limit, lookMax: NEAR_EVENTS_MAX });
-    if (isComplete) return near;
+  const readSelected = async ({ from = LOG_START, filter = {}, limit, signal }: ReadAllOptions): Promise<Page> => {
+    const bounds = { limit, lookMax: NEAR_EVENTS_MAX, signal };
+    const { isComplete, ...near } = await reader.forwards(from, filter, bounds);
+    if (isComplete || signal?.aborted === true) return near;
     try {
-      const far = await search(near.position, filter, limit - near.events.length);
+      const ending = AbortSignal.any([connection.closing, ...(signal === undefined ? [] : [signal])]);
+      const far = await search(near.position, { filter, limit: limit - near.events.length, signal: ending });
       return { events: [...near.events, ...far.events], position: far.position };
     } catch (error) {
       throw readFault(error, connection.hosts);

@@ -33,12 +33,22 @@ const CHUNK_GROWTH = 4;
 type Resolved = Parameters<typeof rawEvent>[0];
 type Reading = StreamingRead<ResolvedEvent> | StreamingRead<AllStreamResolvedEvent>;
 
-/** All that the call gives. */
-const collect = ({ slots, timeOut }: Connection, open: () => Reading): Promise<readonly RawEvent[]> =>
+/** All that the call gives, or gave until the signal aborted: the server is told to stop. */
+const collect = (
+  { slots, timeOut }: Connection,
+  open: () => Reading,
+  signal: AbortSignal | undefined,
+): Promise<readonly RawEvent[]> =>
   slots(async () => {
     const events: RawEvent[] = [];
+    if (signal?.aborted === true) return events;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const reading = open();
+    const stop = (): void => {
+      resolve();
+      reading.cancel().catch(() => {});
+    };
+    signal?.addEventListener('abort', stop);
     reading.on('data', (resolved: Resolved) => {
       const event = rawEvent(resolved);
       if (event !== undefined) events.push(event);
@@ -50,13 +60,16 @@ const collect = ({ slots, timeOut }: Connection, open: () => Reading): Promise<r
     } catch (error) {
       reading.cancel().catch(() => {}); // there may be no call to cancel yet
       throw error;
+    } finally {
+      signal?.removeEventListener('abort', stop);
     }
-    return events;
+    return events.slice();
   });
 
 export interface ForwardsBounds {
   readonly limit: number;
   readonly lookMax: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ForwardsPage extends Page {
@@ -65,21 +78,28 @@ export interface ForwardsPage extends Page {
 }
 
 export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
-  /** Up to `count` events strictly after the position, ours or not. @throws {PositionBeyondEnd} */
-  after(position: Position, count: number): Promise<readonly RawEvent[]>;
+  /** Up to `count` events strictly after the position, ours or not; fewer if aborted. @throws {PositionBeyondEnd} */
+  after(position: Position, count: number, signal?: AbortSignal): Promise<readonly RawEvent[]>;
   /** As `readAll` forwards, but looks at no more than `lookMax` events. */
   forwards(from: Position, filter: Filter | undefined, bounds: ForwardsBounds): Promise<ForwardsPage>;
   /** Events of any stream, not decoded. */
   rawStream(stream: string): Promise<readonly RawEvent[]>;
 }
 
+/** The server begins with the event at the position itself; where there is none, the log is shorter than that. */
+const beyond = (events: readonly RawEvent[], position: Position, count: number): readonly RawEvent[] => {
+  const [first] = events;
+  if (first === undefined || first.position < position) throw new PositionBeyondEnd();
+  return first.position === position ? events.slice(1) : events.slice(0, count);
+};
+
 export const createReader = (connection: Connection, codec: EventCodec): Reader => {
   const { client, hosts } = connection;
 
-  const call = async (open: () => Reading): Promise<readonly RawEvent[]> => {
+  const call = async (open: () => Reading, signal?: AbortSignal): Promise<readonly RawEvent[]> => {
     connection.assertOpen();
     try {
-      const events = await collect(connection, open);
+      const events = await collect(connection, open, signal);
       connection.assertOpen(); // closing ends calls under way as if they had given everything
       return events;
     } catch (error) {
@@ -88,15 +108,13 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     }
   };
 
-  const after = async (position: Position, count: number): Promise<readonly RawEvent[]> => {
+  const after: Reader['after'] = async (position, count, signal) => {
     const open = { direction: FORWARDS, requiresLeader: true } as const;
-    if (position === LOG_START) return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }));
+    if (position === LOG_START)
+      return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }), signal);
     const fromPosition = parsePosition(position);
-    // The server begins with the event at the position itself; where there is none, the log is shorter than that.
-    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }));
-    const [first] = events;
-    if (first === undefined || first.position < position) throw new PositionBeyondEnd();
-    return first.position === position ? events.slice(1) : events.slice(0, count);
+    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }), signal);
+    return events.length === 0 && signal?.aborted === true ? events : beyond(events, position, count);
   };
 
   const before = async (position: Position | undefined, count: number): Promise<readonly RawEvent[]> => {
@@ -139,7 +157,8 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
 
   const forwards: Reader['forwards'] = async (from, filter, bounds) => {
     const found = gather(filter, bounds, from);
-    await scan((position = LOG_START, count) => after(position, count), from, bounds.limit, found.visit);
+    const next = (position = LOG_START, count = 0) => after(position, count, bounds.signal);
+    await scan(next, from, bounds.limit, found.visit);
     return { ...found.page(), isComplete: found.isComplete() };
   };
 
@@ -162,10 +181,10 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
       return (await call(() => client.readStream(stream, options))).map((event) => recordedEvent(codec, event));
     },
 
-    readAll: async ({ from, direction = 'forwards', filter, limit }) => {
+    readAll: async ({ from, direction = 'forwards', filter, limit, signal }) => {
       if (limit <= 0) return { events: [], position: from ?? LOG_START };
       if (direction === 'backwards') return backwards(from, filter, limit);
-      const bounds = { limit, lookMax: Number.POSITIVE_INFINITY };
+      const bounds = { limit, lookMax: Number.POSITIVE_INFINITY, signal };
       const { events, position } = await forwards(from ?? LOG_START, filter, bounds);
       return { events, position };
     },

@@ -66,6 +66,7 @@ const laterOf = (a: Position, b: Position): Position => (a > b ? a : b);
 /** @throws {StoreUnavailable} */
 export const readPage = async (pool: Pool, codec: EventCodec, request: PageRequest): Promise<Page> => {
   const { from, filter = {}, limit, bytesMax = BIGINT_MAX } = request;
+  if (request.signal?.aborted === true) return { events: [], position: from ?? LOG_START };
   const backwards = request.direction === 'backwards';
   const statement = statementFor(conditionsFor(filter), backwards);
   const values = [startOf(from, backwards), limit, bytesMax];

@@ -38,8 +38,10 @@ export interface KeyDirectory extends RegisterFacts {
 const TRUSTED_MS = 900;
 /** Shorter asks the log more often for nothing; longer leaves fewer tries before trust ends. */
 const TAIL_EVERY_MS = 250;
-/** A read of the tail that takes longer is given up; the next begins anew. */
+/** A read of the tail that takes longer is ended; the next goes on where it got to. */
 const TAIL_MS_MAX = 2_000;
+/** How long it may take to end before it is given up. Shorter loses what it has found, longer delays the next. */
+const TAIL_ENDS_MS_MAX = 500;
 /** What a request waits for the log to be read: longer keeps clients hanging, shorter makes 503 of a busy moment. */
 const CATCH_UP_MS_MAX = 700;
 const PAGE_EVENTS = 1000;
@@ -47,7 +49,7 @@ const PAGE_EVENTS = 1000;
 interface Follower {
   readonly isFresh: () => boolean;
   readonly position: () => Position;
-  readonly tail: () => Promise<void>;
+  readonly tail: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Reads the tail of the log into the registers. */
@@ -56,19 +58,21 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegi
   let trustedSinceMs = Number.NEGATIVE_INFINITY;
 
   /** A read that was given up may still answer: only a page that follows upon what is known is applied. */
-  const readPage = async (from: Position): Promise<void> => {
-    const page = await store.readAll({ from, filter: { categories: REGISTER_CATEGORIES }, limit: PAGE_EVENTS });
+  const readPage = async (from: Position, signal: AbortSignal): Promise<void> => {
+    const filter = { categories: REGISTER_CATEGORIES };
+    const page = await store.readAll({ from, filter, limit: PAGE_EVENTS, signal, folded: true });
     if (position !== from) return;
     for (const event of page.events) secrets.apply(event);
     position = page.position;
   };
 
-  const tail = async (): Promise<void> => {
+  const tail: Follower['tail'] = async (signal) => {
     const begunMs = system.monotonicMs();
     const head = await store.head();
     while (position < head) {
       const from = position;
-      await readPage(from);
+      await readPage(from, signal);
+      if (signal.aborted) throw new StoreUnavailable('the log was not read in time');
       if (position === from) throw new StoreUnavailable('the log does not answer up to its own head');
     }
     trustedSinceMs = Math.max(trustedSinceMs, begunMs);
@@ -93,9 +97,9 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   const within = (work: Promise<boolean>, ms: number): Promise<boolean> =>
     inTime(system, ms, work, () => new StoreUnavailable('the log was not read in time')).catch(() => false);
 
-  const tail = async (): Promise<boolean> => {
+  const tail = async (signal: AbortSignal): Promise<boolean> => {
     try {
-      await follower.tail();
+      await follower.tail(signal);
       if (failing) logger.info({}, 'the log can be read again: keys are checked');
       failing = false;
       return true;
@@ -107,8 +111,17 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     }
   };
 
+  /** A read that is late is told to end, and asks for nothing more: no two look through the same log. */
+  const tailInTime = async (): Promise<boolean> => {
+    const late = new AbortController();
+    const reading = tail(AbortSignal.any([late.signal, closing.signal]));
+    if (await within(reading, TAIL_MS_MAX)) return true;
+    late.abort();
+    return within(reading, TAIL_ENDS_MS_MAX);
+  };
+
   const begin = (): Promise<boolean> => {
-    running = within(tail(), TAIL_MS_MAX).finally(() => {
+    running = tailInTime().finally(() => {
       running = null;
     });
     return running;
@@ -139,7 +152,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   return {
     ...createRegisterFacts(register, capturing),
     start: async () => {
-      await refresh();
+      await within(refresh(), TAIL_MS_MAX);
       following = follow();
     },
     isFresh: follower.isFresh,

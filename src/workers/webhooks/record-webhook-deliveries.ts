@@ -1,7 +1,9 @@
 import { type EventStore, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
+import { readFamilies } from '../../domain/read-families.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 import type { System } from '../../domain/system.ts';
+import { webhook } from '../../domain/webhook/webhook.ts';
 import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
@@ -24,21 +26,21 @@ export interface RecordWebhookDeliveries {
 const CHECKPOINT_EVERY_MS = 1000;
 /** One process records, others watch whether it goes on: longer than the above, or two would take turns. */
 const STANDBY_LOOK_MS = 3000;
-const ENDPOINTS_PAGE = 1000;
 /** So many events at once mean load: what comes then is let gather, because reading costs by the page. */
 const BUSY_EVENTS = 20;
 /** How long. Longer is felt by whoever waits for his webhooks, shorter makes more pages of fewer events. */
 const GATHER_MS = 50;
 
 /** The endpoints as they stood at a position: all their events up to there. */
-const endpointsAt = async (store: RecordWebhookDeliveries['store'], position: Position): Promise<Endpoints> => {
+const endpointsAt = async (
+  store: RecordWebhookDeliveries['store'],
+  position: Position,
+  signal: AbortSignal,
+): Promise<Endpoints> => {
   const endpoints = createEndpoints();
-  let from: Position = LOG_START;
-  while (from < position) {
-    const page = await store.readAll({ from, filter: { categories: ['webhook'] }, limit: ENDPOINTS_PAGE });
-    for (const event of page.events) if (event.position <= position) endpoints.apply(event);
-    if (page.events.length < ENDPOINTS_PAGE) break;
-    from = page.position;
+  // None of this family is superseded: a copy holds all of its events, as they were at any position.
+  for await (const { events } of readFamilies(store, { categories: [webhook.category], to: position, signal })) {
+    for (const event of events) if (event.position <= position) endpoints.apply(event);
   }
   return endpoints;
 };
@@ -76,7 +78,7 @@ const follow = async (
   const { store, webhookDeliveries, system } = deps;
   let from = checkpoint;
   let movedMs = system.monotonicMs();
-  const endpoints = await endpointsAt(store, from ?? LOG_START);
+  const endpoints = await endpointsAt(store, from ?? LOG_START, signal);
 
   /** @returns whether this process is still the one that records. */
   const record = async ({ events, position: to }: Page): Promise<boolean> => {

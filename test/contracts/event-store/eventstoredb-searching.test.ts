@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { EventStore, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { ServerStyle } from '../../support/eventstoredb-double/bad-days.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
@@ -61,6 +61,26 @@ describe('reading few events of a long log in EventStoreDB', () => {
     expect(page.position).toBe(await store.head());
     for (const limit of [2, 6]) expect(await readInPages(store, limit)).toEqual(page.events);
   });
+
+  it.each<ServerStyle>(['24.6.0', '24.10.5'])(
+    'ends a search that is given up on %s, and the next goes on where it got to',
+    async (style) => {
+      const { double, store } = await longLog(style);
+      double.costs.scannedPerSecond = 20_000;
+      const from = (await store.readAll({ filter, limit: 2 })).position;
+      const begunMs = performance.now();
+      const givenUp = await store.readAll({ from, filter, limit: 100, signal: AbortSignal.timeout(350) });
+      expect(performance.now() - begunMs).toBeLessThan(1_000);
+      await vi.waitFor(() => expect(double.openReads()).toBe(0));
+      expect(givenUp.position > from).toBe(true);
+      const { readAll, subscribe } = double.counts();
+      const rest = await store.readAll({ from: givenUp.position, filter, limit: 100 });
+      expect(textsOf([...givenUp.events, ...rest.events])).toEqual(['b0', 'b1', 'b2', 'c0']);
+      const after = double.counts();
+      const sent = after.readAll.events - readAll.events + after.subscribe.events - subscribe.events;
+      expect(sent).toBeLessThan(2 * BETWEEN);
+    },
+  );
 
   it('is not sent what lies between', async () => {
     const { double, store } = await longLog();
