@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createLogger } from '../../src/adapters/logger.ts';
 
 const capture = () => {
@@ -77,4 +77,46 @@ test('a line of a megabyte without a space costs no more than its length', () =>
   const started = performance.now();
   logged({ base64: 'aB+/'.repeat(250_000), dotted: 'a.'.repeat(100_000), at: '@' });
   expect(performance.now() - started).toBeLessThan(3_000);
+});
+
+describe('warnings and errors that are alike', () => {
+  afterEach(() => vi.useRealTimers());
+  const lines = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+
+  test('are told one by one at first, then counted', () => {
+    vi.useFakeTimers();
+    const { destination, text } = capture();
+    const logger = createLogger({ level: 'info', destination });
+    const refused = (port: number) => Object.assign(new Error(`no answer at port ${port}`), { code: 'ECONNREFUSED' });
+    for (let number = 0; number < 850; number += 1) logger.error({ err: refused(number), number }, 'it failed');
+    expect(lines(text()).map(({ number }) => number)).toEqual([0, 1, 2]);
+    vi.advanceTimersByTime(30_000);
+    expect(lines(text()).slice(3)).toMatchObject([{ msg: 'it failed', alike: 847 }]);
+    logger.error({ err: refused(1), number: 'next' }, 'it failed');
+    expect(lines(text())).toHaveLength(5);
+  });
+
+  test('are not those of another sentence, error or level, and what is told for information is not bounded', () => {
+    const { destination, text } = capture();
+    const logger = createLogger({ level: 'info', destination });
+    for (let number = 0; number < 10; number += 1) {
+      logger.error({ err: new Error(`row ${number} is wrong`) }, 'it failed');
+      logger.error({ err: new Error('the disk is full') }, 'it failed');
+      logger.error({}, 'it failed otherwise');
+      logger.warn({}, 'it failed otherwise');
+      logger.info({}, 'an attempt ended');
+    }
+    expect(lines(text())).toHaveLength(3 + 3 + 3 + 3 + 10);
+  });
+
+  test('are bounded in memory: beyond some hundred kinds, each is told', () => {
+    const { destination, text } = capture();
+    const logger = createLogger({ level: 'info', destination });
+    for (let number = 0; number < 600; number += 1) logger.warn({}, `sentence ${'x'.repeat(number)}`);
+    expect(lines(text())).toHaveLength(600);
+  });
 });
