@@ -23,7 +23,7 @@ const SHOWN = 'first-keys-shown';
 export interface FirstKeys {
   /** null: the operator gave it (`OUTBOX_ADMIN_KEY`) and knows it. */
   readonly live: string | null;
-  /** null: the key was ended before its value was ever printed. */
+  /** null: the operator gave the live key and makes a test key by it; or it was ended before it was ever printed. */
   readonly test: string | null;
 }
 
@@ -62,9 +62,9 @@ const makeKeys = async (
       ...(value === undefined ? {} : { value }),
     });
   // The live key last: it is what tells a first start that ended from one that was cut off.
-  const test = await make('test');
+  const test = adminKey === undefined ? (await make('test')).value : null;
   const live = await make('live', adminKey);
-  return { live: adminKey === undefined ? live.value : null, test: test.value };
+  return { live: adminKey === undefined ? live.value : null, test };
 };
 
 /**

@@ -29,30 +29,47 @@ const FIRST_MESSAGE = JSON.stringify({
 
 const FIRST_DOMAIN = JSON.stringify({ name: 'mail.example.com' });
 
-/** What is printed when the service is ready: enough to take the first step by pasting one line. */
-export const readyBlock = (facts: ReadyFacts): string => {
-  const { baseUrl, firstKeys, capturing, places } = facts;
-  const authorization = `-H "Authorization: Bearer ${firstKeys?.live ?? KEY_IN_ENVIRONMENT}"`;
-  return [
+const authorizationOf = ({ firstKeys }: ReadyFacts): string =>
+  `-H "Authorization: Bearer ${firstKeys?.live ?? KEY_IN_ENVIRONMENT}"`;
+
+const firstMessage = (facts: ReadyFacts): string =>
+  `curl -sS ${facts.baseUrl}/v1/messages/send ${authorizationOf(facts)} -H 'Content-Type: application/json' -d '${FIRST_MESSAGE}'`;
+
+const firstDomain = (facts: ReadyFacts): string =>
+  `curl -sS ${facts.baseUrl}/v1/domains ${authorizationOf(facts)} -H 'Content-Type: application/json' -d '${FIRST_DOMAIN}'`;
+
+/** What is printed on a terminal when the service is ready: enough to take the first step by pasting one line. */
+export const readyBlock = (facts: ReadyFacts): string =>
+  [
     '',
-    `Outbox is ready at ${baseUrl}`,
-    ...places,
+    `Outbox is ready at ${facts.baseUrl}`,
+    ...facts.places,
     '',
     ...keyLines(facts),
-    ...(capturing
+    ...(facts.capturing
       ? [
           'Send a first message:',
-          `curl -sS ${baseUrl}/v1/messages/send ${authorization} -H 'Content-Type: application/json' -d '${FIRST_MESSAGE}'`,
+          firstMessage(facts),
           '',
           'Mail is captured and does not leave this machine. See what arrived:',
-          `curl -sS ${baseUrl}/v1/inbox ${authorization}`,
+          `curl -sS ${facts.baseUrl}/v1/inbox ${authorizationOf(facts)}`,
         ]
       : [
           'Register the domain to send from, publish the records in the answer, and make a key for it (README, A first domain):',
-          `curl -sS ${baseUrl}/v1/domains ${authorization} -H 'Content-Type: application/json' -d '${FIRST_DOMAIN}'`,
+          firstDomain(facts),
         ]),
     '',
-    `API reference: ${baseUrl}/docs`,
+    `API reference: ${facts.baseUrl}/docs`,
     '',
   ].join('\n');
-};
+
+/** The same as fields, for a service whose log is JSON: a line of it says that the service is ready. */
+export const readyFields = (facts: ReadyFacts): Readonly<Record<string, unknown>> => ({
+  baseUrl: facts.baseUrl,
+  places: facts.places,
+  ...(facts.firstKeys?.live == null ? {} : { liveKey: facts.firstKeys.live }),
+  ...(facts.firstKeys?.test == null ? {} : { testKey: facts.firstKeys.test }),
+  firstStep: facts.capturing ? firstMessage(facts) : firstDomain(facts),
+  ...(facts.capturing ? { inbox: `${facts.baseUrl}/v1/inbox` } : {}),
+  reference: `${facts.baseUrl}/docs`,
+});

@@ -1,9 +1,10 @@
 import { createLogger } from '../adapters/logger.ts';
+import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { readServiceConfig } from './read-service-config.ts';
-import { readyBlock } from './ready-block.ts';
+import { readyBlock, readyFields } from './ready-block.ts';
 import { type Service, startService } from './start-service.ts';
 
 /** A part that does not close by itself keeps the process no longer than this: containers are killed after 10 s more. */
@@ -23,11 +24,20 @@ const print = (text: string): Promise<void> =>
     process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)));
   });
 
+/** Where neither output goes to a terminal, both are JSON: whatever collects them parses each line alike. */
+const isForPeople = (): boolean => process.stdout.isTTY === true || process.stderr.isTTY === true;
+
+const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Service): string => {
+  const facts = baseUrl === undefined ? undefined : { baseUrl, firstKeys, capturing: mail.kind === 'capture', places };
+  if (!isForPeople()) {
+    const line = { level: 'info', time: createSystem().now().toISOString(), pid: process.pid, roles: [...roles] };
+    return `${JSON.stringify({ ...line, ...(facts === undefined ? { places } : readyFields(facts)), msg: 'Outbox is ready' })}\n`;
+  }
+  return facts === undefined ? `Outbox is ready (${[...roles].join(', ')})\n${places.join('\n')}\n` : readyBlock(facts);
+};
+
 const announce = async (config: Config, service: Service, logger: Logger): Promise<void> => {
-  const { baseUrl, firstKeys, places } = service;
-  const capturing = config.mail.kind === 'capture';
-  if (baseUrl !== undefined) await print(readyBlock({ baseUrl, firstKeys, capturing, places }));
-  else await print(`Outbox is ready (${[...config.roles].join(', ')})\n${places.join('\n')}\n`);
+  await print(readyText(config, service));
   // A service that is up does not end because the database was away for a moment.
   await service.noteKeysShown().catch((err: unknown) => {
     logger.warn({ err }, 'it could not be noted that the first keys were shown: the next start shows such keys again');

@@ -80,8 +80,13 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    const { id: requestId, method, caller } = request;
-    logger.debug({ requestId, method, status: reply.statusCode, keyId: caller?.keyId }, 'answered');
+    const { id: requestId, method, caller, ip: clientAddress } = request;
+    const { url: route } = request.routeOptions;
+    const tookMs = Math.round(reply.elapsedTime);
+    logger.debug(
+      { requestId, method, route, status: reply.statusCode, tookMs, keyId: caller?.keyId, clientAddress },
+      'answered',
+    );
     done();
   });
 };

@@ -77,31 +77,46 @@ const turn = (projection: Projection, options: LaneOptions, onBatch: () => void)
     await follow(client, projection, options, onBatch);
   });
 
+/** Faults in a row: one line in the log when they begin, and one, with their number, when they end. */
+interface Faults {
+  /** @returns how long to wait before the next turn; null: no next. */
+  failed(error: unknown): number | null;
+  worked(): void;
+}
+
+const createFaults = ({ name }: Projection, logger: Logger): Faults => {
+  let inARow = 0;
+  const begin = (error: unknown): void => {
+    if (error instanceof Fenced) logger.warn({ projection: name }, error.message);
+    else logger.error({ projection: name, err: error }, 'a projection failed and is tried again');
+  };
+  return {
+    failed: (error) => {
+      if (error instanceof OutdatedProjection) {
+        logger.error({ projection: name }, error.message);
+        return null;
+      }
+      if (inARow === 0) begin(error);
+      const waitMs = BACK_OFF_MS[Math.min(inARow, BACK_OFF_MS.length - 1)] ?? 0;
+      inARow += 1;
+      return waitMs;
+    },
+    worked: () => {
+      if (inARow > 0) logger.info({ projection: name, faults: inARow }, 'a projection goes on');
+      inARow = 0;
+    },
+  };
+};
+
 /** One turn, whatever comes of it. @returns how long to wait before the next; null: no next. @throws what is final. */
-const guardedTurn = async (
-  projection: Projection,
-  options: LaneOptions,
-  faults: { inARow: number },
-): Promise<number | null> => {
+const guardedTurn = async (projection: Projection, options: LaneOptions, faults: Faults): Promise<number | null> => {
   try {
-    const onBatch = (): void => {
-      faults.inARow = 0;
-    };
-    await turn(projection, options, onBatch);
+    await turn(projection, options, faults.worked);
     return 0;
   } catch (error) {
     if (isFatal(error)) throw error;
-    tell(options.logger, projection, error);
-    const waitMs = BACK_OFF_MS[Math.min(faults.inARow, BACK_OFF_MS.length - 1)] ?? 0;
-    faults.inARow += 1;
-    return error instanceof OutdatedProjection ? null : waitMs;
+    return faults.failed(error);
   }
-};
-
-const tell = (logger: Logger, { name }: Projection, error: unknown): void => {
-  if (error instanceof Fenced) logger.warn({ projection: name }, error.message);
-  else if (error instanceof OutdatedProjection) logger.error({ projection: name }, error.message);
-  else logger.error({ projection: name, err: error }, 'a projection failed and is tried again');
 };
 
 /**
@@ -111,7 +126,7 @@ const tell = (logger: Logger, { name }: Projection, error: unknown): void => {
  */
 export const runLane = async (projection: Projection, options: LaneOptions): Promise<void> => {
   const { signal } = options;
-  const faults = { inARow: 0 };
+  const faults = createFaults(projection, options.logger);
   while (!signal.aborted) {
     const waitMs = await guardedTurn(projection, options, faults);
     if (waitMs === null) return;

@@ -36,9 +36,8 @@ export const pause = async (system: Pick<System, 'sleep'>, ms: number, signal: A
 };
 
 /**
- * Runs work for as long as the process lives, whatever it depends on goes away in between. One sentence in the log when
- * it falls over and one when it works again. What another try
- * would not change is fatal to the process.
+ * Runs work for as long as the process lives, whatever it depends on goes away in between. Logs one line when it fails and
+ * one, with the number of faults, when it goes on. What another try would not change is fatal to the process.
  */
 export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop => {
   const { system, logger, onFatal } = tools;
@@ -46,13 +45,13 @@ export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop =>
   let faults = 0;
 
   const working = (): void => {
-    if (faults > 0) logger.info({ loop: name, faults }, `${name} works again`);
+    if (faults > 0) logger.info({ loop: name, faults }, 'a loop goes on');
     faults = 0;
   };
 
   const fell = (error: unknown): void => {
     faults += 1;
-    if (faults === 1) logger.warn({ loop: name, err: error }, `${name} cannot go on just now and tries again`);
+    if (faults === 1) logger.warn({ loop: name, err: error }, 'a loop failed and is tried again');
   };
 
   /** @returns whether to try again. */

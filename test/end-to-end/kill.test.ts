@@ -10,7 +10,7 @@ const MESSAGES = 1000;
 const KILL_AFTER = 400;
 
 const postmasterOf = async (program: Program): Promise<number> => {
-  const folder = /^Data: built-in PostgreSQL in (\S+)/m.exec(program.output())?.[1] ?? '';
+  const folder = /^Data: built-in PostgreSQL in (\S+)/m.exec(program.ready.places.join('\n'))?.[1] ?? '';
   return Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
 };
 

@@ -39,14 +39,14 @@ describe('a user who starts the service for the first time', () => {
   test('sees the base address, a live and a test admin key, and where the mail is', () => {
     expect(program.keys.live).toMatch(/^ob_live_[0-9A-Za-z]{49}$/);
     expect(program.keys.test).toMatch(/^ob_test_[0-9A-Za-z]{49}$/);
-    expect(program.output()).toContain(`${program.baseUrl}/v1/inbox`);
+    expect(program.ready.inbox).toBe(`${program.baseUrl}/v1/inbox`);
   });
 
   test('pastes the printed line and sees the mail delivered, counted, billed and told to a webhook', async () => {
     const hook = await api.post('/v1/webhooks', { url: receiver.url, events: ['message.*'] });
     expect(hook.status).toBe(201);
 
-    const answer = await run(program.output().match(PRINTED_LINE)?.groups ?? {});
+    const answer = await run(program.ready.firstStep?.match(PRINTED_LINE)?.groups ?? {});
     expect(answer.status).toBe(202);
     const sent = (await answer.json()) as { id: string; message_id: string };
 

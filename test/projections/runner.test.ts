@@ -108,7 +108,29 @@ describe('running projections', () => {
     expect(rows.map(({ key_id }) => key_id)).toEqual(['key_1', 'key_3']);
     expect(sentences(logger)).toEqual([
       'the checkpoint of read model api-keys was moved by somebody else: this runner stops and starts over',
+      'a projection goes on',
     ]);
+  });
+
+  test('logs one line when it fails and one when it goes on, however often it was tried', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    const { logger } = startRunner(pool, store);
+    expect(await caughtUp(pool, store)).toBe(true);
+    await pool.query('alter table read_models.api_keys rename to api_keys_gone');
+    await pool.query('alter table read_models.parked_events rename to parked_events_gone');
+    await appendKey(store, 'key_2');
+    await system.sleep(700); // three tries
+    await pool.query('alter table read_models.parked_events_gone rename to parked_events');
+    await pool.query('alter table read_models.api_keys_gone rename to api_keys');
+    expect(await caughtUp(pool, store)).toBe(true);
+    const ofKeys = logger.said.filter(({ fields }) => 'projection' in fields && fields.projection === 'api-keys');
+    expect(ofKeys.map(({ sentence }) => sentence)).toEqual([
+      'a projection failed and is tried again',
+      'a projection goes on',
+    ]);
+    expect(ofKeys[1]?.fields).toMatchObject({ faults: expect.any(Number) });
   });
 
   test('survives losing its connections, and parks nothing because of it', async () => {

@@ -8,12 +8,24 @@ import packageJson from '../../package.json' with { type: 'json' };
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** A first start makes a database cluster; these machines are slower than a user's. */
 const READY_MS = 30_000;
-const KEY = /^ob_(?:live|test)_[0-9A-Za-z]{49}$/gm;
+
+/** The line that says that it is ready. */
+interface Ready {
+  /** Absent: it has not the role `api`. */
+  readonly baseUrl?: string;
+  readonly places: readonly string[];
+  readonly liveKey?: string;
+  readonly testKey?: string;
+  /** For a shell. */
+  readonly firstStep?: string;
+  readonly inbox?: string;
+}
 
 export interface Program {
   readonly baseUrl: string;
   /** Secrets printed at a first start; empty at a later one. */
   readonly keys: { readonly live: string; readonly test: string };
+  readonly ready: Ready;
   readonly readyAfterMs: number;
   readonly child: ChildProcess;
   /** Everything printed so far. */
@@ -62,17 +74,17 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
-  const ready = new Promise<string>((resolve, reject) => {
+  const whenReady = new Promise<Ready>((resolve, reject) => {
     const timer = setTimeout(() => {
       child.kill('SIGKILL'); // nobody else could
       reject(new Error(`not ready in ${READY_MS} ms:\n${output}`));
     }, READY_MS);
     const collect = (chunk: Buffer): void => {
       output += chunk.toString();
-      const found = /^Outbox is ready(?: at (\S+))?.*\n[\s\S]*\n$/m.exec(output);
+      const found = /^{.*"msg":"Outbox is ready"}$/m.exec(output);
       if (found === null) return;
       clearTimeout(timer);
-      resolve(found[1] ?? '');
+      resolve(JSON.parse(found[0]));
     };
     child.stdout.on('data', collect);
     child.stderr.on('data', collect);
@@ -81,13 +93,12 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
       reject(new Error(`ended with ${code} before it was ready:\n${output}`));
     });
   });
-  const baseUrl = await ready;
+  const ready = await whenReady;
   const readyAfterMs = performance.now() - began;
-  const printed = output.match(KEY) ?? [];
-  const keyOf = (prefix: string): string => printed.find((key) => key.startsWith(prefix)) ?? '';
   return {
-    baseUrl,
-    keys: { live: keyOf('ob_live_'), test: keyOf('ob_test_') },
+    baseUrl: ready.baseUrl ?? '',
+    keys: { live: ready.liveKey ?? '', test: ready.testKey ?? '' },
+    ready,
     readyAfterMs,
     child,
     output: () => output,

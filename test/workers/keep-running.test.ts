@@ -27,8 +27,8 @@ test('work that falls over is begun again, later each time, and says so once eac
   expect(steps).toBe(1);
   await system.advance(30_000);
   expect(steps).toBeGreaterThan(6);
-  expect(logger.said('warn')).toEqual(['the test cannot go on just now and tries again']);
-  expect(logger.said('info')).toEqual(['the test works again']);
+  expect(logger.said('warn')).toEqual(['a loop failed and is tried again']);
+  expect(logger.said('info')).toEqual(['a loop goes on']);
   await loop.stop();
 });
 

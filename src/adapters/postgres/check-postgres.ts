@@ -14,6 +14,8 @@ export interface CheckPostgresOptions {
 
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
+/** Tries that are told as one line: one every 5 s. */
+const TELL_EVERY = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const VERSION_MIN = 15;
 
@@ -76,17 +78,20 @@ export const checkPostgres = async (options: CheckPostgresOptions): Promise<void
   const { system, logger, patienceMs = PATIENCE_MS } = options;
   const url = new URL(options.url);
   const deadline = system.monotonicMs() + patienceMs;
-  const askPatiently = async (): Promise<Facts> => {
+  const tryToAsk = async (): Promise<Facts | null> => {
     try {
       return await ask(options.url);
     } catch (error) {
       if (!isUnreachable(error) || system.monotonicMs() > deadline) throw refusal(url, error);
+      return null;
     }
-    logger.info({ host: url.host }, 'waiting for PostgreSQL');
-    await system.sleep(RETRY_MS);
-    return askPatiently();
   };
-  const facts = await askPatiently();
+  let facts = await tryToAsk();
+  for (let tries = 0; facts === null; tries += 1) {
+    if (tries % TELL_EVERY === 0) logger.info({ host: url.host }, 'waiting for PostgreSQL');
+    await system.sleep(RETRY_MS);
+    facts = await tryToAsk();
+  }
   examine(url, facts);
   if (facts.off.length > 0) {
     const told = `${nameOf(url)} has ${facts.off.join(' and ')} off: what is answered 202 may be lost when it crashes`;

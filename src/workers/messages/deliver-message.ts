@@ -13,7 +13,7 @@ import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
 import type { Due } from './delivery-job.ts';
-import { type DeliveryMeasures, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
+import { type DeliveryMeasures, logAttempt, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
 import { postponed, type Reported, reportOf } from './outcomes.ts';
 import { type Claimed, loadMails, type OutgoingMailParts } from './outgoing-mails.ts';
 import type { RecentlyAdded } from './recently-added.ts';
@@ -106,6 +106,7 @@ const sendMail = async (
     const reported = reportOf(state, outcomes, { uuid, stopping: signal.aborted });
     const tookMs = monotonicMs() - beganMs;
     if (isLive(state)) noteAttempt(deps.measures, reported.outcomes, tookMs);
+    logAttempt(deps.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });
     return { claim, reported, tookMs };
   } catch (error) {
     const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
