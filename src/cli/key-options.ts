@@ -1,3 +1,4 @@
+import { rangeProblem } from '../domain/address-ranges.ts';
 import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/permissions.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
@@ -5,7 +6,6 @@ import { type Environment, environmentSchema } from '../domain/environment.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import type { Register } from '../domain/register.ts';
-import { rangeProblem } from '../http/door/address-ranges.ts';
 import { showLimits } from '../http/shapes/api-key-shape.ts';
 import { timeParameter } from '../http/validation/query.ts';
 import { line } from '../http/validation/text.ts';

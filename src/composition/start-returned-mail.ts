@@ -4,8 +4,8 @@ import { createReturnedMailReader } from '../adapters/returned-mail/returned-mai
 import { createReturnedMailTask } from '../adapters/returned-mail/returned-mail-task.ts';
 import { startSmtpListener } from '../adapters/smtp-listener/start-smtp-listener.ts';
 import type { Config } from '../config.ts';
+import { neighbourhoodOf } from '../domain/address-ranges.ts';
 import type { MailTransport } from '../domain/mail-transport.ts';
-import { neighbourhoodOf } from '../http/door/address-ranges.ts';
 import {
   createTakeReturnedMail,
   RETURNED_OUTCOMES,

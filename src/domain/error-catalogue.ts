@@ -31,6 +31,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The key lacks the permission that this needs.',
     remedy: 'Use a key that has the permission named in the message.',
   },
+  wider_than_own_key: {
+    meaning: 'The key would make, widen or rotate a key that reaches further than itself.',
+    remedy: 'Stay within the bounds named in `details`, or use a key with wider ones.',
+  },
   environment_not_allowed: {
     meaning: 'A test key asked for what only a live key may do.',
     remedy: 'Use a live key: a test key cannot do this.',

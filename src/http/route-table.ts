@@ -49,6 +49,8 @@ const LIVE = ['live'] as const;
 const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 const ONE = ['not_found', 'other_organization'] as const;
 const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
+/** What makes a key reach further. */
+const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 const LIST = ['invalid_cursor'] as const;
 const SENDING = [
   ...(['invalid_html', 'from_domain_mismatch', 'domain_not_verified', 'schedule_not_possible'] as const),
@@ -96,19 +98,19 @@ export const ROUTES = {
 
   'POST /v1/api-keys': {
     ...{ ...MANAGE, status: 201, secret: true },
-    errors: [...BODY, ...ONE, 'environment_not_allowed'],
+    errors: [...BODY, ...ONE, ...WIDENING],
   },
   'GET /v1/api-keys': { ...LOOK, errors: LIST },
   'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/api-keys/:id': {
     ...{ ...MANAGE, status: 200 },
-    errors: [...BODY, ...ONE_CHANGED, 'key_not_active', 'last_admin_key'],
+    errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key', 'key_not_active', 'last_admin_key'],
   },
   'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
   'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
     ...{ ...MANAGE, status: 200, secret: true },
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'too_many_live_secrets'],
+    errors: [...BODY, ...ONE_CHANGED, ...WIDENING, 'key_not_active', 'too_many_live_secrets'],
   },
   'POST /v1/api-keys/:id/revoke': {
     ...{ ...MANAGE, status: 200 },

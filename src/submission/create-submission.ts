@@ -1,6 +1,6 @@
 import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import { isWithin, parseRange } from '../domain/address-ranges.ts';
 import { parseMailbox } from '../domain/email-address.ts';
-import { isWithin, parseRange } from '../http/door/address-ranges.ts';
 import { errorAnswer } from '../http/errors/error-answer.ts';
 import { within } from '../http/within.ts';
 import { type Admission, admit, admitMessage } from './admission.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 /** Who may import whom: the README's table, executed. */
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
-  domain: { folders: [], packages: ['zod'] },
+  domain: { folders: [], packages: ['zod', 'ipaddr.js'] },
   commands: { folders: ['domain'], packages: ['tldts'] },
   projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {

@@ -81,6 +81,14 @@ const PROVOKED = {
   header_not_allowed: () => ask({ ...ORGANIZATION, headers: { 'idempotency-key': 'x' } }),
   unauthorized: () => ask({ ...ORGANIZATION, by: 'nobody' }),
   permission_missing: () => ask({ ...ORGANIZATION, by: 'reader' }),
+  wider_than_own_key: () =>
+    ask({
+      method: 'POST',
+      url: '/v1/api-keys',
+      payload: { name: 'x', domain_id: ids.domain, permissions: ['send'], allowed_cidrs: [] },
+      by: 'elsewhere',
+      remoteAddress: '192.0.2.1',
+    }),
   environment_not_allowed: () => post('/v1/domains', { name: 'new.test' }, { by: 'test' }),
   address_not_allowed: () => ask({ ...ORGANIZATION, by: 'elsewhere' }),
   from_domain_mismatch: () => post(SEND, { ...MESSAGE, from: 'a@other.test' }),

@@ -30,6 +30,7 @@ import {
 } from '../../src/workers/create-workers.ts';
 import type { HeldMail } from '../../src/workers/messages/find-released.ts';
 import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
+import { callerWith } from '../support/controls/api-key.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 
@@ -155,10 +156,8 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     ...{ actor: 'operator', organizationId, environment, requestId: null },
     ...{ correlationId: 'test', causationId: 'test' },
   });
-  const caller = (environment: Environment): Caller => ({
-    ...{ keyId: 'key_1', organizationId, environment, permissions: ['send'] },
-    domain: { id: 'dom_1', name: 'example.test', verified: true },
-  });
+  const caller = (environment: Environment): Caller =>
+    callerWith({ keyId: 'key_1', organizationId, environment, permissions: ['send'] });
 
   const fatal: unknown[] = [];
   const dependencies: WorkersDependencies = {

@@ -73,6 +73,7 @@ export const createTenant = async (world: World): Promise<Tenant> => {
     ...{ organizationId, domainId, keyIds, origin },
     caller: (environment) => ({
       ...{ keyId: 'key_client', organizationId, environment, permissions: ['admin'] },
+      ...{ secret: 1, bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} } },
       domain: { id: domainId, name: DOMAIN, verified: true },
     }),
   };

@@ -6,8 +6,13 @@ import type { RateLimits } from '../rate-limits.ts';
 import type { Permission } from './permissions.ts';
 import type { SecretFacts } from './secret.ts';
 
+/** A key's secrets are numbered: 1 for the first, one more with each rotation. */
+export interface NumberedSecret extends SecretFacts {
+  readonly number: number;
+}
+
 /** A secret that was replaced and still opens the door until it ends. */
-export interface EarlierSecret extends SecretFacts {
+export interface EarlierSecret extends NumberedSecret {
   readonly expiresAt: string;
 }
 
@@ -25,7 +30,7 @@ export interface ExistingApiKey {
   /** Its expiry is on record. */
   readonly expiryNoted: boolean;
   readonly createdAt: string;
-  readonly secret: SecretFacts;
+  readonly secret: NumberedSecret;
   readonly earlierSecrets: readonly EarlierSecret[];
 }
 
@@ -43,7 +48,7 @@ type Rotated = Extract<ApiKeyEvent, { type: 'KeyRotated' }>['data'];
 const rotated = (state: ExistingApiKey, data: Rotated, occurredAt: string): ExistingApiKey => {
   const kept = data.revokesPrevious ? [] : liveEarlierSecrets(state, occurredAt);
   const previous = { ...state.secret, expiresAt: data.previousExpiresAt };
-  return { ...state, secret: data.secret, earlierSecrets: [...kept, previous] };
+  return { ...state, secret: { ...data.secret, number: state.secret.number + 1 }, earlierSecrets: [...kept, previous] };
 };
 
 type Updated = Extract<ApiKeyEvent, { type: 'KeyUpdated' }>['data'];
@@ -63,7 +68,7 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
       const { organizationId, occurredAt } = context;
       return {
         ...{ status: 'active', ...event.data, organizationId, createdAt: occurredAt },
-        ...{ earlierSecrets: [], expiryNoted: false },
+        ...{ secret: { ...event.data.secret, number: 1 }, earlierSecrets: [], expiryNoted: false },
       };
     }
     if (state.status === 'absent') return state;

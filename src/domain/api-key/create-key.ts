@@ -2,22 +2,38 @@ import type { ApiKeyEvent } from '../events.ts';
 import { Refusal } from '../refusal.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
+import { inheritBounds, type KeyBounds, requireWithin } from './key-bounds.ts';
+import type { SecretFacts } from './secret.ts';
 
-/** The key as it will be; whose it is and since when is in the event's metadata. */
+/** The key as it will be; whose it is and since when is in the event's metadata. Bounds left out are its maker's. */
 export interface CreateKey
-  extends Omit<ExistingApiKey, 'status' | 'organizationId' | 'createdAt' | 'earlierSecrets' | 'expiryNoted'> {
+  extends Pick<ExistingApiKey, 'keyId' | 'domainId' | 'name' | 'permissions' | 'environment'>,
+    Partial<KeyBounds> {
   readonly by: KeyAuthority;
+  readonly secret: SecretFacts;
 }
 
-/** @throws {Refusal} `permission_missing`, `environment_not_allowed`. */
+/** @throws {Refusal} `permission_missing`, `environment_not_allowed`, `wider_than_own_key`. */
 export const createKey = (state: ApiKey, { by, ...key }: CreateKey): readonly ApiKeyEvent[] => {
   if (state.status !== 'absent') throw new Refusal('resource_conflict', 'API key exists already');
   requireKeyAuthority(by, key);
-  if (Object.keys(key.rateLimits).length > 0) requireLimitAuthority(by);
+  if (Object.keys(key.rateLimits ?? {}).length > 0) requireLimitAuthority(by);
+  const bounds = inheritBounds(by, key);
+  requireWithin(by, bounds);
   return [
     {
       type: 'KeyCreated',
-      data: { ...key, permissions: [...key.permissions], allowedCidrs: [...key.allowedCidrs] },
+      data: {
+        keyId: key.keyId,
+        domainId: key.domainId,
+        name: key.name,
+        permissions: [...key.permissions],
+        environment: key.environment,
+        rateLimits: bounds.rateLimits,
+        allowedCidrs: [...bounds.allowedCidrs],
+        expiresAt: bounds.expiresAt,
+        secret: key.secret,
+      },
     },
   ];
 };

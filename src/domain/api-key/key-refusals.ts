@@ -29,6 +29,7 @@ const NOTED_CODES: readonly ErrorCode[] = [
   'too_many_live_secrets',
   'last_admin_key',
   'permission_missing',
+  'wider_than_own_key',
 ];
 
 export const isNotedRefusal = (code: ErrorCode): boolean => NOTED_CODES.includes(code);

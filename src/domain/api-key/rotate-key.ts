@@ -2,6 +2,7 @@ import type { ApiKeyEvent } from '../events.ts';
 import { Refusal } from '../refusal.ts';
 import { type ApiKey, liveEarlierSecrets } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
+import { requireWithin } from './key-bounds.ts';
 import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
 import { requireOwnKey } from './own-key.ts';
 import type { SecretFacts } from './secret.ts';
@@ -24,11 +25,14 @@ const MINUTE_MS = 60_000;
 
 /**
  * The key keeps its id and its expiry, and gets another secret; the one it had ends with its grace period.
- * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `key_not_active`, `too_many_live_secrets`.
+ * Who rotates a key learns its new value: so it must reach no further than the key that asks.
+ * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `wider_than_own_key`, `key_not_active`,
+ * `too_many_live_secrets`.
  */
 export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);
   requireKeyAuthority(command.by, key);
+  requireWithin(command.by, key);
   requireNotEnded(key, command);
   requireNotExpired(key, command);
   const endsNow = command.revokePrevious || command.gracePeriodMinutes === 0;

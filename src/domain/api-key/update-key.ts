@@ -3,6 +3,7 @@ import type { ApiKeyEvent } from '../events.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
+import { requireWithin, widens } from './key-bounds.ts';
 import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
 import { requireOwnKey } from './own-key.ts';
 import type { Permission } from './permissions.ts';
@@ -48,7 +49,8 @@ const differences = (key: ExistingApiKey, { permissions, allowedCidrs, rateLimit
 /**
  * Changes what the key is called, may do and from where, and until when. An expired key comes back with another expiry
  * alone. What is as it was already is no change.
- * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`, `key_not_active`.
+ * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`,
+ * `wider_than_own_key`, `key_not_active`.
  */
 export const updateKey = (state: ApiKey, command: UpdateKey): readonly ApiKeyEvent[] => {
   const { by, organizationId, changes } = command;
@@ -59,5 +61,7 @@ export const updateKey = (state: ApiKey, command: UpdateKey): readonly ApiKeyEve
   requireNotEnded(key, command);
   if (changes.expiresAt === undefined) requireNotExpired(key, command);
   const different = differences(key, changes);
+  const after = { ...key, ...different };
+  if (widens(key, after)) requireWithin(by, after);
   return Object.keys(different).length === 0 ? [] : [{ type: 'KeyUpdated', data: { keyId: key.keyId, ...different } }];
 };

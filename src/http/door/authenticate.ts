@@ -1,3 +1,4 @@
+import { isWithin } from '../../domain/address-ranges.ts';
 import { readSecret } from '../../domain/api-key/secret.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { sha256Hex } from '../../domain/digest.ts';
@@ -5,7 +6,6 @@ import type { RateLimits } from '../../domain/rate-limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { System } from '../../domain/system.ts';
 import type { UsageMarks } from '../../domain/usage-marks.ts';
-import { isWithin } from './address-ranges.ts';
 import type { CatchUpLimit } from './catch-up-limit.ts';
 import type { KeyDirectory } from './key-directory.ts';
 import type { ShownSecret } from './key-register.ts';
@@ -84,7 +84,7 @@ export const authenticate = async (
   const shown = value === null ? undefined : await lookUp(tools, sha256Hex(value), address);
   const now = system.now();
   if (shown === undefined || isOver(shown, now.getTime())) throw unauthorized(authorization);
-  const { key, secretHash, ranges } = shown;
+  const { key, secretHash, number, ranges } = shown;
   if (key.allowedCidrs.length > 0 && !isWithin(ranges, address)) {
     throw new Refusal(
       'address_not_allowed',
@@ -92,5 +92,5 @@ export const authenticate = async (
     );
   }
   usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
-  return { caller: directory.callerOf(key), rateLimits: key.rateLimits, atMs: system.monotonicMs() };
+  return { caller: directory.callerOf(key, number), rateLimits: key.rateLimits, atMs: system.monotonicMs() };
 };

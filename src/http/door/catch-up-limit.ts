@@ -1,5 +1,5 @@
+import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import type { System } from '../../domain/system.ts';
-import { neighbourhoodOf } from './address-ranges.ts';
 
 /**
  * How often unknown keys from one address make this process read the log ahead of time. Over the limit nobody is

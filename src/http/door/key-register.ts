@@ -1,12 +1,13 @@
-import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
+import type { ExistingApiKey, NumberedSecret } from '../../domain/api-key/api-key.ts';
 import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { KeyChange, KeyEntry, WritableRegister } from '../../domain/register.ts';
-import { type AddressRange, parseRange } from './address-ranges.ts';
 
 /** A secret that somebody showed, and the key it opens. */
 export interface ShownSecret {
   readonly key: ExistingApiKey;
   readonly secretHash: string;
+  readonly number: number;
   /** End of the secret's grace period (ISO 8601); null: the current secret. */
   readonly endsAt: string | null;
   readonly ranges: readonly AddressRange[];
@@ -20,20 +21,22 @@ export interface KeyRegister {
   find(secretHash: string): ShownSecret | undefined;
 }
 
-const secretsOf = ({ key, endedWithDomain }: KeyEntry): readonly (readonly [string, string | null])[] =>
-  key.status === 'active' && !endedWithDomain
-    ? [[key.secret.hash, null], ...key.earlierSecrets.map(({ hash, expiresAt }) => [hash, expiresAt] as const)]
-    : [];
+const secretsOf = ({
+  key,
+  endedWithDomain,
+}: KeyEntry): readonly (NumberedSecret & { readonly expiresAt: string | null })[] =>
+  key.status === 'active' && !endedWithDomain ? [{ ...key.secret, expiresAt: null }, ...key.earlierSecrets] : [];
 
 /** Secrets by their hashes: whatever can be worked out before somebody shows one has been. */
 export const createKeyRegister = (register: WritableRegister): KeyRegister => {
   const secrets = new Map<string, ShownSecret>();
 
   const index = ({ before, after }: KeyChange): void => {
-    if (before !== undefined) for (const [hash] of secretsOf(before)) secrets.delete(hash);
+    if (before !== undefined) for (const { hash } of secretsOf(before)) secrets.delete(hash);
     const { key } = after;
     const ranges = key.allowedCidrs.map(parseRange).filter((range) => range !== null);
-    for (const [hash, endsAt] of secretsOf(after)) secrets.set(hash, { key, secretHash: hash, endsAt, ranges });
+    for (const { hash, number, expiresAt } of secretsOf(after))
+      secrets.set(hash, { key, secretHash: hash, number, endsAt: expiresAt, ranges });
   };
 
   return {

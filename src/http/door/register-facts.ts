@@ -8,7 +8,8 @@ import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
 
 /** What requests ask of the register, without a look at the log. */
 export interface RegisterFacts {
-  callerOf(key: ExistingApiKey): Caller;
+  /** @param secret the number of the one that was shown. */
+  callerOf(key: ExistingApiKey, secret: number): Caller;
   domainOf(domainId: string): Caller['domain'];
   /** What an analysis is to know of the sending domain. */
   domainFactsOf(domainId: string): DomainFacts;
@@ -31,9 +32,14 @@ export const createRegisterFacts = (register: Register, capturing: boolean): Reg
   const domainRecordsOf = (domainId: string): DomainRecords => register.records.get(domainId) ?? RECORDS_UNKNOWN;
 
   return {
-    callerOf: ({ keyId, organizationId, environment, permissions, domainId }) => ({
-      ...{ keyId, organizationId, environment, permissions },
-      domain: domainOf(domainId),
+    callerOf: (key, secret) => ({
+      keyId: key.keyId,
+      secret,
+      organizationId: key.organizationId,
+      environment: key.environment,
+      permissions: key.permissions,
+      bounds: key,
+      domain: domainOf(key.domainId),
     }),
     domainOf,
     domainFactsOf: (domainId) => {

@@ -9,6 +9,7 @@ export const ERROR_STATUSES = {
   header_not_allowed: 400,
   unauthorized: 401,
   permission_missing: 403,
+  wider_than_own_key: 403,
   environment_not_allowed: 403,
   address_not_allowed: 403,
   from_domain_mismatch: 403,

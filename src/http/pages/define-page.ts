@@ -1,6 +1,6 @@
 import type { FastifyRequest, HTTPMethods } from 'fastify';
+import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import { Refusal } from '../../domain/refusal.ts';
-import { neighbourhoodOf } from '../door/address-ranges.ts';
 import type { House } from '../endpoint.ts';
 import type { Described } from '../openapi/operation.ts';
 import { routeSchema } from '../route-schema.ts';

@@ -19,7 +19,7 @@ const fold = foldInto(apiKey);
 
 export const apiKeysProjection = defineProjection<ApiKeyEvent, Folded<ApiKey>>({
   name: 'api-keys',
-  version: 2,
+  version: 3,
   categories: [apiKey.category],
   tables: ['api_keys'],
   handlers: {

@@ -19,6 +19,7 @@ import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createKeyDirectory, type KeyDirectory } from '../../../src/http/door/key-directory.ts';
+import { UNBOUNDED } from '../../support/controls/api-key.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
@@ -92,7 +93,7 @@ const tenantWith = async (count: number): Promise<Tenant> => {
     keyIds.push(key.keyId);
   }
   const by: Caller = {
-    ...{ keyId: 'key_test', organizationId, environment: 'live', permissions: ['admin'] },
+    ...{ keyId: 'key_test', organizationId, environment: 'live', permissions: ['admin'], ...UNBOUNDED },
     domain: { id: domain.domainId, name: domain.name, verified: true },
   };
   return { origin, by, keyIds };

@@ -27,6 +27,7 @@ import { message, messageStream } from '../../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import { Refusal } from '../../../src/domain/refusal.ts';
 import { createRegister } from '../../../src/domain/register.ts';
+import { callerWith } from '../../support/controls/api-key.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
@@ -91,9 +92,8 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const pick = <T>(values: readonly T[]): T | undefined => values[below(Math.max(1, values.length))];
   const chance = (): number => below(1000) / 1000;
 
-  const callerOf = ({ organizationId, domain, keys }: Tenant, environment: Environment): Caller => ({
-    ...{ keyId: pick(keys) ?? 'key_none', organizationId, environment, permissions: ['admin'], domain },
-  });
+  const callerOf = ({ organizationId, domain, keys }: Tenant, environment: Environment): Caller =>
+    callerWith({ keyId: pick(keys) ?? 'key_none', organizationId, environment, permissions: ['admin'], domain });
 
   const newTenant = async (number: number): Promise<Tenant> => {
     const organizationId = await createOrganization(context, { name: `Tenant ${number}`, ceilings: null });

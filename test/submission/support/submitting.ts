@@ -1,8 +1,8 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
+import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
 import { LOG_START } from '../../../src/domain/event-store.ts';
-import { neighbourhoodOf } from '../../../src/http/door/address-ranges.ts';
 import { createSubmission, type SubmissionOptions } from '../../../src/submission/create-submission.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';

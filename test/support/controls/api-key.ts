@@ -42,11 +42,18 @@ export const keyRevoked: ApiKeyEvent = { type: 'KeyRevoked', data: { keyId: 'key
 export const keyExpired: ApiKeyEvent = { type: 'KeyExpired', data: { keyId: 'key_1' } };
 export const keyDeleted: ApiKeyEvent = { type: 'KeyDeleted', data: { keyId: 'key_1' } };
 
+/** A key's first secret, and a key that reaches everywhere. */
+export const UNBOUNDED: Pick<Caller, 'secret' | 'bounds'> = {
+  secret: 1,
+  bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },
+};
+
 export const callerWith = (changes: Partial<Caller> = {}): Caller => ({
   keyId: 'key_caller',
   organizationId: 'org_mine',
   environment: 'live',
   permissions: ['manage'],
+  ...UNBOUNDED,
   domain: { id: 'dom_1', name: 'example.test', verified: true },
   ...changes,
 });

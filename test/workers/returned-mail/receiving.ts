@@ -3,7 +3,7 @@ import type { Postmaster } from '../../../src/adapters/returned-mail/postmaster.
 import { createReturnedMailReader } from '../../../src/adapters/returned-mail/returned-mail-reader.ts';
 import { createReturnedMailTask } from '../../../src/adapters/returned-mail/returned-mail-task.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
-import { neighbourhoodOf } from '../../../src/http/door/address-ranges.ts';
+import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
 import {
   createTakeReturnedMail,
   type ReturnedOutcome,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { createKey } from '../../../commands/api-key/create-key.ts';
+import type { KeyBounds } from '../../../domain/api-key/key-bounds.ts';
 import { environmentSchema } from '../../../domain/environment.ts';
 import { isId } from '../../../domain/ids.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
@@ -18,10 +19,20 @@ const body = z.strictObject({
     .optional()
     .describe('That of the key that asks when absent; a live key can make test keys.'),
   rate_limits: rateLimitsSchema
-    .default({})
-    .describe('Requests a minute by kind, up to your organization’s ceilings; only `admin` may set them.'),
-  allowed_cidrs: keyFields.allowed_cidrs.default([]),
-  expires_at: keyFields.expires_at.default(null),
+    .optional()
+    .describe(
+      'Requests a minute by kind, up to your organization’s ceilings; only `admin` may set them. A kind that is left out has the default, or the limit of a `manage` key that asks where that is lower.',
+    ),
+  allowed_cidrs: keyFields.allowed_cidrs
+    .optional()
+    .describe(
+      'Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any. When absent, and at most, those of the key that asks.',
+    ),
+  expires_at: keyFields.expires_at
+    .optional()
+    .describe(
+      'When the key ends, in ISO 8601; null: never. When absent, and at the latest, when the key that asks ends.',
+    ),
 });
 
 /** The domain stands for one of the reader's own. */
@@ -37,6 +48,13 @@ const EXAMPLES = {
     expires_at: '2099-12-31T23:59:59Z',
   },
 } satisfies Readonly<Record<string, z.input<typeof body>>>;
+
+/** Those that are said: the command knows what the others are. */
+const boundsIn = ({ rate_limits, allowed_cidrs, expires_at }: z.output<typeof body>): Partial<KeyBounds> => ({
+  ...(rate_limits === undefined ? {} : { rateLimits: rate_limits }),
+  ...(allowed_cidrs === undefined ? {} : { allowedCidrs: allowed_cidrs }),
+  ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+});
 
 const domainSent = z.object({ domain_id: z.string() });
 
@@ -60,6 +78,7 @@ export const createKeyRoute = (house: House): void => {
     'POST /v1/api-keys',
     {
       summary: 'Create an API key; its value is shown this once',
+      description: 'A key reaches no further than the one that makes it: from no other addresses, and for no longer.',
       body,
       examples: EXAMPLES,
       answer: createdKeyShape,
@@ -77,9 +96,7 @@ export const createKeyRoute = (house: House): void => {
         domainId: asked.domain_id,
         permissions: asked.permissions,
         environment: asked.environment ?? caller.environment,
-        rateLimits: asked.rate_limits,
-        allowedCidrs: asked.allowed_cidrs,
-        expiresAt: asked.expires_at,
+        ...boundsIn(asked),
       });
       setRevision(reply, revision);
       reply.header('location', `/v1/api-keys/${key.keyId}`);

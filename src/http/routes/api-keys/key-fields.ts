@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { rangeProblem } from '../../../domain/address-ranges.ts';
 import { permissionSchema } from '../../../domain/api-key/permissions.ts';
 import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
-import { rangeProblem } from '../../door/address-ranges.ts';
 import { timeParameter } from '../../validation/query.ts';
 import { line } from '../../validation/text.ts';
 import type { Problem } from '../../validation/wording.ts';

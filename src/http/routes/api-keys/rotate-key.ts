@@ -24,6 +24,8 @@ export const rotateKeyRoute = (house: House): void => {
     'POST /v1/api-keys/:id/rotate',
     {
       summary: 'Give an API key a new value; the old one works until its grace period ends',
+      description:
+        'A key that reaches further than the key that asks (`allowed_cidrs`, `expires_at`) is not rotated by it.',
       body,
       examples: {
         'An hour for whoever uses the old value': { grace_period_minutes: 60 },

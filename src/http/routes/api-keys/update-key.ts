@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { updateKey } from '../../../commands/api-key/update-key.ts';
+import { isWithin, parseRange } from '../../../domain/address-ranges.ts';
 import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { isWithin, parseRange } from '../../door/address-ranges.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { apiKeyShape } from '../../shapes/api-key-shape.ts';
@@ -61,7 +61,8 @@ export const updateKeyRoute = (house: House): void => {
     'PATCH /v1/api-keys/:id',
     {
       summary: 'Change an API key',
-      description: 'What is left out stays as it is. Only `admin` sets `rate_limits` and changes keys with `admin`.',
+      description:
+        'What is left out stays as it is. Only `admin` sets `rate_limits` and changes keys with `admin`. No key is widened beyond the addresses and the expiry of the key that asks, itself included.',
       body,
       examples: EXAMPLES,
       answer: apiKeyShape,

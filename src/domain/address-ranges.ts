@@ -44,3 +44,36 @@ export const neighbourhoodOf = (text: string): string => {
   const address = ipaddr.process(text);
   return address.kind() === 'ipv4' ? address.toString() : (address as ipaddr.IPv6).parts.slice(0, 4).join(':');
 };
+
+interface Span {
+  readonly kind: string;
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+const spanOf = ([address, bits]: AddressRange): Span => {
+  const bytes = Buffer.from(address.toByteArray());
+  const size = 1n << BigInt(bytes.length * 8 - bits);
+  const first = (BigInt(`0x${bytes.toString('hex')}`) / size) * size;
+  return { kind: address.kind(), first, last: first + size - 1n };
+};
+
+const spansOf = (texts: readonly string[]): readonly Span[] =>
+  texts
+    .map(parseRange)
+    .filter((range) => range !== null)
+    .map(spanOf);
+
+/** Whether every address of the inner networks lies in one of the outer ones. No networks at all means every address. */
+export const covers = (outer: readonly string[], inner: readonly string[]): boolean => {
+  if (outer.length === 0) return true;
+  if (inner.length === 0) return false;
+  const given = [...spansOf(outer)].sort((left, right) => (left.first < right.first ? -1 : 1));
+  return spansOf(inner).every(({ kind, first, last }) => {
+    let reached = first;
+    for (const span of given) {
+      if (span.kind === kind && span.first <= reached && span.last >= reached) reached = span.last + 1n;
+    }
+    return reached > last;
+  });
+};
