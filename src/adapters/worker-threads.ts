@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { createFairQueue } from '../domain/fair-queue.ts';
 
 /** What a thread's entry file posts for every task, in order. */
 export interface ThreadAnswer<Result> {
@@ -11,19 +12,30 @@ export interface WorkerThreadsOptions {
   readonly entry: URL;
   /** Started when needed, kept afterwards. */
   readonly threads: number;
-  /** For one task, waiting included; then it fails. A thread that works on one for so long is ended. */
-  readonly timeLimitMs: number;
-  /** Tasks waiting or running; more are refused at once. */
+  /**
+   * For one task, waiting excluded, by the thread's own processor time: a busy machine is not the task's fault. Then the
+   * task fails and its thread is ended.
+   */
+  readonly runMsMax: number;
+  /** For one task until its turn comes; then it fails. */
+  readonly waitMsMax: number;
+  /** Tasks waiting or running. One more costs the last one of the owner that has most waiting. */
   readonly tasksMax: number;
 }
 
-/** The task was not done: too many are waiting, its time is over, its thread died, or the pool is closed. */
+/** The task was not done: too many are waiting, its turn did not come in time, its thread died, or the pool is closed. */
 export class ThreadUnavailable extends Error {
   override readonly name = 'ThreadUnavailable';
 }
 
+/** The task runs longer than any may; again it would take as long. */
+export class TaskTooLong extends Error {
+  override readonly name = 'TaskTooLong';
+}
+
 interface Task<Input, Result> {
   readonly input: Input;
+  readonly owner: string;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
   timer?: NodeJS.Timeout;
@@ -32,20 +44,38 @@ interface Task<Input, Result> {
 
 interface Thread<Input, Result> {
   readonly worker: Worker;
-  /** In hand, though it may be settled: nobody waits for it any more. */
   task: Task<Input, Result> | null;
   timer?: NodeJS.Timeout;
+  /** Has done a task: its code is loaded and compiled. */
+  isWarm: boolean;
 }
 
-/** Runs CPU-bound work beside the event loop, under a time limit. */
+/** A thread that still has time after so many looks, each a quarter of its time apart, gets no processor. */
+const LOOKS_MAX = 80;
+/** A thread's first task has its code loaded and compiled. */
+const COLD_FACTOR = 4;
+/** Most tasks are over by then and cost no look at the clock; the time before the first look is not counted. */
+const UNWATCHED_MS = 25;
+const MICROSECONDS_PER_MS = 1000;
+
+/** Processor time of a thread; 0 for one that is not running yet, or not any more. */
+const cpuMsOf = async (worker: Worker): Promise<number> => {
+  try {
+    const { user, system } = await worker.cpuUsage();
+    return (user + system) / MICROSECONDS_PER_MS;
+  } catch {
+    return 0;
+  }
+};
+
+/** Runs CPU-bound work beside the event loop, under a time limit; owners take turns. */
 export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions) => {
+  const { runMsMax, waitMsMax, tasksMax } = options;
   const idle: Thread<Input, Result>[] = [];
   const threads = new Set<Thread<Input, Result>>();
-  const waiting: Task<Input, Result>[] = [];
+  const waiting = createFairQueue<Task<Input, Result>>();
   let tasks = 0;
   let closed = false;
-
-  const late = () => new ThreadUnavailable(`not done within ${options.timeLimitMs} ms`);
 
   const settle = (task: Task<Input, Result>, error: Error | null, result?: Result): void => {
     if (task.isSettled === true) return;
@@ -72,6 +102,7 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
     const { task } = thread;
     if (task === null) return;
     thread.task = null;
+    thread.isWarm = true;
     clearTimeout(thread.timer);
     thread.worker.unref();
     idle.push(thread);
@@ -80,7 +111,7 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
   };
 
   const start = (): Thread<Input, Result> => {
-    const thread: Thread<Input, Result> = { worker: new Worker(options.entry), task: null };
+    const thread: Thread<Input, Result> = { worker: new Worker(options.entry), task: null, isWarm: false };
     threads.add(thread);
     thread.worker.on('message', (answer: ThreadAnswer<Result>) => onAnswer(thread, answer));
     thread.worker.on('error', (error) => discard(thread, new ThreadUnavailable(`a thread died: ${error.message}`)));
@@ -91,44 +122,70 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
   const freeThread = (): Thread<Input, Result> | undefined =>
     idle.pop() ?? (threads.size < options.threads ? start() : undefined);
 
+  /** Ends a task that has had its time. One that had to share the processor is looked at again: first look, 0. */
+  const watch = async (thread: Thread<Input, Result>, endCpuMs: number, look: number): Promise<void> => {
+    const { task } = thread;
+    const leftMs = endCpuMs - (await cpuMsOf(thread.worker));
+    if (thread.task !== task) return;
+    if (leftMs <= 0) return discard(thread, new TaskTooLong(`it takes longer than ${runMsMax} ms`));
+    if (look === LOOKS_MAX) return discard(thread, new ThreadUnavailable('the processor is busy'));
+    const afterMs = Math.max(leftMs, runMsMax / 4);
+    thread.timer = setTimeout(() => void watch(thread, endCpuMs, look + 1), afterMs);
+  };
+
+  const watchFromNow = async (thread: Thread<Input, Result>): Promise<void> => {
+    const { task } = thread;
+    const mayRunMs = runMsMax * (thread.isWarm ? 1 : COLD_FACTOR);
+    const endCpuMs = mayRunMs + (await cpuMsOf(thread.worker));
+    if (thread.task === task) await watch(thread, endCpuMs, 0);
+  };
+
   const runOn = (thread: Thread<Input, Result>, task: Task<Input, Result>): void => {
+    clearTimeout(task.timer);
     thread.task = task;
-    thread.timer = setTimeout(() => discard(thread, late()), options.timeLimitMs);
     thread.worker.ref();
     thread.worker.postMessage(task.input);
+    thread.timer = setTimeout(() => void watchFromNow(thread), UNWATCHED_MS);
   };
 
   const runWaiting = (): void => {
-    for (let task = waiting[0]; task !== undefined; task = waiting[0]) {
+    while (waiting.size > 0) {
       const thread = freeThread();
       if (thread === undefined) return;
-      waiting.shift();
-      runOn(thread, task);
+      const task = waiting.shift();
+      if (task !== undefined) runOn(thread, task);
     }
   };
 
-  /** A thread that has only just begun on it is left to work: a new one would begin later, on what then expires too. */
   const expire = (task: Task<Input, Result>): void => {
-    const position = waiting.indexOf(task);
-    if (position >= 0) waiting.splice(position, 1);
-    settle(task, late());
+    waiting.remove(task.owner, task);
+    settle(task, new ThreadUnavailable(`its turn did not come within ${waitMsMax} ms`));
+  };
+
+  const makeRoom = (): void => {
+    const dropped = waiting.dropOfLongest();
+    if (dropped !== undefined) settle(dropped, new ThreadUnavailable(`${tasksMax} tasks are waiting`));
   };
 
   return {
-    /** @throws {ThreadUnavailable}, or an `Error` with the message of what the work itself threw. */
-    run: (input: Input): Promise<Result> =>
+    /**
+     * @param owner those with work waiting take turns: an organization.
+     * @throws {ThreadUnavailable} {TaskTooLong} or an `Error` with the message of what the work itself threw.
+     */
+    run: (input: Input, owner: string): Promise<Result> =>
       new Promise((resolve, reject) => {
         if (closed) return reject(new ThreadUnavailable('closed'));
-        if (tasks >= options.tasksMax) return reject(new ThreadUnavailable(`${options.tasksMax} tasks are waiting`));
-        const task: Task<Input, Result> = { input, resolve, reject };
-        task.timer = setTimeout(expire, options.timeLimitMs, task);
+        const task: Task<Input, Result> = { input, owner, resolve, reject };
+        task.timer = setTimeout(expire, waitMsMax, task);
         tasks += 1;
-        waiting.push(task);
+        waiting.push(owner, task);
+        if (tasks > tasksMax) makeRoom();
         runWaiting();
       }),
     close: async (): Promise<void> => {
       closed = true;
-      for (const task of waiting.splice(0)) settle(task, new ThreadUnavailable('closed'));
+      for (let task = waiting.shift(); task !== undefined; task = waiting.shift())
+        settle(task, new ThreadUnavailable('closed'));
       const workers = [...threads].map(({ worker }) => worker);
       for (const thread of threads) discard(thread, new ThreadUnavailable('closed'));
       await Promise.all(workers.map((worker) => worker.terminate()));

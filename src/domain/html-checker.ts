@@ -15,16 +15,24 @@ export interface HtmlProblem {
 /** More would not help whoever corrects the text; fewer would make him send it many times. */
 export const HTML_PROBLEMS_MAX = 20;
 
+/**
+ * Elements open at once. Blink shows no more (`kMaximumHTMLParserDOMTreeDepth`); deeper ones cost everybody who reads
+ * the mail more than they show.
+ */
+export const HTML_DEPTH_MAX = 512;
+
 export interface HtmlChecker {
   /**
    * The first problems in the order they stand in the text, at most `HTML_PROBLEMS_MAX`; none: the html is valid.
-   * @throws {HtmlCheckUnavailable} it was not checked: the threads are busy or a time limit ended it.
+   * What takes too long to check is a problem too.
+   * @param organizationId those with work waiting take turns.
+   * @throws {HtmlCheckUnavailable} it was not checked: its turn did not come in time.
    */
-  check(html: string): Promise<readonly HtmlProblem[]>;
+  check(html: string, organizationId: string): Promise<readonly HtmlProblem[]>;
   close(): Promise<void>;
 }
 
-/** A fault of ours, worth a retry: checking takes time in proportion to the size, so a limit means a busy machine. */
+/** A fault of ours, worth a retry. */
 export class HtmlCheckUnavailable extends Error {
   override readonly name = 'HtmlCheckUnavailable';
 }

@@ -43,9 +43,10 @@ export class MailParserUnavailable extends Error {
 export interface MailParser {
   /**
    * @param chunks the message in pieces, which nobody changes any more.
+   * @param organizationId those with work waiting take turns.
    * @returns what it says, or why it cannot be read, in a phrase.
    * @throws {MailParserUnavailable}
    */
-  parse(chunks: readonly Uint8Array[]): Promise<ParsedMail | string>;
+  parse(chunks: readonly Uint8Array[], organizationId: string): Promise<ParsedMail | string>;
   close(): Promise<void>;
 }

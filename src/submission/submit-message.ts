@@ -35,10 +35,11 @@ export interface Submission {
  */
 export const submitMessage = async (house: SubmissionHouse, submission: Submission): Promise<string> => {
   const { deps, door, mailParser } = house;
-  const mail = await mailParser.parse(submission.chunks);
+  const { organizationId } = await callerNow(door, submission.admission);
+  const mail = await mailParser.parse(submission.chunks, organizationId);
   if (typeof mail === 'string') throw new Refusal('invalid_request', `the message cannot be read: ${mail}`);
   const submitted = sendBodyOf(mail, submission.envelope);
-  const body = await readSubmitted(deps.htmlChecker, submitted);
+  const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });
   const caller = await callerNow(door, submission.admission); // reading it all took a while
   const sender = await withFreshDomain(door.directory, caller);
   const { draft, ...request } = await sendRequestOf({ deps, door }, sender, body);

@@ -11,9 +11,9 @@ let analyses = 0;
 
 beforeAll(async () => {
   const analyzer = createAnalyzer();
-  const analyze: typeof analyzer.analyze = async (subject) => {
+  const analyze: typeof analyzer.analyze = async (subject, organizationId) => {
     analyses += 1;
-    return instead ?? analyzer.analyze(subject);
+    return instead ?? analyzer.analyze(subject, organizationId);
   };
   service = await startService({ analyzer: { ...analyzer, analyze } });
   const organizationId = await service.makeOrganization();

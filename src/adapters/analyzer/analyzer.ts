@@ -1,24 +1,31 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import { AnalysisUnavailable, type Analyzer } from '../../domain/analysis/analyzer.ts';
-import { createWorkerThreads, ThreadUnavailable } from '../worker-threads.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { type AnalysisInput, analyzeMessage, inputOf } from './analyze-message.ts';
 
 /** Analysed at once up to here (some 2 ms); larger bodies go to a thread. Handing one over costs about 50 µs. */
 const INLINE_CHARACTERS_MAX = 8_000;
 /** Up to here the worst takes 50 ms. What is larger has a thread of its own, so that ordinary mail never waits for it. */
 const ORDINARY_CHARACTERS_MAX = 120_000;
-/** The worst megabytes take 0.7 s. Shorter refuses good mail on a busy machine, longer keeps a client waiting for nothing. */
-const TIME_LIMIT_MS = 5_000;
+/** The worst megabytes take 0.6 s. Shorter refuses good mail, longer keeps the thread from other organizations. */
+const RUN_MS_MAX = 1_000;
+/** Clients are told 503 after 15 s. Longer does work nobody waits for. */
+const WAIT_MS_MAX = 12_000;
 /** Bodies held while they wait for either thread, each of at most two megabytes. */
 const WAITING_MAX = 64;
 
-const unavailable = (error: unknown): never => {
+const failed = (error: unknown): never => {
+  if (error instanceof TaskTooLong) {
+    const problem = `html takes longer than ${RUN_MS_MAX} ms to analyse: use fewer elements and attributes`;
+    throw new Refusal('invalid_request', problem, { details: { html: [problem] } });
+  }
   if (error instanceof ThreadUnavailable) throw new AnalysisUnavailable(`not analysed: ${error.message}`);
   throw error;
 };
 
 export interface AnalyzerOptions {
-  readonly timeLimitMs?: number;
+  readonly waitMsMax?: number;
 }
 
 const charactersOf = ({ html = '', text = '' }: AnalysisInput): number => html.length + text.length;
@@ -29,18 +36,19 @@ export const createAnalyzer = (options: AnalyzerOptions = {}): Analyzer => {
     createWorkerThreads<AnalysisInput, Analysis>({
       entry: new URL('./analyze-message-thread.ts', import.meta.url),
       threads: 1,
-      timeLimitMs: options.timeLimitMs ?? TIME_LIMIT_MS,
+      runMsMax: RUN_MS_MAX,
+      waitMsMax: options.waitMsMax ?? WAIT_MS_MAX,
       tasksMax: WAITING_MAX,
     });
   const ordinary = openThread();
   const large = openThread();
   return {
-    analyze: async (subject) => {
+    analyze: async (subject, organizationId) => {
       const input = inputOf(subject);
       const characters = charactersOf(input);
       if (characters <= INLINE_CHARACTERS_MAX) return analyzeMessage(input);
       const thread = characters <= ORDINARY_CHARACTERS_MAX ? ordinary : large;
-      return await thread.run(input).catch(unavailable);
+      return await thread.run(input, organizationId).catch(failed);
     },
     close: async () => {
       await Promise.all([ordinary.close(), large.close()]);

@@ -1,3 +1,4 @@
+import { HTML_DEPTH_MAX } from '../../domain/html-checker.ts';
 import { conflictOf } from './conflicts.ts';
 import { type ElementKind, kindOf } from './element-kinds.ts';
 import { HEADINGS, ONCE, OPTIONAL_END, PARAGRAPH_END_REQUIRED_IN, VOID_ELEMENTS } from './elements.ts';
@@ -11,6 +12,7 @@ import { type Report, shown } from './problem-list.ts';
  */
 export const createNesting = (report: Report) => {
   const open = createOpenElements();
+  let isTooDeep = false;
   const seen = new Set<string>();
   const ended = new Set<string>();
   /** End tags that will come for elements which a reported one ended. */
@@ -64,7 +66,13 @@ export const createNesting = (report: Report) => {
     if (kind.isOnce) requireOnce(name, offset);
     endImplied(kind);
     requireFit(kind, offset);
-    if (!isComplete(kind, selfClosing)) open.push(kind, offset, selfClosing);
+    if (isComplete(kind, selfClosing)) return;
+    open.push(kind, offset, selfClosing);
+    // Reported once: for everything deeper the same would be to be said.
+    if (open.top().depth === HTML_DEPTH_MAX + 1 && !isTooDeep) {
+      isTooDeep = true;
+      report(offset, `elements are nested more than ${HTML_DEPTH_MAX} deep`);
+    }
   };
 
   /** From within a cell it may as well be a stray one: then the right one is still to come. */

@@ -1,3 +1,5 @@
+import { createFairQueue } from '../../domain/fair-queue.ts';
+
 interface Waiting {
   readonly amount: number;
   readonly proceed: () => void;
@@ -8,10 +10,10 @@ const SHARE_OF_WAITING = 0.5;
 
 /**
  * Bounds the work done in one turn of the event loop. Nobody waits while the turn has some left; who waits proceeds in
- * a later turn, in the order of arrival. No single amount may be larger than the share of those who wait.
+ * a later turn; owners (organizations) take turns, each in its order of arrival. No single amount may be larger than the share of those who wait.
  */
 export const createTurnBudget = (amountPerTurn: number) => {
-  const waiting: Waiting[] = [];
+  const waiting = createFairQueue<Waiting>();
   let left = amountPerTurn;
   let isTurnWatched = false;
 
@@ -26,14 +28,14 @@ export const createTurnBudget = (amountPerTurn: number) => {
     isTurnWatched = false;
     left = amountPerTurn;
     const reserve = amountPerTurn * (1 - SHARE_OF_WAITING);
-    let served = 0;
-    for (let next = waiting[0]; next !== undefined && left - next.amount >= reserve; next = waiting[served]) {
+    let hasServed = false;
+    for (let next = waiting.peek(); next !== undefined && left - next.amount >= reserve; next = waiting.peek()) {
+      waiting.shift();
       left -= next.amount;
-      served += 1;
+      hasServed = true;
       next.proceed();
     }
-    waiting.splice(0, served);
-    if (served > 0 || waiting.length > 0) watchTurn();
+    if (hasServed || waiting.size > 0) watchTurn();
   };
 
   return {
@@ -44,9 +46,9 @@ export const createTurnBudget = (amountPerTurn: number) => {
       watchTurn();
       return true;
     },
-    wait: (amount: number): Promise<void> =>
+    wait: (amount: number, owner: string): Promise<void> =>
       new Promise((resolve) => {
-        waiting.push({ amount, proceed: resolve });
+        waiting.push(owner, { amount, proceed: resolve });
         watchTurn();
       }),
   };

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type MailParser, MailParserUnavailable, type ParsedMail } from '../../domain/mail-parser.ts';
-import { createWorkerThreads, ThreadUnavailable } from '../worker-threads.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { parseMail } from './parse-mail.ts';
 
 /**
@@ -10,8 +10,10 @@ import { parseMail } from './parse-mail.ts';
 const INLINE_BYTES_MAX = 10_000;
 /** Copied in one turn of the event loop: about 1 ms. */
 const TURN_BYTES_MAX = 4_000_000;
-/** 25 MB take 0.4 s. Shorter refuses good mail on a busy machine, longer keeps a client waiting for nothing. */
-const TIME_LIMIT_MS = 10_000;
+/** 25 MB take 0.4 s. Shorter refuses good mail, longer keeps the thread from other organizations. */
+const RUN_MS_MAX = 5_000;
+/** Clients wait longer than that for the answer to their data (RFC 5321 §4.5.3.2.6), but not to no end. */
+const WAIT_MS_MAX = 30_000;
 /** Their memory is that of messages in flight, which are bounded by bytes; more would outlive the time limit. */
 const WAITING_MAX = 500;
 const THREADS = 1;
@@ -33,7 +35,8 @@ const shared = async (chunks: readonly Uint8Array[], size: number): Promise<Shar
   return memory;
 };
 
-const unavailable = (error: unknown): never => {
+const orReason = (error: unknown): string => {
+  if (error instanceof TaskTooLong) return 'it takes too long to parse';
   if (error instanceof ThreadUnavailable) throw new MailParserUnavailable(`mail was not parsed: ${error.message}`);
   throw error;
 };
@@ -43,14 +46,15 @@ export const createMailParser = (): MailParser => {
   const workers = createWorkerThreads<SharedArrayBuffer, ParsedMail | string>({
     entry: new URL('./parse-mail-thread.ts', import.meta.url),
     threads: THREADS,
-    timeLimitMs: TIME_LIMIT_MS,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
     tasksMax: WAITING_MAX,
   });
   return {
-    parse: async (chunks) => {
+    parse: async (chunks, organizationId) => {
       const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
       if (size <= INLINE_BYTES_MAX) return await parseMail(Buffer.concat(chunks));
-      return await workers.run(await shared(chunks, size)).catch(unavailable);
+      return await workers.run(await shared(chunks, size), organizationId).catch(orReason);
     },
     close: workers.close,
   };

@@ -10,8 +10,11 @@ export interface ReturnedMailReader {
 
 /** Read at once up to here: most reports, in about a millisecond. Larger ones go to a thread. */
 const INLINE_BYTES_MAX = 16_000;
-/** The largest, made to be slow, take a tenth of it. Longer holds a connection for nothing. */
-const TIME_LIMIT_MS = 10_000;
+/** The largest, made to be slow, take a fifth of it. Longer holds a connection for nothing. */
+const RUN_MS_MAX = 5_000;
+const WAIT_MS_MAX = 10_000;
+/** Reports come from outside, from nobody that is known yet. */
+const OWNER = '';
 /** One for each connection that there may be. */
 const WAITING_MAX = 100;
 
@@ -19,10 +22,10 @@ const WAITING_MAX = 100;
 export const createReturnedMailReader = (): ReturnedMailReader => {
   const threads = createWorkerThreads<Uint8Array, ReturnedMail>({
     entry: new URL('./returned-mail-thread.ts', import.meta.url),
-    ...{ threads: 1, timeLimitMs: TIME_LIMIT_MS, tasksMax: WAITING_MAX },
+    ...{ threads: 1, runMsMax: RUN_MS_MAX, waitMsMax: WAIT_MS_MAX, tasksMax: WAITING_MAX },
   });
   return {
-    read: async (raw) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw) : readReturnedMail(raw)),
+    read: async (raw) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw, OWNER) : readReturnedMail(raw)),
     close: threads.close,
   };
 };

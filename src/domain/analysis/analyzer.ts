@@ -12,12 +12,16 @@ export interface AnalyzedMessage {
 }
 
 export interface Analyzer {
-  /** @throws {AnalysisUnavailable} it was not analysed: the threads are busy or a time limit ended it. */
-  analyze(subject: AnalyzedMessage): Promise<Analysis>;
+  /**
+   * @param organizationId those with work waiting take turns.
+   * @throws {AnalysisUnavailable} it was not analysed: its turn did not come in time.
+   * @throws {Refusal} `invalid_request`: it takes too long.
+   */
+  analyze(subject: AnalyzedMessage, organizationId: string): Promise<Analysis>;
   close(): Promise<void>;
 }
 
-/** A fault of ours, worth a retry: analysing takes time in proportion to the size, so a limit means a busy machine. */
+/** A fault of ours, worth a retry. */
 export class AnalysisUnavailable extends Error {
   override readonly name = 'AnalysisUnavailable';
 }

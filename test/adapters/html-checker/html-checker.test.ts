@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/adapters/html-checker/html-checker.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/html-checker.ts';
+import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 
 const opened: HtmlChecker[] = [];
 afterEach(async () => {
@@ -13,38 +14,43 @@ const open = (options?: HtmlCheckerOptions): HtmlChecker => {
   return checker;
 };
 
+const OWNER = 'org_1';
 const LARGE = `${'<p>x</p>\n'.repeat(100_000)}</div>`;
 
 describe('a large body', () => {
   it('gets the same answer as a small one', async () => {
     const checker = open();
-    expect(await checker.check('<p>x</p>\n</div>')).toEqual([
+    expect(await checker.check('<p>x</p>\n</div>', OWNER)).toEqual([
       { line: 2, column: 1, message: 'unexpected end tag </div>' },
     ]);
-    expect(await checker.check(LARGE)).toEqual([{ line: 100_001, column: 1, message: 'unexpected end tag </div>' }]);
+    expect(await checker.check(LARGE, OWNER)).toEqual([
+      { line: 100_001, column: 1, message: 'unexpected end tag </div>' },
+    ]);
   });
 
   it('does not keep the event loop waiting', async () => {
     const checker = open();
-    await checker.check(LARGE); // the thread has started
+    await checker.check(LARGE, OWNER); // the thread has started
     let turns = 0;
     const timer = setInterval(() => (turns += 1), 1);
-    await Promise.all([checker.check(LARGE), checker.check(LARGE), checker.check(LARGE)]);
+    await Promise.all([checker.check(LARGE, OWNER), checker.check(LARGE, OWNER), checker.check(LARGE, OWNER)]);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('whose time is over is a fault of ours, and the next one is checked again', async () => {
-    const checker = open({ timeLimitMs: 1 });
-    await expect(checker.check(LARGE)).rejects.toThrow(HtmlCheckUnavailable);
+  it('whose turn does not come is a fault of ours, and the next one is checked again', async () => {
+    const checker = open({ waitMsMax: 1 });
+    const first = checker.check(LARGE, OWNER);
+    await expect(checker.check(LARGE, OWNER)).rejects.toThrow(HtmlCheckUnavailable);
+    await first;
     const patient = open();
-    expect(await patient.check(LARGE)).toHaveLength(1);
+    expect(await patient.check(LARGE, OWNER)).toHaveLength(1);
   });
 
   it('is not taken when too many wait', async () => {
-    const checker = open({ timeLimitMs: 60_000 });
+    const checker = open({ waitMsMax: 60_000 });
     const html = '<p>x</p>'.repeat(3000);
-    const checks = Array.from({ length: 1_100 }, () => checker.check(html));
+    const checks = Array.from({ length: 1_100 }, () => checker.check(html, OWNER));
     const results = await Promise.allSettled(checks);
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1_000);
     expect(results.at(-1)).toMatchObject({ reason: expect.any(HtmlCheckUnavailable) });
@@ -52,10 +58,10 @@ describe('a large body', () => {
 
   it('is refused after the checker was closed', async () => {
     const checker = open();
-    const pending = expect(checker.check(LARGE)).rejects.toThrow(HtmlCheckUnavailable);
+    const pending = expect(checker.check(LARGE, OWNER)).rejects.toThrow(HtmlCheckUnavailable);
     await checker.close();
     await pending;
-    await expect(checker.check(LARGE)).rejects.toThrow(HtmlCheckUnavailable);
+    await expect(checker.check(LARGE, OWNER)).rejects.toThrow(HtmlCheckUnavailable);
   });
 });
 
@@ -92,9 +98,9 @@ describe('hundreds of small bodies at once', () => {
     expect(html.length).toBeGreaterThan(19_000);
     expect(html.length).toBeLessThanOrEqual(20_000);
     const checker = open();
-    await checker.check(html);
+    await checker.check(html, OWNER);
     const counts: number[] = [];
-    const check = async (): Promise<number> => counts.push((await checker.check(html)).length);
+    const check = async (): Promise<number> => counts.push((await checker.check(html, OWNER)).length);
     const longest = await longestTurnMs(() => Promise.all(Array.from({ length: 500 }, check)));
     expect(longest).toBeLessThan(50);
     expect(counts).toEqual(Array.from({ length: 500 }, () => count));
@@ -104,7 +110,7 @@ describe('hundreds of small bodies at once', () => {
     const checker = open();
     const answered: number[] = [];
     const check = async (index: number): Promise<void> => {
-      await checker.check(VALID);
+      await checker.check(VALID, OWNER);
       answered.push(index);
     };
     await Promise.all(Array.from({ length: 100 }, (_, index) => check(index)));
@@ -115,12 +121,12 @@ describe('hundreds of small bodies at once', () => {
     const checker = open();
     let left = 500;
     const check = async (): Promise<void> => {
-      await checker.check(BROKEN);
+      await checker.check(BROKEN, OWNER);
       left -= 1;
     };
     const batch = Promise.all(Array.from({ length: left }, check));
     await new Promise((resolve) => setImmediate(resolve));
-    await checker.check('<p>x</p>');
+    await checker.check('<p>x</p>', OWNER);
     expect(left).toBeGreaterThan(400);
     await batch;
   });
@@ -131,7 +137,25 @@ describe('hundreds of small bodies at once', () => {
     setImmediate(() => {
       isNextTurn = true;
     });
-    await checker.check(VALID);
+    await checker.check(VALID, OWNER);
     expect(isNextTurn).toBe(false);
+  });
+});
+
+describe('an organization that floods the checker', () => {
+  it.each([
+    ['large bodies', ADVERSARIAL_HTML['one tag with 300,000 attributes'] ?? '', 12],
+    ['small bodies', '<td width="5" class="x">y &amp; z</td>\n'.repeat(500), 600],
+  ])('with %s does not hold up another', async (_, html, count) => {
+    const checker = open();
+    await checker.check(LARGE, 'org_1'); // the thread has started
+    let left = count;
+    const flood = Array.from({ length: count }, async () => {
+      await checker.check(html, 'org_1');
+      left -= 1;
+    });
+    await checker.check(html, 'org_2');
+    expect(left).toBeGreaterThan(count / 2);
+    await Promise.all(flood);
   });
 });

@@ -5,6 +5,7 @@ import { parseMail } from '../../../src/adapters/mail-parser/parse-mail.ts';
 const parser = createMailParser();
 afterAll(() => parser.close());
 
+const OWNER = 'org_1';
 const HEADER = 'From: Ännä <a@b.test>\r\nTo: c@d.test\r\nSubject: =?utf-8?Q?gr=C3=BC=C3=9F?=\r\n';
 
 const encoded = (encoding: string, body: string | Buffer): Buffer =>
@@ -22,18 +23,20 @@ describe('a large message, which a thread parses,', () => {
     const raw = encoded(encoding, body);
     expect(raw.length).toBeGreaterThan(15_000);
     const halves = [raw.subarray(0, 7_777), raw.subarray(7_777)];
-    const parsed = await parser.parse(halves);
+    const parsed = await parser.parse(halves, OWNER);
     expect(parsed).toEqual(await parseMail(raw));
     expect(parsed).toMatchObject({ from: [{ name: 'Ännä', address: 'a@b.test' }] });
   });
 
   test('of as many lines as there may be is parsed in time', async () => {
-    const parsed = await parser.parse([encoded('7bit', 'a line\r\n'.repeat(990_000))]);
+    const parsed = await parser.parse([encoded('7bit', 'a line\r\n'.repeat(990_000))], OWNER);
     expect(parsed).toMatchObject({ text: 'a line\n'.repeat(990_000) });
   });
 
   test('of more lines is not', async () => {
-    expect(await parser.parse([encoded('7bit', '\r\n'.repeat(1_000_001))])).toBe('it has more than 1000000 lines');
+    expect(await parser.parse([encoded('7bit', '\r\n'.repeat(1_000_001))], OWNER)).toBe(
+      'it has more than 1000000 lines',
+    );
   });
 });
 

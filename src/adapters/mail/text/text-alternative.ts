@@ -8,7 +8,9 @@ const INLINE_CHARACTERS_MAX = 20_000;
  * A megabyte takes 25 ms, and 150 ms where it is made to be slow. After this the message leaves without a text part,
  * which readers forgive.
  */
-const TIME_LIMIT_MS = 5_000;
+const RUN_MS_MAX = 500;
+/** The same happens to a message whose turn does not come: much longer, and the attempt's time is over. */
+const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
 
@@ -31,18 +33,23 @@ export const createTextAlternatives = (): TextAlternatives => {
   const workers = createWorkerThreads<string, string>({
     entry: new URL('./html-to-text-thread.ts', import.meta.url),
     threads: THREADS,
-    timeLimitMs: TIME_LIMIT_MS,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
     tasksMax: WAITING_MAX,
   });
-  const derive = (html: string): Promise<string> | string =>
-    html.length <= INLINE_CHARACTERS_MAX ? orNothing(() => htmlToText(html)) : workers.run(html).catch(() => '');
+  /** A domain is one organization's. */
+  const ownerOf = ({ from }: MessageBody): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const derive = (html: string, body: MessageBody): Promise<string> | string =>
+    html.length <= INLINE_CHARACTERS_MAX
+      ? orNothing(() => htmlToText(html))
+      : workers.run(html, ownerOf(body)).catch(() => '');
   /** A message that leaves in a copy for each recipient has one text for all of them. */
   const derived = new WeakMap<MessageBody, Promise<string> | string>();
   return {
     of: (body) => {
       const { text, html = '' } = body;
       if (text !== undefined) return text;
-      const known = derived.get(body) ?? derive(html);
+      const known = derived.get(body) ?? derive(html, body);
       derived.set(body, known);
       return known;
     },

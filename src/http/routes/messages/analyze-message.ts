@@ -35,7 +35,7 @@ export const analyzeMessageRoute = (house: House): void => {
       const draft = draftOf(body);
       requireFromDomain(caller, draft.from.address);
       const domain = await domainFactsFor(house.door.directory, caller);
-      return showAnalysis(await analyzer.analyze({ draft, domain }));
+      return showAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
     },
   );
 };

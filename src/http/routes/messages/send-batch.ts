@@ -64,7 +64,7 @@ const readAll = (
 ): Promise<readonly (SendRequest | Refusal)[]> =>
   inTurns(messages, { system: house.deps.context.system, lanes: LANES }, async (sent) => {
     try {
-      return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent));
+      return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent, caller));
     } catch (error) {
       if (error instanceof Refusal) return error;
       throw error;

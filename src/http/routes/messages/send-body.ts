@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { HtmlChecker } from '../../../domain/html-checker.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/html-checker.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { isListUnsubscribe, isReplyTo } from '../../../domain/message/own-header.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
@@ -35,7 +36,9 @@ export const sendBody = z.strictObject({
   bcc: mailboxes.optional().describe('Further recipients whom nobody sees.'),
   reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
   subject: line(SUBJECT_CHARACTERS_MAX).describe('One line.'),
-  html: text(BODY_CHARACTERS_MAX).optional().describe('Valid HTML, as mail is written. This or `text` is required.'),
+  html: text(BODY_CHARACTERS_MAX)
+    .optional()
+    .describe(`Valid HTML, as mail is written, at most ${HTML_DEPTH_MAX} elements deep. This or \`text\` is required.`),
   text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text; made from `html` when absent.'),
   attachments: attachments.default([]).describe('The whole message, encoded, is at most 25 MB.'),
   headers: headers
@@ -89,11 +92,18 @@ const countOf = (addresses: unknown): number => {
   return addresses === undefined ? 0 : 1;
 };
 
+/** Whose work it is. */
+type Sender = Pick<Caller, 'organizationId'>;
+
 const HTML_PROBLEM = 'html must be valid HTML: ';
 
-const htmlProblems = async (checker: HtmlChecker, html: unknown): Promise<readonly Problem[]> => {
+const htmlProblems = async (
+  checker: HtmlChecker,
+  html: unknown,
+  { organizationId }: Sender,
+): Promise<readonly Problem[]> => {
   if (typeof html !== 'string' || html.length > BODY_CHARACTERS_MAX) return [];
-  const problems = await checker.check(html);
+  const problems = await checker.check(html, organizationId);
   return problems.map(({ line, column, message }) => [
     'html',
     `${HTML_PROBLEM}line ${line}, column ${column}: ${message}`,
@@ -145,8 +155,8 @@ const crossProblems = (sent: Sent): readonly Problem[] => {
 /** All that a send request can be wrong about beyond its fields' shapes, its HTML above all. */
 export const sendProblems =
   (checker: HtmlChecker) =>
-  async (body: unknown): Promise<readonly Problem[]> =>
-    isSent(body) ? [...crossProblems(body), ...(await htmlProblems(checker, body.html))] : [];
+  async (body: unknown, sender: Sender): Promise<readonly Problem[]> =>
+    isSent(body) ? [...crossProblems(body), ...(await htmlProblems(checker, body.html, sender))] : [];
 
 /** Whether the HTML is all that is wrong. */
 export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
@@ -156,11 +166,11 @@ export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
  * One message of several, as the endpoint reads a body that is one.
  * @throws {Refusal} `invalid_request`, `invalid_html`.
  */
-export const readSend = async (checker: HtmlChecker, sent: unknown): Promise<SendBody> => {
+export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Sender): Promise<SendBody> => {
   if (!isSent(sent)) throw new Refusal('invalid_request', 'a message must be an object');
   const body = sendBody.safeParse(sent);
   const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
-  const problems = [...shape, ...(await sendProblems(checker)(sent))];
+  const problems = [...shape, ...(await sendProblems(checker)(sent, sender))];
   if (problems.length === 0 && body.success) return body.data;
   const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
   throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems) });

@@ -43,6 +43,9 @@ export const sendRequestOf = async (
   const domain = await domainFactsFor(door.directory, caller);
   return {
     draft,
-    analysed: { analysis: await deps.analyzer.analyze({ draft, domain }), blocks: body.analysis === 'block' },
+    analysed: {
+      analysis: await deps.analyzer.analyze({ draft, domain }, caller.organizationId),
+      blocks: body.analysis === 'block',
+    },
   };
 };
