@@ -2,6 +2,8 @@ import { hostname } from 'node:os';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { startCaptureServer } from '../adapters/mail/capture.ts';
 import { createDirectTransport } from '../adapters/mail/direct/direct.ts';
+import { createMailDestinations } from '../adapters/mail/direct/mail-destinations.ts';
+import { createMxAddresses } from '../adapters/mail/direct/mx-addresses.ts';
 import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
 import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
 import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
@@ -28,9 +30,16 @@ const SMTP_PORT = 25;
 
 const ehloNameOf = ({ ehloName }: Config): string => ehloName ?? hostname();
 
-/** Who takes the mail of a domain, where it goes to the recipients' own servers. */
-export const openRoutes = (config: Config, { context: { resolver }, system }: Engines) =>
+const openRoutes = (config: Config, { context: { resolver }, system }: Engines) =>
   createMxRoutes({ resolver, system, ehloName: ehloNameOf(config) });
+
+/** Which destination the mail of a domain waits for, where it goes to the recipients' own servers. */
+export const openDestinations = (config: Config, engines: Engines) => {
+  const { context, system } = engines;
+  const { allowPrivateMx: allowPrivate } = config;
+  const addressesOf = createMxAddresses({ resolver: context.resolver, system, allowPrivate });
+  return createMailDestinations({ routes: openRoutes(config, engines), addressesOf });
+};
 
 const openDirect = (config: Config, engines: Engines): Mail => {
   const { context, system, logger, closers } = engines;
@@ -45,7 +54,16 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const transport = createDirectTransport({
     ...{ routes, resolver, security, system, ehloName, sourceAddresses, allowPrivate, port },
   });
-  return { transport, local: false, destinations: routes };
+  const { operatorOf, serversOf } = openDestinations(config, engines);
+  const destinations: Destinations = {
+    operatorOf: async (domain) => {
+      // A policy that is slow to come is waited for before the domain has a place at its provider.
+      await mtaSts.policyOf(domain);
+      return operatorOf(domain);
+    },
+    serversOf,
+  };
+  return { transport, local: false, destinations };
 };
 
 const captureUrl = async ({ pool, system, logger, closers }: Engines): Promise<string> => {

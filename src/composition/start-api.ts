@@ -18,7 +18,7 @@ import { createReadModels } from '../projections/read-models.ts';
 import { baseUrlOf } from './base-url.ts';
 import { listenRefused } from './listen-refused.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
-import { openRoutes } from './open-mail.ts';
+import { openDestinations } from './open-mail.ts';
 import type { RunningRole } from './role.ts';
 import { startSubmission } from './start-submission.ts';
 
@@ -84,7 +84,7 @@ export const startApi = async (
     readModels: createReadModels({ pool, store, system }),
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    ...(config.mail.kind === 'direct' ? { operatorOf: openRoutes(config, engines).operatorOf } : {}),
+    ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
     publicUrl: baseUrlOf(config, config.port),
     probes: {

@@ -62,6 +62,12 @@ export interface Reply {
   /** IP of the host that answered. */
   readonly address?: string | null;
   readonly stage?: ReplyStage;
+  /**
+   * What this tells something of (`destination/destination.ts`): the mailbox provider of the server that was really tried,
+   * or the recipient domain alone, whose own DNS or policy is in the way. Null: nothing, as a deadline of ours. Absent:
+   * one server takes everything.
+   */
+  readonly destination?: string | null;
   /** The reply's text or, where there was none, one sentence of ours. May quote the address. */
   readonly text: string;
 }

@@ -23,6 +23,8 @@ export interface HttpDependencies {
   readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find'>;
   /** Who runs the mail servers of a recipient's domain (A-labels); absent: one server takes everything. */
   readonly operatorOf?: (domain: string) => Promise<string>;
+  /** Addresses of those servers; absent: not known. */
+  readonly serversOf?: (domain: string) => Promise<readonly string[]>;
   readonly logger: Logger;
   /** Where keys are followed; the log on a connection of its own where there is one. Default: `context.store`. */
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;

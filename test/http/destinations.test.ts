@@ -62,6 +62,12 @@ describe('suspended destinations', () => {
     expect(namesIn((await list(`?limit=1&after=${body.next_cursor}`)).body)).toEqual(['first.example']);
   });
 
+  test('are not listed where it is one recipient domain alone, which can be released by its name', async () => {
+    await suspend('@their-customer.example', inMinutes(10));
+    expect(JSON.stringify((await list()).body)).not.toContain('their-customer');
+    expect(await release({ destination: '@their-customer.example' })).toMatchObject({ body: { released: true } });
+  });
+
   test('are suspended until the first said, whoever else finds them so', async () => {
     const [{ until }] = (await list('?limit=1')).body.data;
     await suspend('second.example', inMinutes(60));

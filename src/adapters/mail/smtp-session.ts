@@ -34,6 +34,9 @@ export interface SmtpSession {
   close(): void;
 }
 
+/** nodemailer's: STARTTLS that is demanded was refused. */
+const isTlsError = (cause: (Error & { readonly code?: string }) | undefined): boolean => cause?.code === 'ETLS';
+
 /** The session could not be set up; `reply.code` is 0 where the server said nothing. */
 export class SmtpConnectFailed extends Error {
   override readonly name = 'SmtpConnectFailed';
@@ -42,12 +45,15 @@ export class SmtpConnectFailed extends Error {
   readonly side: Side | null;
   /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
   readonly isTlsBroken: boolean;
+  /** TLS that was demanded did not come about, or did not show who the server has to be. */
+  readonly isAboutTls: boolean;
   /** @param cause the error that it came from; undefined: our own patience ended. */
   constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false, cause?: Error) {
     super(reply.text, { cause });
     this.reply = reply;
     this.side = side;
     this.isTlsBroken = isTlsBroken;
+    this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof side?.tls === 'string');
   }
 }
 

@@ -6,6 +6,20 @@ export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended
   readonly since: string;
 };
 
+/**
+ * A recipient domain by itself, in place of its mailbox provider: what its own DNS or policy does wrong is held against
+ * nobody else. No provider has such a name.
+ */
+export const ownDestination = (domain: string): string => `@${domain}`;
+export const isOwnDestination = (name: string): boolean => name.startsWith('@');
+
+/**
+ * Whether a domain with servers at these addresses shares the suspension of its provider: one that has none of those that
+ * were tried may be served by others. @param addresses none: it is not known.
+ */
+export const isCovered = (tried: ReadonlySet<string> | undefined, addresses: readonly string[]): boolean =>
+  tried === undefined || addresses.length === 0 || addresses.some((address) => tried.has(address));
+
 /** Mail servers of one operator; `suspension` is over when its time is. */
 export interface Destination {
   readonly suspension: Suspension | null;

@@ -22,7 +22,7 @@ export interface Pace {
 }
 
 /** How an attempt went for the destination as a whole, whatever came of its recipients. */
-export type Bearing = 'flowing' | 'slow' | 'busy' | 'unreachable';
+export type Bearing = 'flowing' | 'slow' | 'busy' | 'refusing' | 'unreachable';
 
 export interface PaceLimits {
   /** More is taken for an attack by a small server, fewer waits for round trips. */
@@ -44,18 +44,40 @@ export const unhurried = ({ start }: PaceLimits): Pace => ({
 /** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
 const CLOSING = 421;
 /** About the server or about us, not about the one recipient or message that it was said of. */
-const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation', 'system']);
+const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation']);
+/** At MAIL too: about the sender's address or the message, or a wait that every stranger has. */
+const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
+  ...(['greylisted', 'sender_rejected', 'authentication', 'relay_denied'] as const),
+  ...(['spam', 'content_rejected', 'too_large', 'policy'] as const),
+]);
+/** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or takes nothing now. */
+const SYSTEM_AT_ALL = /^4\.3\.[12]$/;
+/** RFC 5321 §4.2.3: insufficient system storage. */
+const NO_STORAGE = 452;
 
 type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
 
 const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
 
-const asksForLess = ({ smtp: { code, enhanced, stage }, category }: Deferred): boolean =>
-  code === CLOSING || stage === 'mail' || (category !== undefined && BUSY.has(category) && !isOfOne(enhanced));
+/** To RCPT "451 local error" mostly is a table or a mailbox that cannot be read: that of this recipient (Postfix, Exim). */
+const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferred): boolean =>
+  stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? '');
+
+const asksForLess = (said: Deferred): boolean => {
+  const { smtp, category } = said;
+  if (smtp.code === CLOSING) return true;
+  if (category === undefined || isOfOne(smtp.enhanced)) return smtp.stage === 'mail';
+  if (category === 'system') return isSystemBusy(said);
+  return BUSY.has(category) || (smtp.stage === 'mail' && !NOT_OF_LOAD.has(category));
+};
+
+/** A greeting with 5xx or a command that is refused for good asks for no mail at all, and a slower one will not change it. */
+const bearingOfSetUp = ({ smtp: { code } }: Deferred): Bearing => (code < 500 ? 'busy' : 'refusing');
 
 const bearingOfDeferred = (said: Deferred): Bearing | null => {
+  if (said.smtp.code > 0 && !wasSetUp(said)) return bearingOfSetUp(said);
   if (asksForLess(said)) return 'busy';
-  if (said.smtp.code > 0) return wasSetUp(said) ? 'flowing' : 'busy';
+  if (said.smtp.code > 0) return 'flowing';
   // Without a category we ended it ourselves.
   return wasSetUp(said) || said.category === undefined ? null : 'unreachable';
 };
@@ -72,6 +94,7 @@ const SLOW_MS = 2_000;
 export const bearingOf = (outcomes: readonly AttemptOutcome[], tookMs: number): Bearing | null => {
   const bearings = outcomes.map(bearingOfOne);
   if (bearings.includes('busy')) return 'busy';
+  if (bearings.includes('refusing')) return 'refusing';
   if (bearings.includes('flowing')) return tookMs > SLOW_MS ? 'slow' : 'flowing';
   return bearings.includes('unreachable') ? 'unreachable' : null;
 };
@@ -101,7 +124,7 @@ export const isPaused = ({ pausedUntil }: Pace, now: string): boolean => pausedU
 
 /** It was in hand when the destination got less (RFC 6582 §3.2: losses of one flight are one). */
 const isToldAlready = ({ lessSinceMs }: Pace, { bearing, beganMs }: AfterAttempt): boolean =>
-  beganMs < lessSinceMs && (bearing === 'busy' || bearing === 'unreachable');
+  beganMs < lessSinceMs && (bearing === 'busy' || bearing === 'refusing' || bearing === 'unreachable');
 
 /** What is in hand when a pause begins was sent before it: its failures are one, and its successes end nothing. */
 export const paceAfter = (pace: Pace, after: AfterAttempt): Pace => {
@@ -117,6 +140,7 @@ export const paceAfter = (pace: Pace, after: AfterAttempt): Pace => {
     case 'busy':
       if (pace.limit < 2) return paused(pace, after);
       return { ...pace, limit: Math.max(1, pace.limit / 2), isUntried: false, lessSinceMs: nowMs };
+    case 'refusing':
     case 'unreachable':
       return paused(pace, after);
     default:

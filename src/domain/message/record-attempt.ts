@@ -10,7 +10,11 @@ import { nextAttemptAt } from './retry-schedule.ts';
 export const REFUSED = 'the other side refused it for good';
 
 /** What one attempt came to for one recipient. */
-export type AttemptOutcome = { readonly recipientId: string } & (
+export type AttemptOutcome = {
+  readonly recipientId: string;
+  /** Which destination it tells something of (`mail-transport.ts`); not recorded. */
+  readonly destination?: string | null;
+} & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }
   | {
       readonly outcome: 'bounced';

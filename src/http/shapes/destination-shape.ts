@@ -2,19 +2,25 @@ import { z } from 'zod';
 import type { Suspension } from '../../domain/destination/destination.ts';
 import { timeShape } from './time-shape.ts';
 
-/** Of whoever runs mail servers: a host's name, in A-labels. */
-export const DESTINATION = /^[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
+/** Of a mailbox provider: a name in A-labels; of a recipient domain alone the same behind an `@`. */
+export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 
 const SENTENCES = {
   busy: 'It asked for less mail for now, even one message at a time.',
   unreachable: 'None of its servers could be reached.',
+  refused: 'Its servers take no sessions with this service.',
+  recipient_domain:
+    'What the domain itself says is in the way: its DNS, its MTA-STS policy or its TLSA records. Its mailbox provider is not meant.',
 } as const;
 
 export const suspensionShape = z.strictObject({
   object: z.literal('suspended_destination'),
-  /** Who runs the mail servers; recipients' domains with the same operator wait together. */
+  /**
+   * Mailbox provider, whose recipient domains wait together, as far as they have the servers that were tried; or one
+   * recipient domain alone, `@example.com`.
+   */
   destination: z.string(),
-  reason: z.enum(['busy', 'unreachable']),
+  reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),
   message: z.string(),
   since: timeShape(),
   until: timeShape(),

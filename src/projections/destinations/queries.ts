@@ -11,11 +11,11 @@ export interface ListSuspensions {
 
 const LIST = `
   select state from read_models.destinations
-  where suspended_until > $1 and ($2::timestamptz is null or (since, operator) < ($2, $3::text))
+  where suspended_until > $1 and operator not like '@%' and ($2::timestamptz is null or (since, operator) < ($2, $3::text))
   order by since desc, operator desc
   limit $4`;
 
-/** Destinations that get nothing now, the latest first. */
+/** Providers that get nothing now, the latest first. Not recipient domains: whom others write to is not for everybody. */
 export const listSuspensions = async (
   db: Database,
   { now, limit, after }: ListSuspensions,

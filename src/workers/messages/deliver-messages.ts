@@ -59,8 +59,8 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
   const notePace = async (due: Due, left: Left, { reported, tookMs }: Attempted): Promise<void> => {
     const { destination, isExpired } = due;
     if (destination === null || isExpired === true) return; // the line that it left is nobody's
-    const suspension = pacer.report({ ...left, domain: destination, outcomes: reported.outcomes, tookMs });
-    if (suspension !== null) await persistently(system, () => parts.suspend(suspension));
+    const suspensions = pacer.report({ ...left, domain: destination, outcomes: reported.outcomes, tookMs });
+    await Promise.all(suspensions.map((each) => persistently(system, () => parts.suspend(each))));
   };
 
   /** The place in hand is free before the outcome is on record: that is the log's turn. */

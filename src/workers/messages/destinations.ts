@@ -5,6 +5,8 @@ import type { Due } from './delivery-job.ts';
 export interface Destinations {
   /** Operator of a domain's mail servers: domains with one operator are paced as one. Never fails. */
   operatorOf(domain: string): Promise<string>;
+  /** Addresses of a domain's servers; asked for while its operator is suspended. Never fails. Absent: not known. */
+  serversOf?(domain: string): Promise<readonly string[]>;
 }
 
 export interface Addressed {

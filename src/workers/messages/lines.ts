@@ -1,6 +1,7 @@
 import type { Due } from './delivery-job.ts';
 import type { Allowances, DeparturesOptions } from './departures.ts';
 import type { Destinations } from './destinations.ts';
+import type { Pacer } from './pacer.ts';
 
 /** How what is due waits for its turn: in one line for the server that takes everything, or in one for each operator. */
 export interface Lines extends Allowances, Pick<DeparturesOptions, 'inHandMax' | 'waitingMax'> {
@@ -36,7 +37,10 @@ const ONE_LINE: Lines = {
 };
 
 /** @param destinations absent: one server takes everything. */
-export const linesTo = (destinations: Destinations | undefined, pacer: Allowances): Lines =>
+export const linesTo = (
+  destinations: Destinations | undefined,
+  pacer: Allowances & Pick<Pacer, 'destinationOf'>,
+): Lines =>
   destinations === undefined
     ? ONE_LINE
     : {
@@ -45,5 +49,5 @@ export const linesTo = (destinations: Destinations | undefined, pacer: Allowance
         ...{ waitMsOf: pacer.waitMsOf, roomOf: pacer.roomOf, begun: pacer.begun },
         // What has expired is not sent, and what is simulated goes nowhere.
         of: ({ destination, isExpired }) =>
-          destination === null || isExpired === true ? ANY : destinations.operatorOf(destination),
+          destination === null || isExpired === true ? ANY : pacer.destinationOf(destination, destinations),
       };

@@ -2,6 +2,7 @@ import { askedWaitSeconds } from '../../domain/bounce/asked-wait.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import type { MessageContents } from '../../domain/contents.ts';
+import { isOwnDestination } from '../../domain/destination/destination.ts';
 import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
@@ -19,6 +20,8 @@ const LATER = 'the other side may accept it later';
 /** Nobody was asked: there is no such domain, it takes no mail, or none of its servers takes such addresses. */
 const UNDELIVERABLE = 'it cannot be delivered there';
 const NOT_REACHED = 'no answer from the other side';
+/** What its DNS or its policy says leaves no server that may be asked. */
+const NOT_TRIED = 'no server was tried';
 const STOPPING = 'the service was stopping';
 
 /** No reply was received: nothing of the other side's is to be quoted. */
@@ -26,9 +29,14 @@ const wasReached = ({ code }: Said): boolean => code > 0;
 
 const bounceReason = (said: Said): string => (wasReached(said) ? REFUSED : UNDELIVERABLE);
 
+/** A recipient domain is told of by itself where its own DNS or policy is in the way (`mail-transport.ts`). */
+const wasTried = ({ destination, address }: Said): boolean =>
+  typeof address === 'string' || !isOwnDestination(destination ?? '');
+
 const deferralReason = (said: Said, stopping: boolean): string => {
   if (wasReached(said)) return LATER;
-  return stopping ? STOPPING : NOT_REACHED;
+  if (stopping) return STOPPING;
+  return wasTried(said) ? NOT_REACHED : NOT_TRIED;
 };
 
 /** undefined: what our own stopping cut off says nothing of the other side. */
@@ -79,9 +87,11 @@ export const reportOf = (
     const { recipientId, outcome } = each;
     if (outcome === 'unknown') return { recipientId, outcome };
     if (outcome === 'suppressed') return { recipientId, outcome, reason: each.text };
+    const { destination } = each;
     const id = uuid();
     replies.push({ id, organizationId, body: { kind: 'reply', messageId, text: each.text } });
-    return outcomeOf(each, factsOf(each, id), stopping);
+    const told = outcomeOf(each, factsOf(each, id), stopping);
+    return destination === undefined ? told : { ...told, destination };
   });
   return { outcomes, replies };
 };

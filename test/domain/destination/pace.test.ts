@@ -67,7 +67,7 @@ describe('the pace of a destination', () => {
     let pace = unhurried(limits);
     let now = NOW;
     for (let time = 0; time < 7; time += 1) {
-      pace = after(pace, [time % 2 === 0 ? 'unreachable' : 'busy'], now);
+      pace = after(pace, [(['unreachable', 'busy', 'refusing'] as const)[time % 3] ?? 'busy'], now);
       minutes.push(minutesPaused(pace, now));
       now = pace.pausedUntil ?? now;
     }
@@ -113,7 +113,15 @@ describe('what an attempt tells of its destination', () => {
     ['busy', [said({ stage: 'content', code: 451 }, 'system')]],
     ['busy', [said({ code: 421 })]],
     ['busy', [said({ stage: 'mail' })]],
-    ['busy', [said({ stage: 'session', code: 554 })]],
+    ['busy', [said({ stage: 'session' })]],
+    ['refusing', [said({ stage: 'session', code: 554 })]],
+    ['refusing', [said({ stage: 'session', code: 502 })]],
+    ['busy', [said({ code: 452 }, 'system')]],
+    ['busy', [said({ code: 451, enhanced: '4.3.2' }, 'system')]],
+    ['flowing', [said({ code: 451 }, 'system')]],
+    ['flowing', [said({ code: 451, enhanced: '4.3.0' }, 'system')]],
+    ['flowing', [said({ stage: 'mail' }, 'greylisted')]],
+    ['flowing', [said({ stage: 'mail' }, 'sender_rejected')]],
     ['busy', [delivered, said({ code: 421 })]],
     ['unreachable', [said({ stage: 'connect', code: 0 }, 'network')]],
     ['unreachable', [said({ stage: 'session', code: 0 }, 'network')]],

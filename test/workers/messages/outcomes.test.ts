@@ -23,6 +23,17 @@ test.each([
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
 });
 
+test.each([
+  ['no server was tried', { destination: '@b.test', address: null }],
+  ['no answer from the other side', { destination: '@b.test', address: '192.0.2.1' }],
+  ['no answer from the other side', { destination: 'provider.test', address: '192.0.2.1' }],
+])('%s is said of %j', (reason, facts) => {
+  const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
+    ...{ uuid: () => 'id', stopping: false },
+  });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
+});
+
 test('what is known of the session is kept, and what is not stays away', () => {
   const session = {
     cipher: 'TLS_AES_256_GCM_SHA384',

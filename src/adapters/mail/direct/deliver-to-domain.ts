@@ -1,5 +1,7 @@
+import { ownDestination } from '../../../domain/destination/destination.ts';
 import type { RecipientOutcome } from '../../../domain/mail-transport.ts';
 import { inTime } from '../in-time.ts';
+import { mailboxProvider } from '../policy/mailbox-provider.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../send-on-session.ts';
 import { deferredAll } from '../smtp-outcomes.ts';
 import { SmtpConnectFailed } from '../smtp-session.ts';
@@ -39,18 +41,53 @@ const inClear = ({ key, target }: Hop): Hop => ({
 
 const mayGoInClear = ({ target: { tls } }: Hop): boolean => !tls.required && tls.avoided !== true;
 
+/** What a failed session tells something of; null: nobody was asked, or our time was over before the server could answer. */
+const failedDestination = (
+  domain: string,
+  hop: Hop,
+  error: SmtpConnectFailed,
+  { deadline }: ReadyMail,
+): string | null => {
+  const isOurs = error.side === null || (error.reply.code === 0 && deadline.signal.aborted);
+  if (isOurs) return null;
+  const isHeldTo = hop.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
+  return isHeldTo && error.isAboutTls ? ownDestination(domain) : mailboxProvider(hop.target.host);
+};
+
+const toldOf = (
+  { settled, open }: ServerVerdict,
+  destinationOf: (outcome: RecipientOutcome) => string | null,
+): ServerVerdict => {
+  const told = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, destination: destinationOf(outcome) });
+  return { settled: settled.map(told), open: open.map(told) };
+};
+
+/** That no answer came before our time was over tells nothing of a server. */
+const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
+  const provider = mailboxProvider(host);
+  return toldOf(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
+};
+
 /** Carries a message to the servers of one domain, the best first, until one has said what counts. */
 export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomainOptions) => {
-  const fail = (hop: Hop, error: SmtpConnectFailed, ready: ReadyMail): Promise<ServerVerdict> | ServerVerdict => {
-    if (error.isTlsBroken && mayGoInClear(hop)) return tryHop(inClear(hop), ready);
-    return { settled: [], open: deferredAll(ready.mail, hop.target.host, error.reply, error.side) };
+  const fail = (
+    domain: string,
+    hop: Hop,
+    error: SmtpConnectFailed,
+    ready: ReadyMail,
+  ): Promise<ServerVerdict> | ServerVerdict => {
+    if (error.isTlsBroken && mayGoInClear(hop)) return tryHop(domain, inClear(hop), ready);
+    const open = deferredAll(ready.mail, hop.target.host, error.reply, error.side);
+    const destination = failedDestination(domain, hop, error, ready);
+    return toldOf({ settled: [], open }, () => destination);
   };
 
-  const tryHop = async (hop: Hop, ready: ReadyMail): Promise<ServerVerdict> => {
+  const tryHop = async (domain: string, hop: Hop, ready: ReadyMail): Promise<ServerVerdict> => {
+    const { host } = hop.target;
     try {
-      return await sendOnSession(hop.target.host, (signal) => pools.acquire(hop, signal), ready);
+      return answeredBy(host, await sendOnSession(host, (signal) => pools.acquire(hop, signal), ready), ready);
     } catch (error) {
-      if (error instanceof SmtpConnectFailed) return fail(hop, error, ready);
+      if (error instanceof SmtpConnectFailed) return fail(domain, hop, error, ready);
       throw error;
     }
   };
@@ -58,25 +95,34 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
   /** Where TLS failed a moment ago and a session in clear is kept, it would fail again. */
   const asKept = (hop: Hop): Hop => (mayGoInClear(hop) && pools.hasIdle(inClear(hop)) ? inClear(hop) : hop);
 
-  const tryStep = async (step: Step, ready: ReadyMail): Promise<ServerVerdict> =>
-    'problem' in step
-      ? { settled: [], open: deferredAll(ready.mail, step.host, step.problem) }
-      : tryHop(asKept(step), ready);
+  const tryStep = async (domain: string, step: Step, ready: ReadyMail): Promise<ServerVerdict> => {
+    if ('key' in step) return tryHop(domain, asKept(step), ready);
+    const destination = step.isOurs === true ? null : ownDestination(domain);
+    const open = deferredAll(ready.mail, step.host, step.problem);
+    return toldOf({ settled: [], open }, () => destination);
+  };
 
-  const tryAll = async (steps: AsyncGenerator<Step>, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
+  const tryAll = async (
+    domain: string,
+    steps: AsyncGenerator<Step>,
+    ready: ReadyMail,
+  ): Promise<readonly RecipientOutcome[]> => {
     const tally = createTally(ready.mail);
-    tally.take({ settled: [], open: nowhereOutcomes(ready.mail, TOO_LATE) });
+    tally.take({ settled: [], open: nowhereOutcomes(ready.mail, TOO_LATE, null) });
     for (let mail = tally.rest(); mail !== null; mail = tally.rest()) {
       const next = await inTime(steps.next(), ready.deadline.signal);
       if (next === undefined || next.done === true || !ready.deadline.mayFinish()) break;
-      tally.take(await tryStep(next.value, { ...ready, mail }));
+      tally.take(await tryStep(domain, next.value, { ...ready, mail }));
     }
     return tally.outcomes();
   };
 
   /** @returns an outcome for each recipient. Throws for faults of ours alone. */
   return async (domain: string, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
-    const route = (await inTime(routes.routeOf(domain), ready.deadline.signal)) ?? TOO_LATE;
-    return 'hosts' in route ? tryAll(firstTries(hopsOf(domain, route)), ready) : nowhereOutcomes(ready.mail, route);
+    const route = await inTime(routes.routeOf(domain), ready.deadline.signal);
+    if (route === undefined) return nowhereOutcomes(ready.mail, TOO_LATE, null);
+    return route.kind === 'hosts'
+      ? tryAll(domain, firstTries(hopsOf(domain, route)), ready)
+      : nowhereOutcomes(ready.mail, route, ownDestination(domain));
   };
 };

@@ -84,7 +84,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     if (results.every((result) => result.status === 'rejected')) throw fault?.reason;
     // What the servers of one domain said is not lost for a fault with another: copies are out.
     const told = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
-    return inOrder(ready.mail, [...nowhereOutcomes(ready.mail, OUR_FAULT), ...told]);
+    return inOrder(ready.mail, [...nowhereOutcomes(ready.mail, OUR_FAULT, null), ...told]);
   };
 
   return {

@@ -9,7 +9,14 @@ import type { HostSecurity, TransportSecurity } from './transport-security.ts';
 import type { UnreachableAddresses } from './unreachable-addresses.ts';
 
 /** What comes next on the way to a domain: an address to try, or a server that cannot be. */
-export type Step = Hop | { readonly host: string; readonly problem: SmtpReply };
+export type Step =
+  | Hop
+  | {
+      readonly host: string;
+      readonly problem: SmtpReply;
+      /** It is none of the domain's doing. */
+      readonly isOurs?: true;
+    };
 
 export interface HopsOptions {
   readonly addressesOf: ReturnType<typeof createMxAddresses>;
@@ -48,7 +55,8 @@ export const createHops = ({ addressesOf, security, sourceOf, unreachable, port 
     if ('problem' in found) return [{ host, problem: found.problem }];
     const hops = found.addresses.flatMap((address) => hopTo(domain, host, address, held) ?? []);
     if (hops.length > 0) return hops.slice(0, ADDRESSES_PER_HOST_MAX);
-    return [{ host, problem: noReply(`${host} has no address of a family that SOURCE_ADDRESSES has one of`) }];
+    const problem = noReply(`${host} has no address of a family that SOURCE_ADDRESSES has one of`);
+    return [{ host, problem, isOurs: true }];
   };
 
   const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(step.target.address ?? '');

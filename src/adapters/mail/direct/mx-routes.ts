@@ -1,6 +1,5 @@
 import { type DnsAnswer, type MxRecord, type Resolver, ResolverUnavailable } from '../../../domain/resolver.ts';
 import type { System } from '../../../domain/system.ts';
-import { mxOperator } from '../policy/mx-operator.ts';
 import { inRandomOrder } from './random-order.ts';
 
 /** One server of a domain. */
@@ -98,21 +97,7 @@ export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) 
     }
   };
 
-  /**
-   * Who runs the mail of a domain, so that those who hold mail back for one of his domains do for all (`google.com`).
-   * The domain's own name where the DNS does not say.
-   * @param domain A-labels, lower case.
-   */
-  const operatorOf = async (domain: string): Promise<string> => {
-    try {
-      return mxOperator(domain, (await resolver.mx(domain)).records.filter(isHosted));
-    } catch (error) {
-      if (error instanceof ResolverUnavailable) return mxOperator(domain, []);
-      throw error;
-    }
-  };
-
-  return { routeOf, operatorOf };
+  return { routeOf };
 };
 
 export type MxRoutes = ReturnType<typeof createMxRoutes>;

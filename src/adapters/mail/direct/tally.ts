@@ -1,9 +1,16 @@
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/mail-transport.ts';
 import type { ServerVerdict } from '../send-on-session.ts';
 
-/** A reply says more than that there was none; of two alike, the later is nearer to what comes next. */
+/** How much is known by an outcome: a server's reply, a server that was tried, a host that was not, or nothing at all. */
+const weightOf = ({ code, address, mx }: RecipientOutcome): number => {
+  if (code > 0) return 3;
+  if (typeof address === 'string') return 2;
+  return mx === null ? 0 : 1;
+};
+
+/** Of two alike, the later is nearer to what comes next. */
 const isBetter = (one: RecipientOutcome, before: RecipientOutcome | undefined): boolean =>
-  before === undefined || one.code > 0 || before.code === 0;
+  before === undefined || weightOf(one) >= weightOf(before);
 
 /** What the servers of a domain said to one message, one after the other. */
 export const createTally = (mail: OutgoingMail) => {

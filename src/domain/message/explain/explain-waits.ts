@@ -1,5 +1,5 @@
 import { classifyReply } from '../../bounce/classify.ts';
-import type { Suspension } from '../../destination/destination.ts';
+import { isOwnDestination, type Suspension } from '../../destination/destination.ts';
 import type { ShownSmtp } from '../../shown-event.ts';
 import { holdsBack, type Standing } from '../../standing/standing.ts';
 import type { Held, Recipient } from '../message.ts';
@@ -25,9 +25,10 @@ type Deferred = Extract<Happening, { readonly type: 'RecipientDeferred' }>['data
 /** A worker takes what is due within a second or two; longer is worth a word, shorter would alarm for nothing. */
 const UNUSUAL_MS = 60_000;
 
-const SUSPENDED: Readonly<Record<Suspension['reason'], string>> = {
+const SUSPENDED: Readonly<Record<Exclude<Suspension['reason'], 'recipient_domain'>, string>> = {
   busy: 'asked for less mail for now',
   unreachable: 'could not be reached',
+  refused: 'take no sessions with this service',
 };
 
 const why = (reason: WaitReason, sentence: string, next: string | null): Why => ({
@@ -78,8 +79,20 @@ const retryOf = (who: string, recipient: Recipient, view: View, next: string): W
   return why('told_to_wait', `${speaker} did not take it for ${who}, and may later: ${said}. ${then}`, next);
 };
 
-const suspendedOf = (who: string, { operator, reason, since, until }: Suspension): Why => {
-  const what = `The mail servers of ${operator} ${SUSPENDED[reason]} and get nothing since ${atTime(since)}`;
+/** What was in the way, and what was not tried for it. */
+const inTheWayOf = ({ operator, domain, reason, since, mx }: Suspension): string => {
+  const time = atTime(since);
+  if (reason === 'recipient_domain') {
+    const about = mx === null ? '' : `, about ${mx},`;
+    return `What ${domain} itself says${about} in its DNS or its policies leaves no server that may have its mail, and since ${time} none is tried`;
+  }
+  const whose = isOwnDestination(operator) ? domain : operator;
+  return `The mail servers of ${whose} ${SUSPENDED[reason]} and get nothing since ${time}`;
+};
+
+const suspendedOf = (who: string, suspension: Suspension): Why => {
+  const { until } = suspension;
+  const what = inTheWayOf(suspension);
   return why('destination_suspended', `${what}: ${who} is tried when that ends, at ${atTime(until)}.`, until);
 };
 

@@ -18,7 +18,8 @@ export const listDestinationsRoute = (house: House): void => {
       summary: 'List destinations that get no mail for now, the latest first',
       description:
         'Mail servers that do not answer, or ask for less, are left alone for a minute, and longer each time, up to half an ' +
-        'hour. Their messages wait, and expire at the end of their time to live; those of other destinations go on.',
+        'hour. Their messages wait, and expire at the end of their time to live; those of other destinations go on. A domain ' +
+        'that waits by itself, for what its own DNS or policy says, is not listed: `GET /v1/messages/{id}/explain` tells of it.',
       query,
       answer: listShape(suspensionShape),
     },

@@ -2,7 +2,9 @@ import { load } from '../../../commands/execute.ts';
 import {
   destination,
   destinationStream,
+  isCovered,
   isSuspended,
+  ownDestination,
   type Suspension,
 } from '../../../domain/destination/destination.ts';
 import { inTime } from '../../../domain/in-time.ts';
@@ -17,16 +19,28 @@ type Found = readonly (readonly [domain: string, suspension: Suspension])[];
 
 /** What is suspended of the destinations that this message still waits for; what DNS does not tell in time is left out. */
 export const suspensionsOf = async (
-  { context, operatorOf }: HttpDependencies,
+  { context, operatorOf, serversOf }: HttpDependencies,
   { recipients, environment }: ExistingMessage,
   now: string,
 ): Promise<ReadonlyMap<string, Suspension>> => {
   if (operatorOf === undefined || environment === 'test') return new Map();
   const { store, system } = context;
 
+  const suspensionIn = async (name: string): Promise<Suspension | null> => {
+    const { state } = await load(store, destination, destinationStream(name));
+    return isSuspended(state, now) ? state.suspension : null;
+  };
+
+  const ofProvider = async (domain: string): Promise<Suspension | null> => {
+    const suspension = await suspensionIn(await operatorOf(domain));
+    const { addresses } = suspension ?? {};
+    if (addresses === undefined || serversOf === undefined) return suspension;
+    return isCovered(new Set(addresses), await serversOf(domain)) ? suspension : null;
+  };
+
   const lookUp = async (domain: string): Promise<Found> => {
-    const { state } = await load(store, destination, destinationStream(await operatorOf(domain)));
-    return state.suspension !== null && isSuspended(state, now) ? [[domain, state.suspension]] : [];
+    const suspension = (await suspensionIn(ownDestination(domain))) ?? (await ofProvider(domain));
+    return suspension === null ? [] : [[domain, suspension]];
   };
   const inTimeOrNothing = (domain: string): Promise<Found> =>
     inTime(system, LOOK_UP_MS_MAX, lookUp(domain), () => new Error('too late')).catch(() => []);

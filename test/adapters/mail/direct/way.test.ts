@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createMailDestinations } from '../../../../src/adapters/mail/direct/mail-destinations.ts';
+import { createMxAddresses } from '../../../../src/adapters/mail/direct/mx-addresses.ts';
 import { createMxRoutes } from '../../../../src/adapters/mail/direct/mx-routes.ts';
 import { createMailWorld, type MailWorld, refusal, send, system } from './mail-world.ts';
 
@@ -184,9 +186,12 @@ describe('mail goes nowhere, and it is said why,', () => {
   });
 });
 
-describe('who runs the mail of a domain', () => {
-  it('is found by its servers, and is the domain itself where they are not known', async () => {
+describe('the destination of a domain', () => {
+  it('is the provider of its first server that mail can be sent to, and the domain by itself where there is none', async () => {
     const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
+    const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
+    const { operatorOf } = createMailDestinations({ routes, addressesOf });
+    const equal = (...hosts: readonly string[]) => hosts.map((host) => [10, host] as const);
     world.dns.change({
       'b.test': {
         MX: [
@@ -194,17 +199,31 @@ describe('who runs the mail of a domain', () => {
           [10, 'aspmx.l.google.com'],
         ],
       },
+      'backup.test': {
+        MX: [
+          [10, 'nosuch.l.google.com'],
+          [20, 'mx.elsewhere.example.co.uk'],
+        ],
+      },
+      'one.test': { MX: equal('mx.b.example', 'mx.a.example') },
+      'other.test': { MX: equal('mx.a.example', 'mx.b.example') },
+      'aspmx.l.google.com': { A: [ONE] },
+      'mx.elsewhere.example.co.uk': { A: [ONE] },
+      'mx.a.example': { A: [ONE] },
+      'mx.b.example': { A: [ONE] },
       'c.test': { A: [ONE] },
       'd.test': { MX: [[0, '.']] },
       'e.test': { wrong: 'SERVFAIL' },
       'f.test': { MX: [[10, 'evil\u0000.example.com']] },
+      'g.test': { MX: [[10, 'nosuch.l.google.com']] },
     });
-    const operators = await Promise.all(
-      ['b.test', 'mail.c.test', 'c.test', 'd.test', 'e.test', 'f.test', 'none.test'].map((domain) =>
-        routes.operatorOf(domain),
-      ),
-    );
-    expect(operators).toEqual(['google.com', 'c.test', 'c.test', 'd.test', 'e.test', 'f.test', 'none.test']);
+    const expected = {
+      ...{ 'b.test': 'google.com', 'backup.test': 'example.co.uk', 'c.test': 'c.test' },
+      ...{ 'one.test': 'a.example', 'other.test': 'a.example' },
+      ...{ 'd.test': '@d.test', 'e.test': '@e.test', 'f.test': '@f.test', 'g.test': '@g.test' },
+      'nosuch.google.com': '@nosuch.google.com',
+    };
+    for (const [domain, destination] of Object.entries(expected)) expect(await operatorOf(domain)).toBe(destination);
   });
 });
 

@@ -118,6 +118,14 @@ describe('an explanation says why a recipient waits', () => {
     const [wait] = explain(recorded([accepted, started, event]), { suspensions }).waiting_because;
     expect(wait).toMatchObject({ reason: 'destination_suspended', next_attempt_at: minute(45) });
     expect(wait?.sentence).toContain('The mail servers of mail.example could not be reached');
+    const alone = { operator: '@example.net', reason: 'recipient_domain', mx: 'nosuch.mail.example' } as const;
+    const [own] = explain(recorded([accepted, started, event]), {
+      suspensions: new Map([['example.net', { ...suspension, ...alone }]]),
+    }).waiting_because;
+    expect(own?.sentence).toBe(
+      'What example.net itself says, about nosuch.mail.example, in its DNS or its policies leaves no server that may have its mail, ' +
+        'and since 2026-11-21 12:00:00 UTC none is tried: ada@example.net is tried when that ends, at 2026-11-21 12:45:00 UTC.',
+    );
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
     expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });
