@@ -149,6 +149,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: sendingDomain.category, apply: formerKeys.apply },
     { category: domainRecords.category, apply: senderDomains.applyRecords },
   ]);
+  const postingWebhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry });
 
   const jobs = {
     'the dispatch of messages': dispatchMessages({
@@ -171,7 +172,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'the recording of webhook deliveries': recordWebhookDeliveries({
       ...{ ...deps, duty, onOwed: hungry.add, react: createSuppressRecipients(deps) },
     }),
-    'the posting of webhooks': createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry }),
+    'the posting of webhooks': postingWebhooks.posting,
+    'the posting of webhooks to endpoints that may be down': postingWebhooks.probing,
   };
   const loops: Loop[] = [];
   let stopping = false;

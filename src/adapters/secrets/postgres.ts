@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Secrets } from '../../domain/secrets.ts';
 import type { System } from '../../domain/system.ts';
+import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { createSecretBox } from './secret-box.ts';
 
@@ -22,16 +23,48 @@ const PUT = {
   text: 'insert into vault.secrets (id, organization_id, ciphertext) values ($1, $2, $3) on conflict (id) do nothing',
 };
 
-const GET = { name: 'secrets-get', text: 'select ciphertext from vault.secrets where id = $1' };
+const GET = { name: 'secrets-get', text: 'select id, ciphertext from vault.secrets where id = any($1)' };
+
+/** Of one query: each is 2 kB at most. */
+const IDS_PER_QUERY = 256;
+/**
+ * Queries at the same time, of a pool that requests and deliveries share: hundreds of endpoints whose secrets are read
+ * for the first time must not take all of its connections.
+ */
+const QUERIES_MAX = 2;
+/** Refused callers get 503, or try again. */
+const WAITING_CALLERS_MAX = 10_000;
 
 const DESTROY = { name: 'secrets-destroy', text: 'delete from vault.secrets where id = any($1)' };
 
-/** Secrets in PostgreSQL, encrypted; whoever has the database without `SECRET_KEY` has none of them. */
+/**
+ * Secrets in PostgreSQL, encrypted: the database without `SECRET_KEY` gives none of them away. While queries run, the next
+ * gathers all reads that come in the meantime.
+ */
 export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecretsOptions): Secrets => {
   const box = createSecretBox(secretKey, system);
   const kept = new Map<string, string>();
   /** Reads under way, by id: whoever asks for the same meanwhile shares the answer, and a connection. */
   const reading = new Map<string, Promise<string | undefined>>();
+
+  const reads = createGather<string, Buffer | undefined>({
+    name: "the vault's secrets",
+    inFlightMax: QUERIES_MAX,
+    waitingMax: WAITING_CALLERS_MAX,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+    bytesOf: () => 0,
+    admission: () => {
+      let left = IDS_PER_QUERY;
+      return () => left-- > 0;
+    },
+    run: async (ids) => {
+      const { rows } = await orUnavailable(
+        pool.query<{ id: string; ciphertext: Buffer }>({ ...GET, values: [[...new Set(ids)]] }),
+      );
+      const found = new Map(rows.map(({ id, ciphertext }) => [id, ciphertext]));
+      return ids.map((id) => ({ status: 'fulfilled', value: found.get(id) }));
+    },
+  });
 
   const keep = (id: string, plaintext: string): void => {
     const oldest = kept.size < KEPT_MAX ? undefined : kept.keys().next().value;
@@ -40,8 +73,8 @@ export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecre
   };
 
   const read = async (id: string): Promise<string | undefined> => {
-    const { rows } = await orUnavailable(pool.query<{ ciphertext: Buffer }>({ ...GET, values: [id] }));
-    return rows[0] === undefined ? undefined : box.open(id, rows[0].ciphertext);
+    const ciphertext = await reads.add(id);
+    return ciphertext === undefined ? undefined : box.open(id, ciphertext);
   };
 
   const readShared = async (id: string): Promise<string | undefined> => {

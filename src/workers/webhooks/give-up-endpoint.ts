@@ -3,7 +3,13 @@ import type { EventStore } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
+import { putLast } from '../messages/put-last.ts';
 import { persistently } from '../persistently.ts';
+
+/** So often is it asked for how long an endpoint has been failing: each post that fails would be a query. */
+const LOOK_EVERY_MS = 60_000;
+/** About 1 MB. An endpoint that is forgotten is asked about at its next failure. */
+const ENDPOINTS_MAX = 10_000;
 
 export interface GiveUpEndpoint {
   readonly store: EventStore;
@@ -18,30 +24,47 @@ const FAILING_MS_MAX = 5 * 24 * 3_600_000;
 const reasonToGiveUp = async (
   { webhookDeliveries, system }: GiveUpEndpoint,
   { webhookId }: ExistingWebhook,
-  { status, state }: FinishedTry,
+  { status, isTime }: { readonly status: FinishedTry['status']; readonly isTime: boolean },
 ): Promise<'gone' | 'failing' | null> => {
   if (status === GONE) return 'gone';
-  if (state === 'delivered') return null;
+  if (!isTime) return null;
   const since = await webhookDeliveries.failingSince(webhookId);
   return since !== null && system.now().getTime() - since.getTime() >= FAILING_MS_MAX ? 'failing' : null;
 };
 
-/**
- * Disables an endpoint that a try, which has been recorded, shows to be gone or to have failed for too long.
- * @param eventId of the customer's event that was posted.
- */
-export const giveUpEndpoint = async (
-  deps: GiveUpEndpoint,
-  endpoint: ExistingWebhook,
-  { tried, eventId }: { readonly tried: FinishedTry; readonly eventId: string },
-): Promise<void> => {
-  const { webhookId, organizationId, environment } = endpoint;
-  const origin = {
-    ...{ actor: 'worker:post-webhooks', organizationId, environment, requestId: null },
-    ...{ correlationId: webhookId, causationId: eventId },
+/** By the wall clock, as the time for which an endpoint may fail. */
+const createLooks = ({ system }: Pick<GiveUpEndpoint, 'system'>) => {
+  const lookedMs = new Map<string, number>();
+  return {
+    isTime: (webhookId: string): boolean => {
+      const nowMs = system.now().getTime();
+      if (nowMs - (lookedMs.get(webhookId) ?? Number.NEGATIVE_INFINITY) < LOOK_EVERY_MS) return false;
+      putLast(lookedMs, webhookId, nowMs, ENDPOINTS_MAX);
+      return true;
+    },
   };
-  await persistently(deps.system, async () => {
-    const reason = await reasonToGiveUp(deps, endpoint, tried);
-    if (reason !== null) await disableWebhook(deps, origin, { webhookId, reason });
-  });
+};
+
+/** Disables an endpoint that a try, which has been recorded, shows to be gone or to have failed for too long. */
+export const createGiveUpEndpoint = (deps: GiveUpEndpoint) => {
+  const looks = createLooks(deps);
+
+  /** @param eventId of the customer's event that was posted. */
+  return async (
+    endpoint: ExistingWebhook,
+    { tried: { status, state }, eventId }: { readonly tried: FinishedTry; readonly eventId: string },
+  ): Promise<void> => {
+    const { webhookId, organizationId, environment } = endpoint;
+    if (state === 'delivered') return;
+    const isTime = looks.isTime(webhookId);
+    if (!isTime && status !== GONE) return;
+    const origin = {
+      ...{ actor: 'worker:post-webhooks', organizationId, environment, requestId: null },
+      ...{ correlationId: webhookId, causationId: eventId },
+    };
+    await persistently(deps.system, async () => {
+      const reason = await reasonToGiveUp(deps, endpoint, { status, isTime });
+      if (reason !== null) await disableWebhook(deps, origin, { webhookId, reason });
+    });
+  };
 };

@@ -1,11 +1,14 @@
 import type { System } from '../../domain/system.ts';
 import type { PreparedPost } from './post-webhook.ts';
 
-/** What is claimed for each endpoint, so many at a time: whoever is slow only holds up himself. */
+/** What is claimed for each endpoint, so many at a time: an endpoint that is slow only delays itself. */
 export interface Lanes {
-  add(post: PreparedPost): void;
+  /** @returns false: nothing new is begun. */
+  add(post: PreparedPost): boolean;
   /** How many more may be claimed for this endpoint. */
   room(webhookId: string): number;
+  /** It took the last post that it answered. */
+  isTaking(webhookId: string): boolean;
   /** Begins nothing new, waits for what is in flight up to `limitMs`, and returns the ids of what was not begun. */
   windDown(limitMs: number): Promise<readonly string[]>;
 }
@@ -35,8 +38,8 @@ interface Lane {
   readonly waiting: Waiting[];
   inFlight: number;
   unrecorded: number;
-  /** Its last post failed: not much is claimed that others could take when it is well again. */
-  failing: boolean;
+  /** What came of its last post; `untried`: there was none yet. */
+  standing: 'untried' | 'taking' | 'failing';
 }
 
 /** At one endpoint at a time. More is a flood to a small receiver, fewer waits for round trips to a distant one. */
@@ -45,7 +48,19 @@ const IN_FLIGHT_MAX = 8;
 const CLAIMED_MAX = 128;
 /** Waiting posts below which more are claimed, so that a quick receiver never waits for a claim. */
 const REFILL_BELOW = 64;
-const CLAIMED_MAX_FAILING = 4;
+/**
+ * For an endpoint that is not known to take anything: it may hold a socket and a claim for the whole time-out. More lets
+ * hundreds of dead endpoints crowd out the others, fewer wait longer for the first answer of a distant one.
+ */
+const CLAIMED_MAX_UNTRIED = 4;
+/** A failing endpoint is claimed for at polls only: a post each until one is taken, however much is owed. */
+const CLAIMED_MAX_FAILING = 1;
+
+const CLAIMED_MAX_BY_STANDING: Readonly<Record<Lane['standing'], number>> = {
+  untried: CLAIMED_MAX_UNTRIED,
+  taking: CLAIMED_MAX,
+  failing: CLAIMED_MAX_FAILING,
+};
 
 export const createLanes = ({ system, run, onHungry, startWithinMs }: LanesOptions): Lanes => {
   const lanes = new Map<string, Lane>();
@@ -53,7 +68,7 @@ export const createLanes = ({ system, run, onHungry, startWithinMs }: LanesOptio
   let stopped = false;
 
   const laneOf = (webhookId: string): Lane => {
-    const lane = lanes.get(webhookId) ?? { waiting: [], inFlight: 0, unrecorded: 0, failing: false };
+    const lane = lanes.get(webhookId) ?? { waiting: [], inFlight: 0, unrecorded: 0, standing: 'untried' };
     lanes.set(webhookId, lane);
     return lane;
   };
@@ -61,13 +76,13 @@ export const createLanes = ({ system, run, onHungry, startWithinMs }: LanesOptio
   const start = async (lane: Lane, post: PreparedPost): Promise<void> => {
     lane.inFlight += 1;
     const { taken, recorded } = await run(post);
-    lane.failing = !taken;
+    lane.standing = taken ? 'taking' : 'failing';
     lane.inFlight -= 1;
     lane.unrecorded += 1;
     pump(lane);
     await recorded;
     lane.unrecorded -= 1;
-    if (lane.waiting.length < REFILL_BELOW && !lane.failing) onHungry(post.delivery.webhookId);
+    if (lane.waiting.length < REFILL_BELOW && lane.standing === 'taking') onHungry(post.delivery.webhookId);
   };
 
   /** What waited too long is left to its lease: somebody else may have it soon. */
@@ -91,15 +106,19 @@ export const createLanes = ({ system, run, onHungry, startWithinMs }: LanesOptio
 
   return {
     add: (post) => {
+      if (stopped) return false;
       const lane = laneOf(post.delivery.webhookId);
       lane.waiting.push({ post, addedMs: system.monotonicMs() });
       pump(lane);
+      return true;
     },
 
     room: (webhookId) => {
-      const { waiting, inFlight: posting, unrecorded, failing } = laneOf(webhookId);
-      return Math.max(0, (failing ? CLAIMED_MAX_FAILING : CLAIMED_MAX) - waiting.length - posting - unrecorded);
+      const { waiting, inFlight: posting, unrecorded, standing } = laneOf(webhookId);
+      return Math.max(0, CLAIMED_MAX_BY_STANDING[standing] - waiting.length - posting - unrecorded);
     },
+
+    isTaking: (webhookId) => lanes.get(webhookId)?.standing === 'taking',
 
     windDown: async (limitMs) => {
       stopped = true;

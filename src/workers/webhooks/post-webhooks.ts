@@ -9,8 +9,8 @@ import { createGather } from '../gather.ts';
 import { pause, type Work } from '../keep-running.ts';
 import { persistently } from '../persistently.ts';
 import type { Endpoints } from './endpoints.ts';
-import { giveUpEndpoint } from './give-up-endpoint.ts';
-import type { Hungry } from './hungry.ts';
+import { createGiveUpEndpoint } from './give-up-endpoint.ts';
+import { createHungry, type Hungry } from './hungry.ts';
 import { createLanes, type Lanes, type Ran } from './lanes.ts';
 import { type PostWebhook, type PreparedPost, postWebhook } from './post-webhook.ts';
 import { startWithinMs } from './webhook-times.ts';
@@ -30,6 +30,11 @@ export interface PostWebhooks extends PostWebhook {
 const POLL_MS = 500;
 /** One round's claims; the heads of their messages are in memory at the same time. */
 const CLAIMS_MAX = 512;
+/**
+ * Endpoints of one round that are not known to take anything. More keep an untried one waiting until all of a round are
+ * prepared, fewer cost a claim each.
+ */
+const PROBED_ENDPOINTS_MAX = 64;
 const RESULTS_MAX = 500;
 /** Stopping: a receiver that takes longer is told again after the lease. */
 const STOP_GRACE_MS = 6000;
@@ -37,6 +42,7 @@ const STOP_GRACE_MS = 6000;
 /** One try, and then its record; what cannot be recorded is told again after its lease (at least once). */
 const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) => {
   const { system, logger, webhookDeliveries, endpoints } = deps;
+  const giveUpEndpoint = createGiveUpEndpoint(deps);
   const finish = createGather<FinishedTry>((tries) => webhookDeliveries.finish(tries), RESULTS_MAX);
 
   const failed = (post: PreparedPost, error: unknown): void =>
@@ -47,7 +53,7 @@ const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) =
     try {
       await persistently(system, () => finish(tried));
       const endpoint = endpoints.get(webhookId);
-      if (endpoint !== undefined) await giveUpEndpoint(deps, endpoint, { tried, eventId: event.id });
+      if (endpoint !== undefined) await giveUpEndpoint(endpoint, { tried, eventId: event.id });
     } catch (error) {
       failed(post, error);
     }
@@ -64,36 +70,56 @@ const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) =
   };
 };
 
-const createPrepare = (
-  deps: PostWebhooks,
-): ((claimed: readonly ClaimedDelivery[]) => Promise<readonly PreparedPost[]>) => {
-  const { contents, endpoints, logger, secrets } = deps;
+type Prepare = (delivery: ClaimedDelivery) => Promise<PreparedPost | null>;
 
-  const prepareOne = async (delivery: ClaimedDelivery, presented: unknown): Promise<readonly PreparedPost[]> => {
+/** @returns what prepares one claimed delivery; null: there is nobody to post it to, and it is left to its lease. */
+const createPrepare =
+  ({ contents, endpoints, logger, secrets }: PostWebhooks): Prepare =>
+  async (delivery) => {
     const endpoint = endpoints.get(delivery.webhookId);
-    if (endpoint === undefined) return []; // disabled or deleted a moment ago
-    const secret = await secrets.get(endpoint.secretId);
-    if (secret !== undefined) return [{ delivery, url: endpoint.url, secret, body: JSON.stringify(presented) }];
+    if (endpoint === undefined) return null; // disabled or deleted a moment ago
+    // Concurrent callers of both share queries.
+    const [[presented], secret] = await Promise.all([
+      presentEvents(contents, [delivery.event]),
+      secrets.get(endpoint.secretId),
+    ]);
+    if (secret !== undefined) return { delivery, url: endpoint.url, secret, body: JSON.stringify(presented) };
     logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret of this webhook');
-    return [];
+    return null;
   };
-
-  return async (claimed) => {
-    const presented = await presentEvents(
-      contents,
-      claimed.map(({ event }) => event),
-    );
-    return (await Promise.all(claimed.map((delivery, index) => prepareOne(delivery, presented[index])))).flat();
-  };
-};
 
 /** Claims for some endpoints and puts the posts into their lanes. @returns endpoints that have more. */
 const createClaim = (
   deps: PostWebhooks,
   lanes: Lanes,
 ): ((webhookIds: readonly string[]) => Promise<readonly string[]>) => {
-  const { webhookDeliveries, webhookTimes, endpoints, system } = deps;
+  const { webhookDeliveries, webhookTimes, endpoints, system, logger } = deps;
   const prepare = createPrepare(deps);
+
+  /** Due again at once rather than after their lease: nobody has tried them. */
+  const release = async (unprepared: readonly ClaimedDelivery[], err: unknown): Promise<void> => {
+    const count = unprepared.length;
+    if (err !== undefined) logger.warn({ count, err }, 'webhooks could not be prepared, and are claimed again');
+    const ids = unprepared.map(({ id }) => id);
+    await persistently(system, () => webhookDeliveries.release(ids, system.now()));
+  };
+
+  /** Each for itself: what fails takes no other's claim with it. */
+  const prepareAll = async (claimed: readonly ClaimedDelivery[]): Promise<void> => {
+    const unprepared: ClaimedDelivery[] = [];
+    let fault: unknown;
+    const one = async (delivery: ClaimedDelivery): Promise<void> => {
+      try {
+        const post = await prepare(delivery);
+        if (post !== null && !lanes.add(post)) unprepared.push(delivery); // stopping
+      } catch (error) {
+        unprepared.push(delivery);
+        fault ??= error;
+      }
+    };
+    await Promise.all(claimed.map(one));
+    if (unprepared.length > 0) await release(unprepared, fault);
+  };
 
   return async (webhookIds) => {
     const share = Math.max(1, Math.floor(CLAIMS_MAX / webhookIds.length));
@@ -105,17 +131,24 @@ const createClaim = (
     const now = system.now();
     const leaseUntil = new Date(now.getTime() + webhookTimes.leaseMs);
     const claimed = await webhookDeliveries.claim(wanted, { now, leaseUntil });
-    for (const post of await prepare(claimed)) lanes.add(post);
+    await prepareAll(claimed);
     const counts = Object.groupBy(claimed, ({ webhookId }) => webhookId);
     return wanted.flatMap(({ webhookId, limit }) => (counts[webhookId]?.length === limit ? [webhookId] : []));
   };
 };
 
+export interface PostingWebhooks {
+  /** Posts to endpoints that take what they get. */
+  readonly posting: Work;
+  /** Finds out which of the others take something: theirs is a loop of its own, which the first waits for in nothing. */
+  readonly probing: Work;
+}
+
 /**
  * Posts what endpoints are owed, each in a lane of its own. The rows themselves are the queue: claiming leases them, and
  * a lease that is lost is due again.
  */
-export const createPostWebhooks = (deps: PostWebhooks): Work => {
+export const createPostWebhooks = (deps: PostWebhooks): PostingWebhooks => {
   const { system, hungry, endpoints, webhookDeliveries, webhookTimes } = deps;
   /** Endpoints whose last claim took all it was allowed to. */
   const haveMore = new Set<string>();
@@ -128,14 +161,15 @@ export const createPostWebhooks = (deps: PostWebhooks): Work => {
     startWithinMs: startWithinMs(webhookTimes),
   });
   const claim = createClaim(deps, lanes);
+  const toProbe = createHungry();
 
-  const claimFor = async (webhookIds: readonly string[]): Promise<void> => {
-    for (let from = 0; from < webhookIds.length; from += CLAIMS_MAX) {
-      for (const id of await claim(webhookIds.slice(from, from + CLAIMS_MAX))) haveMore.add(id);
+  const claimFor = async (webhookIds: readonly string[], endpointsMax: number, signal: AbortSignal): Promise<void> => {
+    for (let from = 0; from < webhookIds.length && !signal.aborted; from += endpointsMax) {
+      for (const id of await claim(webhookIds.slice(from, from + endpointsMax))) haveMore.add(id);
     }
   };
 
-  return async (signal, working) => {
+  const posting: Work = async (signal, working) => {
     let polledMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       const isTime = system.monotonicMs() - polledMs >= POLL_MS;
@@ -143,13 +177,27 @@ export const createPostWebhooks = (deps: PostWebhooks): Work => {
         hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
         polledMs = system.monotonicMs();
       }
-      await claimFor(hungry.take());
+      const { true: taking = [], false: others = [] } = Object.groupBy(hungry.take(), (webhookId) =>
+        lanes.isTaking(webhookId) ? 'true' : 'false',
+      );
+      toProbe.add(others);
+      await claimFor(taking, CLAIMS_MAX, signal);
       working();
       await wakeUp(system, hungry, signal);
     }
     const notBegun = await lanes.windDown(STOP_GRACE_MS);
     if (notBegun.length > 0) await webhookDeliveries.release(notBegun, system.now());
   };
+
+  const probing: Work = async (signal, working) => {
+    while (!signal.aborted) {
+      await claimFor(toProbe.take(), PROBED_ENDPOINTS_MAX, signal);
+      working();
+      await wakeUp(system, toProbe, signal);
+    }
+  };
+
+  return { posting, probing };
 };
 
 /** Something to do, or time to look for it. */
