@@ -21,6 +21,7 @@ import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
 import type { RunningRole } from './role.ts';
 import { startSubmission } from './start-submission.ts';
+import type { EventLoopWatch } from './watch-event-loop.ts';
 
 export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
@@ -58,6 +59,8 @@ const openKeyStore = async (
 export interface ApiOptions {
   /** Where times of answers are counted; absent: nowhere. */
   readonly registry?: Registry | undefined;
+  /** Told what holds the event loop; absent: nobody looks. */
+  readonly eventLoop?: EventLoopWatch | undefined;
   /** Whether the whole start has succeeded; until then no requests should be sent here. */
   isStarted?(): boolean;
 }
@@ -66,7 +69,7 @@ export interface ApiOptions {
 export const startApi = async (
   config: Config,
   engines: Engines,
-  { registry, isStarted = () => true }: ApiOptions = {},
+  { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
   const { context, pool, store, system, logger, closers } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
@@ -81,6 +84,7 @@ export const startApi = async (
     ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, logger },
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
+    ...(eventLoop === undefined ? {} : { eventLoop }),
     readModels: createReadModels({ pool, store, system }),
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),

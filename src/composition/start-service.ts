@@ -19,6 +19,7 @@ import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
 import { startProjections } from './start-projections.ts';
 import { openWorkers } from './start-workers.ts';
+import { watchEventLoop } from './watch-event-loop.ts';
 
 export interface Service {
   /** Absent: this process has not the role `api`. */
@@ -78,14 +79,16 @@ const startRoles = async (
   { isStarted, ...events }: RoleEvents & { isStarted(): boolean },
 ): Promise<RunningApi | undefined> => {
   const { roles } = config;
-  const { closers } = engines;
+  const { closers, system, logger } = engines;
   const registry = await startMetrics(config, engines);
+  const eventLoop = watchEventLoop({ system, logger, registry });
+  closers.add('event loop watch', async () => eventLoop.stop());
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
   const links = { publicUrl: () => baseUrl, registry };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
-  const api = roles.has('api') ? await startApi(config, engines, { registry, isStarted }) : undefined;
+  const api = roles.has('api') ? await startApi(config, engines, { registry, eventLoop, isStarted }) : undefined;
   if (api !== undefined) {
     baseUrl = api.baseUrl;
     closers.add('API', api.stop);

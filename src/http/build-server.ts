@@ -1,11 +1,12 @@
 import { createServer as createHttpServer, type ServerOptions } from 'node:http';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { createCatchUpLimit } from './door/catch-up-limit.ts';
 import type { DoorTools } from './door/door.ts';
 import { createKeyDirectory } from './door/key-directory.ts';
+import { workOf } from './endpoint.ts';
 import { answerErrors, answerTunnel, answerUnparsable, sendError } from './errors/answer-errors.ts';
 import { refuseInWords } from './errors/refuse-in-words.ts';
 import { oneAtATime } from './one-at-a-time.ts';
@@ -91,6 +92,26 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   });
 };
 
+/** Names the request at each stage that may hold the event loop: `endpoint.ts` has those of its handler. */
+const nameStages = (server: FastifyInstance, eventLoop: HttpDependencies['eventLoop']): void => {
+  if (eventLoop === undefined) return;
+  const touch = (request: FastifyRequest): void => eventLoop.touch(workOf(request));
+  const stage = (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    touch(request);
+    done();
+  };
+  server.addHook('onRequest', stage);
+  server.addHook('preParsing', (request, _reply, payload, done) => {
+    payload.once('end', () => touch(request)); // the body is whole: it is parsed next
+    done();
+  });
+  server.addHook('preHandler', stage);
+  server.addHook('preSerialization', (request, _reply, payload, done) => {
+    touch(request);
+    done(null, payload);
+  });
+};
+
 /**
  * The API, ready to listen or to be injected into. It follows the log from `ready()` on and stops at `close()`, which
  * waits for the answers in hand; the dependencies stay open.
@@ -105,6 +126,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
 
   requireTable(server);
   identify(server, deps);
+  nameStages(server, deps.eventLoop);
   refuseInWords(server);
   if (deps.registry !== undefined) measureRequests(server, deps.registry);
   const bodies = createBodyBudget(BODIES_IN_FLIGHT_BYTES_MAX);

@@ -10,6 +10,13 @@ import type { UsageMarks } from '../domain/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 
+/** Something that is about to keep the event loop for a moment: a request, at one of its stages. */
+export interface LoopWork {
+  /** `POST /v1/messages/send`: never a path, which names customers' things. */
+  readonly route: string;
+  readonly requestId: string;
+}
+
 /** Everything the API is built on; whoever opened it closes it after the server. */
 export interface HttpDependencies {
   readonly context: CommandContext;
@@ -34,6 +41,8 @@ export interface HttpDependencies {
   readonly publicUrl: string;
   /** What has to answer before this process is ready, by name; each rejects when it does not. */
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
+  /** Told of each stage of a request; absent: nobody looks how long it holds the event loop. */
+  readonly eventLoop?: { touch(work: LoopWork): void };
   /** Where times of answers are counted; absent: nowhere. */
   readonly registry?: Registry;
 }

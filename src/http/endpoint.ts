@@ -4,7 +4,7 @@ import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { HttpDependencies } from './dependencies.ts';
+import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
 import type { Described, Operation } from './openapi/operation.ts';
 import { routeSchema } from './route-schema.ts';
@@ -54,6 +54,12 @@ export interface Call<Body, Query> {
   readonly reply: FastifyReply;
 }
 
+/** What the event loop's watch calls a request. */
+export const workOf = ({ id, method, routeOptions }: FastifyRequest): LoopWork => ({
+  route: `${method} ${routeOptions.url ?? 'unknown'}`,
+  requestId: id,
+});
+
 /** Most bodies are small; whoever takes more says so. */
 const BODY_BYTES_MAX = 64_000;
 /** Waiting for a read model takes 2 s at most, retrying an append a few: longer only keeps the client hanging. */
@@ -99,7 +105,7 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
  * body of the answer.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, door, operationId }: House,
+  { server, deps, door, operationId }: House,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -117,10 +123,12 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (): Promise<Caller> => stayAdmitted(door, rule, request);
     const sender = await callerNow(); // the body may have been long on its way
+    deps.eventLoop?.touch(workOf(request));
     const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
       throw request.overLimit ?? error;
     });
     const caller = await callerNow(); // and its HTML long in line
+    deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
     return handle({ ...read, caller, callerNow, id, request, reply, origin: originOf(caller, request.id) });
   };

@@ -35,13 +35,17 @@ export interface Submission {
  */
 export const submitMessage = async (house: SubmissionHouse, submission: Submission): Promise<string> => {
   const { deps, door, mailParser } = house;
+  const touch = (): void => deps.eventLoop?.touch({ route: 'SMTP DATA', requestId: submission.requestId });
   const { organizationId } = await callerNow(door, submission.admission);
+  touch();
   const mail = await mailParser.parse(submission.chunks, organizationId);
   if (typeof mail === 'string') throw new Refusal('invalid_request', `the message cannot be read: ${mail}`);
+  touch();
   const submitted = sendBodyOf(mail, submission.envelope);
   const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });
   const caller = await callerNow(door, submission.admission); // reading it all took a while
   const sender = await withFreshDomain(door.directory, caller);
+  touch();
   const { draft, ...request } = await sendRequestOf({ deps, door }, sender, body);
   const { shown, idempotencyKey: key } = submitted;
   const visible = shown === undefined ? {} : { shown };

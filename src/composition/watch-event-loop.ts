@@ -1,0 +1,94 @@
+import { Histogram, type Registry } from 'prom-client';
+import type { Logger } from '../domain/logger.ts';
+import type { System } from '../domain/system.ts';
+import type { LoopWork } from '../http/dependencies.ts';
+
+export interface EventLoopWatch {
+  /** Called where a request's work begins or goes on. */
+  touch(work: LoopWork): void;
+  stop(): void;
+}
+
+export interface EventLoopWatchOptions {
+  readonly system: Pick<System, 'monotonicMs'>;
+  readonly logger: Logger;
+  /** Absent: nobody looks at the metric. */
+  readonly registry?: Registry | undefined;
+}
+
+/** Shorter costs more wake-ups, longer counts short delays too low: a delay begins half an interval late on average. */
+const INTERVAL_MS = 20;
+/** Five times what a request may take at most. Lower: noise from garbage collection. */
+const HELD_MS = 250;
+const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Stages remembered between two looks; more are not begun in so short a time. */
+const STAGES_MAX = 1_000;
+const MICROSECONDS_PER_MS = 1000;
+const MS_PER_SECOND = 1000;
+
+interface Stage {
+  readonly work: LoopWork;
+  readonly atMs: number;
+}
+
+/** The stage behind which nothing else was begun for longest. */
+const longestOf = (stages: readonly Stage[], endMs: number): LoopWork | undefined => {
+  let longest: LoopWork | undefined;
+  let longestMs = 0;
+  for (const [index, { work, atMs }] of stages.entries()) {
+    const tookMs = (stages[index + 1]?.atMs ?? endMs) - atMs;
+    if (tookMs > longestMs) [longest, longestMs] = [work, tookMs];
+  }
+  return longestMs >= HELD_MS / 2 ? longest : undefined;
+};
+
+const threadCpuMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / MICROSECONDS_PER_MS;
+};
+
+/**
+ * Measures how late the event loop is, and says which request held it for longer than 250 ms. A request is named when it
+ * was the last to begin a stage before the pause; a pause without one is work of another kind, and one without processor
+ * time is the machine's.
+ */
+export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptions): EventLoopWatch => {
+  const delay =
+    registry === undefined
+      ? undefined
+      : new Histogram({
+          name: 'outbox_event_loop_delay_seconds',
+          help: `How late the event loop came to a timer, every ${INTERVAL_MS} ms`,
+          buckets: BUCKETS_SECONDS,
+          registers: [registry],
+        });
+  let stages: Stage[] = [];
+  let lookedMs = system.monotonicMs();
+  let lookedCpuMs = threadCpuMs();
+
+  const tell = (delayMs: number, cpuMs: number, nowMs: number): void => {
+    const fields = { delayMs: Math.round(delayMs), cpuMs: Math.round(cpuMs) };
+    const work = longestOf(stages, nowMs);
+    if (cpuMs < HELD_MS / 2) logger.warn(fields, 'the process got no processor time');
+    else if (work === undefined) logger.warn(fields, 'the event loop was held, by no request');
+    else logger.warn({ ...fields, ...work }, 'a request held the event loop');
+  };
+
+  const timer = setInterval(() => {
+    const nowMs = system.monotonicMs();
+    const delayMs = Math.max(0, nowMs - lookedMs - INTERVAL_MS);
+    const cpuMs = threadCpuMs();
+    delay?.observe(delayMs / MS_PER_SECOND);
+    if (delayMs > HELD_MS) tell(delayMs, cpuMs - lookedCpuMs, nowMs);
+    stages = [];
+    [lookedMs, lookedCpuMs] = [nowMs, cpuMs];
+  }, INTERVAL_MS);
+  timer.unref();
+
+  return {
+    touch: (work) => {
+      if (stages.length < STAGES_MAX) stages.push({ work, atMs: system.monotonicMs() });
+    },
+    stop: () => clearInterval(timer),
+  };
+};
