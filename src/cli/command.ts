@@ -26,6 +26,8 @@ interface Described {
 /** Needs the service's engines: opened before, closed after. */
 export interface OperatorCommand extends Described {
   readonly needs: 'engines';
+  /** Also runs on another log than the read models were made from; it makes sure itself that nothing is mixed. */
+  readonly takesOtherLog?: true;
   run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
   /** Whether the process is to end with code 1 though it has a result. Absent: never. */
   isBad?(result: Result): boolean;

@@ -1,19 +1,138 @@
 import { readDirectory } from '../composition/directory.ts';
 import type { MailSettings } from '../composition/mail-settings.ts';
+import type { Operator } from '../composition/open-operator.ts';
 import { type SmarthostTried, trySmarthost } from '../composition/try-smarthost.ts';
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/event-store.ts';
+import { type Resolver, ResolverUnavailable } from '../domain/resolver.ts';
+import type { Backlog } from '../projections/deliveries/backlog.ts';
+import type { ProjectionLag } from '../projections/lag.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
 
+/**
+ * Looks for everything that keeps mail from leaving, or from coming back: processes that do not run, read models that
+ * stand still, mail that waits, names that the DNS does not have, a smarthost that takes nothing. That this command runs
+ * says already that the configuration is right, the database and the log answer, and SECRET_KEY opens the vault.
+ */
+
 /** Behind by more than this, a read model is not just busy. */
 const LAG_SECONDS_MAX = 60;
+/** As the alert in `docs/operations.md`: mail that is due leaves within seconds, unless its server was asked too often. */
+const DUE_SECONDS_MAX = 300;
+const SMTP_PORT = 25;
 
-const mailProblems = (mail: MailSettings | undefined): readonly string[] => {
+/** Pools that a role keeps open (`composition/start-projections.ts`, `start-workers.ts`), as the database names them. */
+const ROLES_SEEN = `
+  select distinct application_name as name from pg_stat_activity
+  where datname = current_database() and application_name in ('outbox projections', 'outbox workers')`;
+
+const roleProblems = async ({ pool }: Operator, due: number): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ name: string }>(ROLES_SEEN);
+  const waits = due > 0 ? `, and ${due} messages are due` : '';
+  const missing = (role: string): boolean => rows.every(({ name }) => name !== `outbox ${role}`);
+  return [
+    ...(missing('workers') ? [`no process has the role workers: no mail leaves and no webhook is posted${waits}`] : []),
+    ...(missing('projections')
+      ? ['no process has the role projections: lists, statistics and retries of mail stand still']
+      : []),
+  ];
+};
+
+const readModelProblems = (models: readonly ProjectionLag[]): readonly string[] =>
+  models.flatMap(({ name, seconds, parkedEvents }) => [
+    ...(seconds > LAG_SECONDS_MAX ? [`read model ${name} is ${Math.round(seconds)} s behind`] : []),
+    ...(parkedEvents > 0
+      ? [`read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``]
+      : []),
+  ]);
+
+const waitingProblems = ({ waiting, oldestDueSeconds, pausedDestinations }: Backlog): readonly string[] => {
+  const seconds = Math.round(oldestDueSeconds);
+  return [
+    ...(seconds > DUE_SECONDS_MAX
+      ? [`${waiting.due} messages are due and have not left, the oldest for ${seconds} s: the workers' log says why`]
+      : []),
+    ...(pausedDestinations > 0
+      ? [`${pausedDestinations} destinations get nothing for a while: \`GET /v1/destinations\` says why`]
+      : []),
+    ...(waiting.held > 0
+      ? [`${waiting.held} messages are held for their senders: \`GET /v1/messages/{id}/explain\` of one says why`]
+      : []),
+  ];
+};
+
+/** What the DNS has for a name; null: it does not answer, so nothing is known. */
+const known = async <Found>(
+  asked: Promise<{ readonly records: readonly Found[] }>,
+): Promise<readonly Found[] | null> => {
+  try {
+    return (await asked).records;
+  } catch (error) {
+    if (error instanceof ResolverUnavailable) return null;
+    throw error;
+  }
+};
+
+/** Where returned mail is brought to: the MX, or the domain's own address (RFC 5321 §5.1). */
+const bounceHosts = async (resolver: Resolver, domain: string): Promise<readonly string[] | null> => {
+  const records = await known(resolver.mx(domain));
+  if (records === null) return null;
+  return records.length === 0 ? [domain] : records.map(({ exchange }) => exchange).filter((host) => host !== '');
+};
+
+/** null: it answers at one of its addresses, or nothing is known of them. */
+const hostProblem = async (resolver: Resolver, host: string, port: number): Promise<string | null> => {
+  const addresses = await known(resolver.addresses(host));
+  if (addresses === null) return null;
+  if (addresses.length === 0) return `${host} has no address in the DNS`;
+  const tried = await Promise.all(
+    addresses.map(({ address, family }) => trySmarthost(`smtp://${family === 6 ? `[${address}]` : address}:${port}`)),
+  );
+  return tried.some(({ works }) => works) ? null : `${host} does not answer at port ${port} (seen from here)`;
+};
+
+/** Mail servers return what they could not deliver to BOUNCE_DOMAIN, and complaints go there. */
+const returnProblems = async (
+  { context: { resolver } }: Operator,
+  { bounceDomain }: MailSettings,
+  { trial }: Config,
+): Promise<readonly string[]> => {
+  if (bounceDomain === null) return [];
+  const lost = 'mail that comes back is lost';
+  const hosts = await bounceHosts(resolver, bounceDomain);
+  if (hosts === null)
+    return [`the DNS does not answer for BOUNCE_DOMAIN ${bounceDomain}: it is not known whether mail comes back`];
+  if (hosts.length === 0) return [`BOUNCE_DOMAIN ${bounceDomain} has a null MX: ${lost}`];
+  const port = trial.mxPort ?? SMTP_PORT;
+  const problems = await Promise.all(hosts.map((host) => hostProblem(resolver, host, port)));
+  // One that takes it is enough.
+  if (problems.includes(null)) return [];
+  return [
+    `BOUNCE_DOMAIN ${bounceDomain}: ${problems.join(', ')}: ${lost}. Give it an MX record that names this service`,
+  ];
+};
+
+const directProblems = async (
+  { context: { resolver } }: Operator,
+  { ehloName }: MailSettings,
+): Promise<readonly string[]> => {
+  if (ehloName === null) return ['EHLO_NAME is not set: many servers take no mail from a server without a public name'];
+  if ((await known(resolver.addresses(ehloName)))?.length !== 0) return [];
+  return [
+    `EHLO_NAME ${ehloName} has no address in the DNS: many servers take no mail from a name that they cannot look up`,
+  ];
+};
+
+const mailProblems = async (operator: Operator, config: Config): Promise<readonly string[]> => {
+  const { mail } = operator;
   if (mail === undefined) return ['it is not known how mail leaves (MAIL_URL): start the service once'];
   if (mail.kind === 'capture') return ['MAIL_URL is capture: no mail leaves this machine'];
-  const isNameless = mail.kind === 'direct' && mail.ehloName === null;
-  return isNameless ? ['EHLO_NAME is not set: many servers take no mail from whoever has no public name'] : [];
+  return [
+    ...(mail.publicUrl === null ? ['PUBLIC_URL is not set: links in mail lead to where the API listens'] : []),
+    ...(mail.kind === 'direct' ? await directProblems(operator, mail) : []),
+    ...(await returnProblems(operator, mail, config)),
+  ];
 };
 
 const NOT_GIVEN = 'the smarthost was not tried: give this command the MAIL_URL that the service has';
@@ -28,26 +147,20 @@ const smarthostOf = async (mail: MailSettings | undefined, config: Config): Prom
 export const doctorCommand: OperatorCommand = {
   name: 'doctor',
   usage: '',
-  summary: 'looks at configuration, engines, read models, keys and smarthost, and says what is wrong',
+  summary: 'looks for what keeps mail from leaving or coming back, and says what is wrong',
   options: {},
   needs: 'engines',
-  // That this runs says already: the configuration is right, the database and the log answer, SECRET_KEY opens the vault.
-  run: async ({ context, pool, store, system, places, mail }, _, config) => {
-    const models = await createReadModels({ pool, store, system }).lag();
-    const { organizations, domains, keys } = await readDirectory(context);
-    const behind = models.filter(({ seconds }) => seconds > LAG_SECONDS_MAX);
-    const parked = models.filter(({ parkedEvents }) => parkedEvents > 0);
+  run: async (operator, _, config) => {
+    const { context, pool, store, system, places, mail } = operator;
+    const readModels = createReadModels({ pool, store, system });
+    const backlog = await readModels.deliveries.backlog();
+    const { organizations, domains, keys } = await readDirectory({ store: context.store, system });
     const smarthost = await smarthostOf(mail, config);
     const problems = [
-      ...behind.map(
-        ({ name, seconds }) =>
-          `read model ${name} is ${Math.round(seconds)} s behind: is a process with the role projections running?`,
-      ),
-      ...parked.map(
-        ({ name, parkedEvents }) =>
-          `read model ${name} has ${parkedEvents} parked events: \`npm run outbox -- projections retry-parked ${name}\``,
-      ),
-      ...mailProblems(mail),
+      ...(await roleProblems(operator, backlog.waiting.due)),
+      ...readModelProblems(await readModels.lag()),
+      ...waitingProblems(backlog),
+      ...(await mailProblems(operator, config)),
       ...(smarthost.works === false ? [smarthost.sentence] : []),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),
     ];

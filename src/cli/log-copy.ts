@@ -18,6 +18,7 @@ export const copyLogCommand: OperatorCommand = {
   summary: 'copies the log, event by event, to another engine, and lets the read models be made again from it',
   options: { to: { type: 'string' }, from: { type: 'string' } },
   needs: 'engines',
+  takesOtherLog: true,
   run: async ({ context, databaseUrl, system, logger, pool }, invocation, config) => {
     const from = optional(invocation, 'from');
     const fromUrl = from === undefined ? config.eventStoreUrl : eventStoreUrlOf(from);

@@ -3,6 +3,7 @@ import { openOperator } from '../composition/open-operator.ts';
 import { readConfig } from '../config.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import { requireSameLog } from '../projections/checkpoints.ts';
 import { type Command, type Invocation, type Result, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
@@ -62,6 +63,8 @@ const run = async (command: Command, invocation: Invocation): Promise<Result> =>
   const config = readConfig(process.env);
   const operator = await openOperator(config);
   try {
+    // A shell without the service's EVENTSTORE_URL finds another log beside the same database.
+    if (command.takesOtherLog !== true) await requireSameLog(operator.pool, await operator.store.logId());
     return await command.run(operator, invocation, config);
   } finally {
     await operator.close();

@@ -1,5 +1,10 @@
+import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
+import { type SessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import type { Operator } from '../composition/open-operator.ts';
+import { StartRefused } from '../domain/start-refused.ts';
 import { PROJECTIONS } from '../projections/all.ts';
+import { requireSameLog } from '../projections/checkpoints.ts';
 import type { Projection } from '../projections/projection.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { rebuild } from '../projections/rebuild.ts';
@@ -29,6 +34,21 @@ export const listProjectionsCommand: OperatorCommand = {
     })),
 };
 
+/**
+ * Read models may be made from another log than before while no service runs: beside one, they would stop it.
+ * @returns what keeps services from starting meanwhile; null: it is the same log, and they may. @throws {StartRefused}
+ */
+const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<SessionLock | null> => {
+  try {
+    await requireSameLog(pool, await store.logId());
+    return null;
+  } catch (error) {
+    const lock = error instanceof StartRefused ? await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone') : null;
+    if (lock === null) throw error;
+    return lock;
+  }
+};
+
 export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
   usage: `NAME|${ALL}`,
@@ -36,8 +56,11 @@ export const rebuildProjectionCommand: OperatorCommand = {
   options: {},
   takesName: true,
   needs: 'engines',
-  run: async ({ databaseUrl, store, logger }, invocation) => {
+  takesOtherLog: true,
+  run: async (operator, invocation) => {
+    const { databaseUrl, store, logger } = operator;
     const projections = chosen(invocation);
+    const lock = await lockOtherLog(operator);
     // A rebuild reads and writes for as long as it takes.
     const pool = createPool({
       url: databaseUrl,
@@ -51,6 +74,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
       return rebuilt.map(({ name, events, parkedEvents }) => ({ name, events, parked_events: parkedEvents }));
     } finally {
       await pool.end();
+      await lock?.release();
     }
   },
 };

@@ -9,6 +9,8 @@ const schema = z.object({
   kind: z.enum(['capture', 'direct', 'smarthost']),
   bounceDomain: z.string().nullable(),
   ehloName: z.string().nullable(),
+  /** null: links in mail lead to where the API listens. */
+  publicUrl: z.string().nullable(),
 });
 
 /** What the records of a domain depend on, and whether they are needed; never where a smarthost is, or its password. */
@@ -20,9 +22,14 @@ export type MailSettings = Readonly<z.infer<typeof schema>>;
  */
 export const noteMailSettings = async (
   secrets: Secrets,
-  { mail, bounceDomain, ehloName }: Pick<Config, 'mail' | 'bounceDomain' | 'ehloName'>,
+  { mail, bounceDomain, ehloName, publicUrl }: Pick<Config, 'mail' | 'bounceDomain' | 'ehloName' | 'publicUrl'>,
 ): Promise<void> => {
-  const now: MailSettings = { kind: mail.kind, bounceDomain: bounceDomain ?? null, ehloName: ehloName ?? null };
+  const now: MailSettings = {
+    kind: mail.kind,
+    bounceDomain: bounceDomain ?? null,
+    ehloName: ehloName ?? null,
+    publicUrl: publicUrl ?? null,
+  };
   const settings = JSON.stringify(now);
   const noted = await secrets.get(ROW);
   if (noted === settings) return;

@@ -68,7 +68,7 @@ export const moveCheckpoint = async (
 /** What is said when the read models were made from another log. */
 export const otherLog = (known: string, given: string): StartRefused =>
   new StartRefused(
-    `the read models were made from log ${known}, and this is log ${given}: connect the log they belong to, or make them from this one with "npm run outbox -- projections rebuild"`,
+    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and make them from this log with "npm run outbox -- projections rebuild all"`,
   );
 
 /** @throws {StartRefused} the read models were made from another log. */

@@ -52,7 +52,7 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
   }, 60_000);
 
   test('sees domains as the service that started last does, and verifies none without its records', async () => {
-    const dns = await startNameServer();
+    const dns = await startNameServer({ 'mail.example.test': { A: ['192.0.2.7'] } });
     env = { ...env, DNS_SERVERS: dns.text };
     const direct = {
       ...{ MAIL_URL: 'direct:', BOUNCE_DOMAIN, BOUNCE_PORT: '0', EHLO_NAME: 'mail.example.test' },

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { startNameServer } from '../support/name-server.ts';
+import { operator } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+
+const BOUNCE_DOMAIN = 'bounces.example.test';
+
+describe('the operator, who asks why mail does not leave or come back', () => {
+  const undo: (() => Promise<unknown>)[] = [];
+  let dataDir: string;
+  let env: Record<string, string>;
+
+  beforeEach(async () => {
+    const data = await newDataDir();
+    const database = await freshDatabase();
+    undo.push(data.remove, database.drop);
+    dataDir = data.path;
+    env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+  });
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  const start = async (variables: Record<string, string>): Promise<Program> => {
+    const program = await startProgram({ dataDir, env: { ...env, ...variables } });
+    undo.push(() => program.end('SIGTERM'));
+    return program;
+  };
+  const run = (...words: readonly string[]): Promise<AnyBody> => operator({ dataDir, env }, ...words);
+  const problems = async (): Promise<readonly string[]> => (await run('doctor')).problems;
+
+  test('is told of roles that no process has, and of the mail that waits for them', async () => {
+    const api = await start({ ROLES: 'api' });
+    const projections = await start({ ROLES: 'projections' });
+    const sent = await apiClient(api.baseUrl, api.keys.live).post('/v1/messages/send', {
+      ...{ from: 'shop@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello' },
+    });
+    expect(sent.status).toBe(202);
+    expect(await eventually(problems, (found) => found.some((problem) => problem.includes('are due')))).toEqual([
+      'no process has the role workers: no mail leaves and no webhook is posted, and 1 messages are due',
+      'MAIL_URL is capture: no mail leaves this machine',
+    ]);
+    await projections.end('SIGTERM');
+    expect(await problems()).toContainEqual(expect.stringMatching(/^no process has the role projections: /));
+    await start({ ROLES: 'projections,workers' });
+    expect(await eventually(problems, (found) => found.length === 1)).toEqual([
+      'MAIL_URL is capture: no mail leaves this machine',
+    ]);
+  }, 120_000);
+
+  test('is told what the DNS lacks for mail to come back, until a server answers there', async () => {
+    const dns = await startNameServer({ 'mail.example.test': { A: ['127.0.0.1'] } });
+    const mx = new SMTPServer({ authOptional: true, disableReverseLookup: true });
+    const listening = mx.listen(0, '127.0.0.22');
+    await once(listening, 'listening');
+    undo.push(dns.close, () => new Promise<void>((resolve) => mx.close(resolve)));
+    const port = (listening.address() as AddressInfo).port;
+    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TRIAL_MX_PORT: String(port) };
+    await start({
+      ...{ MAIL_URL: 'direct:', PUBLIC_URL: 'https://mail.example.test', EHLO_NAME: 'mail.example.test' },
+      ...{ BOUNCE_DOMAIN, BOUNCE_PORT: '0' },
+    });
+    const ofReturn = async (): Promise<readonly string[]> =>
+      (await problems()).filter((one) => one.includes(BOUNCE_DOMAIN));
+    expect(await ofReturn()).toEqual([
+      `BOUNCE_DOMAIN ${BOUNCE_DOMAIN}: ${BOUNCE_DOMAIN} has no address in the DNS: mail that comes back is lost. Give it an MX record that names this service`,
+    ]);
+    dns.change({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.example.test']] }, 'mx.example.test': { A: ['127.0.0.23'] } });
+    expect(await ofReturn()).toEqual([expect.stringContaining(`mx.example.test does not answer at port ${port}`)]);
+    dns.change({ 'mx.example.test': { A: ['127.0.0.22'] } });
+    expect(await problems()).toEqual([]);
+    dns.change({ 'mail.example.test': {} });
+    expect(await problems()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no address/)]);
+  }, 120_000);
+
+  test('is refused in a sentence, without a stack, in a shell that names another log', async () => {
+    const double = await startEventStoreDbDouble();
+    undo.push(double.stop);
+    const service = await start({ EVENTSTORE_URL: double.url });
+    await apiClient(service.baseUrl, service.keys.live).get('/v1/organization');
+    for (const words of [['doctor'], ['projections', 'list'], ['projections', 'rebuild', 'all'], ['keys', 'list']]) {
+      const { stderr } = await run(...words).catch((error) => error);
+      expect(stderr).toMatch(
+        /^the read models were made from log \S+, and this is log \S+: set EVENTSTORE_URL as the/m,
+      );
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+    expect((await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
+  }, 120_000);
+});
