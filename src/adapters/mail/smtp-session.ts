@@ -4,8 +4,8 @@ import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { TlsPolicy } from '../../domain/mail-transport.ts';
 import type { SessionTarget } from './session-target.ts';
-import { NO_AUTHENTICATION } from './smarthost-problem.ts';
-import { readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
+import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION } from './smarthost-problem.ts';
+import { assertSafe, readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
 import { takeOverSession } from './smtp-exchange.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
 import type { OutgoingMessage } from './smtp-transaction.ts';
@@ -22,6 +22,11 @@ export interface Side {
   readonly policy: TlsPolicy | null;
 }
 
+export interface SessionRefusal {
+  readonly stage: 'mail' | 'recipient';
+  readonly reply: SmtpReply;
+}
+
 export interface SmtpSession {
   readonly side: Side;
   acceptsUtf8(): boolean;
@@ -30,6 +35,8 @@ export interface SmtpSession {
   transmit(envelope: SmtpEnvelope, outgoing: OutgoingMessage, signal: AbortSignal): Promise<Transmission>;
   /** Ends a transaction that was refused half-way (RSET). */
   reset(): Promise<void>;
+  /** Asks whether a message may be sent, and sends none (MAIL, RCPT, RSET). @returns what refused it; null: nothing did. */
+  ask(from: string, to: string): Promise<SessionRefusal | null>;
   quit(): void;
   close(): void;
 }
@@ -164,16 +171,35 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpS
       const response = await ask('RSET\r\n');
       if (response?.[0] !== '2') throw new Error('the session could not be reset');
     },
+    ask: async (from, to) => {
+      assertSafe({ from, to: [to] });
+      const commands = [['mail', `MAIL FROM:<${from}>\r\n`] as const, ['recipient', `RCPT TO:<${to}>\r\n`] as const];
+      for (const [stage, command] of commands) {
+        const response = await ask(command);
+        if (response?.[0] !== '2') return { stage, reply: parseReply(response ?? '') };
+      }
+      await ask('RSET\r\n');
+      return null;
+    },
     quit: () => void ask('QUIT\r\n').then(close),
     close,
   };
 };
 
+/** Mechanisms for user and password, in the order in which they are taken: the fewest round trips first. */
+const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const;
+/** RFC 4954 §3; some write `AUTH=`, as drafts of it did. */
+const AUTH = /^AUTH[ =]+(.*)$/i;
+
 const login = (connection: SMTPConnection, { credentials }: SessionTarget): Promise<void> =>
   new Promise((resolve, reject) => {
     if (credentials === null) return resolve();
-    if (!connection.allowsAuth) return reject(new Error(NO_AUTHENTICATION));
-    connection.login({ ...credentials }, (error) => (error === null ? resolve() : reject(error)));
+    const offered = ehloLines(connection).flatMap((line) => AUTH.exec(line)?.[1]?.toUpperCase().split(/ +/) ?? []);
+    // Not only what the EHLO says: where STARTTLS was dropped, no login is given in clear.
+    if (!connection.allowsAuth || offered.length === 0) return reject(new Error(NO_AUTHENTICATION));
+    const method = MECHANISMS.find((each) => offered.includes(each));
+    if (method === undefined) return reject(new Error(NO_PASSWORD_AUTHENTICATION));
+    connection.login({ ...credentials, method }, (error) => (error === null ? resolve() : reject(error)));
   });
 
 const isSettingUpTls = ({ upgrading }: SMTPConnection): boolean => upgrading === true;

@@ -6,6 +6,7 @@ import { createOutgoingMessages } from './outgoing-messages.ts';
 import type { PooledTransport } from './pooled-transport.ts';
 import { type ReadyMail, sendOnSession } from './send-on-session.ts';
 import { createSessionPool } from './session-pool.ts';
+import { problemOfRefusal } from './smarthost-problem.ts';
 import type { SmarthostWatch } from './smarthost-watch.ts';
 import { deferredAll, inOrder } from './smtp-outcomes.ts';
 import { openSmtpSession, SmtpConnectFailed } from './smtp-session.ts';
@@ -26,6 +27,10 @@ export interface SmtpTransportOptions {
 
 const SESSIONS_MAX = 20;
 
+/** A refusal that is about this service ends no message: somebody will correct the login, or allow us to relay. */
+const notForGood = (said: RecipientOutcome): RecipientOutcome =>
+  said.outcome === 'bounced' && problemOfRefusal(said) !== null ? { ...said, outcome: 'deferred' } : said;
+
 /** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
 export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransport => {
   const target = targetOf(parseSmarthost(options.url));
@@ -43,7 +48,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransp
   const sendReady = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
     try {
       const { settled, open } = await sendOnSession(target.host, pool.acquire, ready);
-      const outcomes = inOrder(ready.mail, [...settled, ...open]); // there is no other server
+      const outcomes = inOrder(ready.mail, [...settled, ...open]).map(notForGood); // there is no other server
       watch?.answered(outcomes);
       return outcomes;
     } catch (error) {
