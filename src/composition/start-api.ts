@@ -14,6 +14,7 @@ import type { EventStore } from '../domain/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
+import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { baseUrlOf } from './base-url.ts';
 import { listenRefused } from './listen-refused.ts';
@@ -48,12 +49,12 @@ const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter>
 /** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
 const openKeyStore = async (
   { eventStoreUrl }: Config,
-  { context, store, ...engines }: Engines,
+  { context, store, pool, ...engines }: Engines,
 ): Promise<EventStore> => {
   if (eventStoreUrl !== undefined) return store;
   const keyStore = await openEventStore(undefined, { ...engines, contents: context.contents });
   engines.closers.add('key store', keyStore.close);
-  return keyStore;
+  return withCopyForFolding({ store: keyStore, db: pool, logger: engines.logger });
 };
 
 export interface ApiOptions {
