@@ -7,6 +7,7 @@ import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
+import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
@@ -77,12 +78,14 @@ export const startApi = async (
   closers.add('rate limiter', rateLimiter.close);
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   closers.add('usage marks', usageMarks.close);
+  const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
+  closers.add('request origins', requestOrigins.close);
   const htmlChecker = createHtmlChecker();
   closers.add('HTML checker', htmlChecker.close);
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
   const deps: HttpDependencies = {
-    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, logger },
+    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, requestOrigins, logger },
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),
