@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
-import { createStubResolver } from '../adapters/dns/stub.ts';
+import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
