@@ -3,10 +3,11 @@ import type { ConnectionOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { TlsPolicy } from '../../domain/mail-transport.ts';
+import { GREETING_TIMES } from './greeting-patience.ts';
 import type { SessionTarget } from './session-target.ts';
-import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION } from './smarthost-problem.ts';
 import { assertSafe, readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
 import { takeOverSession } from './smtp-exchange.ts';
+import { ehloLines, login } from './smtp-login.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
 import type { OutgoingMessage } from './smtp-transaction.ts';
 import { type SmtpCarrier, type Transmission, transmit } from './smtp-transmission.ts';
@@ -54,12 +55,15 @@ export class SmtpConnectFailed extends Error {
   readonly isTlsBroken: boolean;
   /** TLS that was demanded did not come about, or did not show who the server has to be. */
   readonly isAboutTls: boolean;
+  /** It took the connection and did not get to the end of its greeting in the time that it had. */
+  readonly isUngreeted: boolean;
   /** @param cause the error that it came from; undefined: our own patience ended. */
   constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false, cause?: Error) {
     super(reply.text, { cause });
     this.reply = reply;
     this.side = side;
     this.isTlsBroken = isTlsBroken;
+    this.isUngreeted = reply.code === 0 && /^Greeting never received/.test(reply.text);
     this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof side?.tls === 'string');
   }
 }
@@ -69,15 +73,15 @@ export interface SmtpSessionOptions {
   readonly ehloName: string;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
-  /** For name, connection, greeting and TLS together. Default 60 s. */
+  /** For name and connection. Default 30 s. */
   readonly connectMs?: number;
+  /** For the greeting, and as long again for the rest of the setup. Default: `connectMs`, or else 60 s. */
+  readonly greetingMs?: number;
   readonly onEnd: () => void;
 }
 
-/** Name, connection, greeting and TLS together; a shorter one gives up on slow greylisters (RFC 5321 §4.5.3.2.1). */
-const CONNECT_MS = 60_000;
-/** As long again for EHLO, its repetition and AUTH: without it a half reply is waited for until the caller's deadline. */
-const SETUP_TIMES = 2;
+/** A server that is gone must leave time for the next of its domain; slow networks connect within seconds. */
+const CONNECT_MS = 30_000;
 /** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
 const SOCKET_IDLE_MS = 600_000;
 /** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
@@ -88,7 +92,14 @@ const REPLY_BYTES_MAX = 64 * 1024;
 const replyOf = (error: SMTPError): SmtpReply =>
   typeof error.response === 'string' ? parseReply(error.response) : noReply(error.message);
 
-const connectionOptions = ({ target, ehloName, tls, connectMs = CONNECT_MS }: SmtpSessionOptions) => {
+const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
+  connectMs: connectMs ?? CONNECT_MS,
+  greetingMs: greetingMs ?? connectMs ?? GREETING_TIMES.firstMs,
+});
+
+const connectionOptions = (options: SmtpSessionOptions) => {
+  const { target, ehloName, tls } = options;
+  const { connectMs, greetingMs } = timesOf(options);
   const { host, address, port, implicitTls, localAddress } = target;
   const { required, check, avoided = false } = target.tls;
   return {
@@ -102,8 +113,8 @@ const connectionOptions = ({ target, ehloName, tls, connectMs = CONNECT_MS }: Sm
     opportunisticTLS: !required && !implicitTls,
     ignoreTLS: avoided && !required,
     tls: { rejectUnauthorized: check === 'ca', ...tls },
-    connectionTimeout: connectMs,
-    greetingTimeout: connectMs,
+    connectionTimeout: connectMs + greetingMs, // of both together; that of the connection alone is ours
+    greetingTimeout: greetingMs,
     socketTimeout: SOCKET_IDLE_MS,
     // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
     socketCloseTimeout: 0,
@@ -145,10 +156,6 @@ const transmitOver = (carrier: SmtpCarrier): SmtpSession['transmit'] => {
   };
 };
 
-/** `lastServerResponse` would be the refusal of STARTTLS where there was one. @returns none after HELO. */
-const ehloLines = (connection: SMTPConnection & { readonly _ehloLines?: readonly string[] }): readonly string[] =>
-  connection._ehloLines ?? [];
-
 const ENDED_BY_US = noReply('the session was ended');
 
 const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpSessionOptions): SmtpSession => {
@@ -186,22 +193,6 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpS
   };
 };
 
-/** Mechanisms for user and password, in the order in which they are taken: the fewest round trips first. */
-const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const;
-/** RFC 4954 §3; some write `AUTH=`, as drafts of it did. */
-const AUTH = /^AUTH[ =]+(.*)$/i;
-
-const login = (connection: SMTPConnection, { credentials }: SessionTarget): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (credentials === null) return resolve();
-    const offered = ehloLines(connection).flatMap((line) => AUTH.exec(line)?.[1]?.toUpperCase().split(/ +/) ?? []);
-    // Not only what the EHLO says: where STARTTLS was dropped, no login is given in clear.
-    if (!connection.allowsAuth || offered.length === 0) return reject(new Error(NO_AUTHENTICATION));
-    const method = MECHANISMS.find((each) => offered.includes(each));
-    if (method === undefined) return reject(new Error(NO_PASSWORD_AUTHENTICATION));
-    connection.login({ ...credentials, method }, (error) => (error === null ? resolve() : reject(error)));
-  });
-
 const isSettingUpTls = ({ upgrading }: SMTPConnection): boolean => upgrading === true;
 
 /** The server is who it has to be, and knows who we are. */
@@ -230,9 +221,14 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
     };
     const abort = (): void => fail(noReply('the deadline passed before the server was ready'));
     const giveUp = (): void => fail(noReply('the server was not ready in time'));
-    const timer = setTimeout(giveUp, SETUP_TIMES * (options.connectMs ?? CONNECT_MS));
+    const giveUpConnecting = (): void => {
+      if (!connection._socket || connection._socket.connecting)
+        fail(noReply('the server did not take the connection in time'));
+    };
+    const { connectMs, greetingMs } = timesOf(options);
+    const timers = [setTimeout(giveUpConnecting, connectMs), setTimeout(giveUp, connectMs + 2 * greetingMs)];
     const settle = (): void => {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       signal.removeEventListener('abort', abort);
     };
     const failWith = (error: SMTPError): void => fail(replyOf(error), error);
