@@ -4,7 +4,6 @@ import { deliveriesProjection } from './deliveries/projection.ts';
 import { destinationsProjection } from './destinations/projection.ts';
 import { domainsProjection } from './domains/projection.ts';
 import { eventsProjection } from './events/projection.ts';
-import { liveViewsProjection } from './live-views/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
 import { standingsProjection } from './standings/projection.ts';
@@ -25,5 +24,4 @@ export const PROJECTIONS: readonly Projection[] = [
   deliveriesProjection,
   destinationsProjection,
   standingsProjection,
-  liveViewsProjection,
 ];

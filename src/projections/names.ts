@@ -10,5 +10,4 @@ export type ProjectionName =
   | 'suppressions'
   | 'deliveries'
   | 'destinations'
-  | 'standings'
-  | 'live-views';
+  | 'standings';

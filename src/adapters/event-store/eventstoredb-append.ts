@@ -1,15 +1,7 @@
-import {
-  type AppendExpectedRevision,
-  type AppendResult,
-  type EventData,
-  type JSONType,
-  jsonEvent,
-  MaxAppendSizeExceededError,
-  NO_STREAM,
-  WrongExpectedVersionError,
-} from '@eventstore/db-client';
-// The one way to append without the batches: see `appendEvents`.
-import { append as appendInOwnCall } from '@eventstore/db-client/dist/streams/appendToStream/append.js';
+import { MaxAppendSizeExceededError, WrongExpectedVersionError } from '@eventstore/db-client';
+// The client's own reading of a refusal.
+import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js';
+import type { BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { type EventCodec, MalformedEvent } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/contents.ts';
 import {
@@ -21,18 +13,10 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/event-store.ts';
+import { CallEnded, createAppendCall, type EncodedEvent, type ExpectedRevision } from './eventstoredb-append-call.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { isNotWritten, isTransient, sentenceOf } from './eventstoredb-faults.ts';
 import { formatPosition } from './eventstoredb-position.ts';
-import { withTimeOut } from './eventstoredb-time-out.ts';
-
-const APPEND_OPTIONS = {
-  requiresLeader: true,
-  throwOnAppendFailure: true, // without it the client answers wrong revisions
-  batchAppendSize: 0, // asked for by the types; used by batches alone
-};
-
-export type ExpectedRevision = Append['expected'];
 
 /** Revision of the server's answer as ours. */
 const revisionOf = (version: unknown): ExpectedRevision =>
@@ -47,62 +31,81 @@ const faultOf = (error: unknown, stream: StreamName, expected: ExpectedRevision,
   }
   const sentence = sentenceOf(error, hosts);
   if (isNotWritten(error)) return new StoreUnavailable(sentence, { cause: error });
-  return isTransient(error)
+  return error instanceof CallEnded || isTransient(error)
     ? new AppendOutcomeUnknown(sentence, { cause: error })
     : new Error(`append to ${stream}: ${sentence}`, { cause: error });
 };
 
-const appended = ({ nextExpectedRevision, position }: AppendResult): Appended => {
-  if (position === undefined) throw new Error('the event store answered an append without its position');
-  return { revision: Number(nextExpectedRevision), position: formatPosition(position) };
+/** @throws what the server refused with, as the client's errors tell it. */
+const appended = (answer: BatchAppendResp, stream: StreamName): Appended => {
+  const refusal = answer.getError();
+  if (refusal !== undefined) throw unpackToCommandError(refusal, stream);
+  const success = answer.getSuccess();
+  const position = success?.getPosition();
+  if (success === undefined || position === undefined) {
+    throw new Error('the event store answered an append without its position');
+  }
+  return {
+    revision: Number(success.getCurrentRevision()),
+    position: formatPosition({
+      commit: BigInt(position.getCommitPosition()),
+      prepare: BigInt(position.getPreparePosition()),
+    }),
+  };
 };
 
-/**
- * Appends in a call of its own. The client's default is to send all appends of the process through one call, which is
- * about twice as quick, but keeps them in a map that clients share: one lost connection rejects the others' appends,
- * late answers then end the process, and no deadline is enforced.
- * @throws {WrongExpectedRevision} @throws {AppendOutcomeUnknown} @throws {StoreUnavailable}
- */
-export const appendEvents = async (
-  { client, hosts, slots, timeOut }: Connection,
+/** @throws {WrongExpectedRevision} @throws {AppendOutcomeUnknown} @throws {StoreUnavailable} */
+export type AppendEvents = (
   stream: StreamName,
   expected: ExpectedRevision,
-  events: readonly EventData[],
-): Promise<Appended> => {
-  let begun = false;
-  try {
-    return await slots(async () => {
-      begun = true;
-      const expectedRevision: AppendExpectedRevision = expected === 'no-stream' ? NO_STREAM : BigInt(expected);
-      const options = { ...APPEND_OPTIONS, expectedRevision, deadline: timeOut.ms };
-      return appended(await withTimeOut(timeOut, appendInOwnCall.call(client, stream, [...events], options)));
-    });
-  } catch (error) {
-    if (!begun) throw new StoreUnavailable('too many appends wait for the event store', { cause: error });
-    throw faultOf(error, stream, expected, hosts);
-  }
+  events: readonly EncodedEvent[],
+) => Promise<Appended>;
+
+/** Appends in the order in which it is called. */
+export const createAppendEvents = (connection: Connection): AppendEvents => {
+  const { appendSlots, hosts } = connection;
+  const call = createAppendCall(connection);
+  return async (stream, expected, events) => {
+    let begun = false;
+    try {
+      return await appendSlots(async () => {
+        begun = true;
+        return appended(await call.send(stream, expected, events), stream);
+      });
+    } catch (error) {
+      if (!begun) throw new StoreUnavailable('too many appends wait for the event store', { cause: error });
+      throw faultOf(error, stream, expected, hosts);
+    }
+  };
 };
 
-const eventData = (codec: EventCodec, event: NewEvent, context: Append['context']): EventData => {
-  const { type, data, schemaVersion } = codec.encode(event);
-  // The client throws where nobody can catch it when it is given no data: the process would end.
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value), 'utf8');
+
+/** As the client would send it. */
+export const encodeEvent = (id: string, type: string, data: unknown, metadata: object): EncodedEvent => {
   if (data === undefined) throw new MalformedEvent(`${type}: no data`);
-  return jsonEvent({ id: event.id, type, data: data as JSONType, metadata: { ...context, schemaVersion } });
+  return { id, type, data: json(data), metadata: json(metadata) };
+};
+
+const encode = (codec: EventCodec, event: NewEvent, context: Append['context']): EncodedEvent => {
+  const { type, data, schemaVersion } = codec.encode(event);
+  return encodeEvent(event.id, type, data, { ...context, schemaVersion });
 };
 
 export const createAppend = (
-  connection: Connection,
+  { assertOpen }: Pick<Connection, 'assertOpen'>,
+  appendEvents: AppendEvents,
   codec: EventCodec,
   contents: Contents,
 ): { append(append: Append): Promise<Appended>; settled(): Promise<void> } => {
   const inHand = new Set<Promise<unknown>>();
 
   const append = async ({ stream, expected, events, context, contents: some = [] }: Append): Promise<Appended> => {
-    connection.assertOpen();
+    assertOpen();
     if (events.length === 0) throw new RangeError(`an append of no events to ${stream}`);
-    const encoded = events.map((event) => eventData(codec, event, context));
+    const encoded = events.map((event) => encode(codec, event, context));
     if (some.length > 0) await contents.put(some);
-    return appendEvents(connection, stream, expected, encoded);
+    return appendEvents(stream, expected, encoded);
   };
 
   return {

@@ -1,4 +1,4 @@
-import { NotLeaderError } from '@eventstore/db-client';
+import { DeadlineExceededError, NotLeaderError } from '@eventstore/db-client';
 import { StoreUnavailable } from '../../domain/event-store.ts';
 
 /** The client ends no call by itself: ours did, after waiting long enough. */
@@ -18,7 +18,7 @@ export class PositionBeyondEnd extends Error {
 const TRANSIENT_CODES: readonly unknown[] = [1, 4, 8, 10, 13, 14];
 /** Said before anything was sent, or by a server that refused before it looked: nothing was written. */
 const NOT_WRITTEN =
-  /No connection established|Name resolution failed|Failed to discover|Server Is (Not Ready|Too Busy)|No leader info/i;
+  /No connection established|Name resolution failed|Failed to discover|Server Is (Not Ready|(Too )?Busy)|No leader info/i;
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -31,6 +31,7 @@ export const isNotWritten = (error: unknown): boolean =>
 export const isTransient = (error: unknown): boolean =>
   error instanceof StoreUnavailable ||
   error instanceof NoAnswer ||
+  error instanceof DeadlineExceededError ||
   TRANSIENT_CODES.includes(codeOf(error)) ||
   isNotWritten(error);
 

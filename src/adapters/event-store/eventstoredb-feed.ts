@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   type AllStreamResolvedEvent,
   type AllStreamSubscription,
@@ -9,7 +10,7 @@ import {
 } from '@eventstore/db-client';
 import { type Filter, LOG_START, type Position } from '../../domain/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
-import { formatPosition, parsePosition } from './eventstoredb-position.ts';
+import { bytesBetween, formatPosition, parsePosition } from './eventstoredb-position.ts';
 import { type RawEvent, rawEvent } from './eventstoredb-records.ts';
 import { withTimeOut } from './eventstoredb-time-out.ts';
 
@@ -26,6 +27,8 @@ export type Item = { readonly event: RawEvent } | { readonly checkpoint: Positio
 
 /** One subscription of the client's, from its call to its end. */
 export interface Feed {
+  /** Whether everything that was in the log when it was opened has been searched and sent. */
+  isCaughtUp(): boolean;
   /** What has arrived, `undefined` when nothing has. */
   take(): Item | undefined;
   /** Resolves when something arrived or the feed failed or its signal aborts; after `ms` at the latest. */
@@ -108,6 +111,10 @@ export const openFeed = async (
     },
     { highWaterMark: BUFFERED },
   );
+  let caughtUp = false;
+  subscription.once('caughtUp', () => {
+    caughtUp = true;
+  });
   const news = watch(subscription, signal);
   const assertAlive = (): void => {
     const failure = news.failure();
@@ -127,6 +134,7 @@ export const openFeed = async (
   }
 
   return {
+    isCaughtUp: () => caughtUp,
     take: () => {
       for (;;) {
         const object: Item | AllStreamResolvedEvent | null = subscription.read();
@@ -146,4 +154,37 @@ export const openFeed = async (
     assertAlive,
     close,
   };
+};
+
+export const eventsOf = (items: readonly Item[]): readonly RawEvent[] =>
+  items.flatMap((item) => ('event' in item ? [item.event] : []));
+
+export const positionOf = (item: Item): Position => ('event' in item ? item.event.position : item.checkpoint);
+
+export interface Bounds {
+  readonly events: number;
+  /** Of the log: positions count bytes. */
+  readonly bytes: number;
+}
+
+export const isFull = (items: readonly Item[], { events, bytes }: Bounds): boolean => {
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  return items.length >= events || bytesBetween(positionOf(first), positionOf(last)) >= bytes;
+};
+
+/** What has arrived from beyond the position, until nothing more does or it is enough. */
+export const gather = async (feed: Feed, after: Position, bounds: Bounds): Promise<readonly Item[]> => {
+  const items: Item[] = [];
+  const takeAll = (): number => {
+    const before = items.length;
+    while (!isFull(items, bounds)) {
+      const item = feed.take();
+      if (item === undefined) break;
+      if (positionOf(item) > after) items.push(item); // a sweep may have been there before
+    }
+    return items.length - before;
+  };
+  while (takeAll() > 0 && !isFull(items, bounds)) await nextTurn();
+  return items;
 };

@@ -1,23 +1,15 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventCodec } from '../../domain/codec.ts';
 import { type Filter, type FollowedPage, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
 import type { Connection } from './eventstoredb-connection.ts';
-import { type Feed, type Item, openFeed, trustsCheckpoints } from './eventstoredb-feed.ts';
-import { bytesBetween } from './eventstoredb-position.ts';
+import { type Bounds, eventsOf, gather, isFull, openFeed, positionOf, trustsCheckpoints } from './eventstoredb-feed.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, type RawEvent, recordedEvent } from './eventstoredb-records.ts';
 import { withTimeOut } from './eventstoredb-time-out.ts';
 
-/** Events in a page: what a slow consumer holds, and what a consumer can handle in one transaction. */
-const PAGE_EVENTS_MAX = 500;
-/** Bytes of the log in a page (positions count bytes): many large events would otherwise be held at once. */
-const PAGE_BYTES_MAX = 1024 * 1024;
-/**
- * A feed that brought nothing for this long is compared with the log's head. The server says nothing of events that are
- * filtered out until many have gone by, and nothing at all when it is silently gone. Longer delays whoever waits for a
- * follower to pass the head; shorter costs idle reads.
- */
+/** Of a page: what is held at once. */
+const PAGE: Bounds = { events: 500, bytes: 1024 * 1024 };
+/** A feed that brought nothing for this long since it caught up is compared with the log's head. */
 const QUIET_MS = 100;
 /** Events looked at in one go where the feed was quiet and the log went on; above what lies between two checkpoints. */
 const SWEEP_EVENTS = 500;
@@ -26,36 +18,7 @@ export interface Followed {
   readonly connection: Connection;
   readonly reader: Reader;
   readonly codec: EventCodec;
-  /** The log's head, as it was at most a moment ago. */
-  recentHead(): Promise<Position>;
 }
-
-const positionOf = (item: Item): Position => ('event' in item ? item.event.position : item.checkpoint);
-
-const isFull = (items: readonly Item[]): boolean => {
-  const [first, last] = [items[0], items.at(-1)];
-  if (first === undefined || last === undefined) return false;
-  return items.length >= PAGE_EVENTS_MAX || bytesBetween(positionOf(first), positionOf(last)) >= PAGE_BYTES_MAX;
-};
-
-/** What has arrived from beyond the position, until nothing more does or the page is full. */
-const gather = async (feed: Feed, after: Position): Promise<readonly Item[]> => {
-  const items: Item[] = [];
-  const takeAll = (): number => {
-    const before = items.length;
-    while (!isFull(items)) {
-      const item = feed.take();
-      if (item === undefined) break;
-      if (positionOf(item) > after) items.push(item); // a sweep may have been there before
-    }
-    return items.length - before;
-  };
-  while (takeAll() > 0 && !isFull(items)) await nextTurn();
-  return items;
-};
-
-const eventsOf = (items: readonly Item[]): readonly RawEvent[] =>
-  items.flatMap((item) => ('event' in item ? [item.event] : []));
 
 const pageOf = (codec: EventCodec, filter: Filter, events: readonly RawEvent[], position: Position): Page => ({
   events: events.filter((event) => matches(filter, event)).map((event) => recordedEvent(codec, event)),
@@ -76,11 +39,12 @@ export const isCheckpointTrusted = async ({ client, timeOut }: Connection): Prom
 };
 
 /**
- * Pages from strictly after the position, until the signal aborts or the connection fails.
+ * Pages of a search from strictly after the position, until the signal aborts or the connection fails. Followers of the
+ * log share one subscription instead (`eventstoredb-tail.ts`).
  * @throws what ended the client's subscription, which never comes back by itself.
  */
 export async function* follow(
-  { connection, reader, codec, recentHead }: Followed,
+  { connection, reader, codec }: Followed,
   after: Position,
   filter: Filter,
   signal: AbortSignal,
@@ -91,14 +55,14 @@ export async function* follow(
   const feed = await openFeed(connection, { after, filter, signal, trusted });
 
   const arrived = async (position: Position): Promise<FollowedPage | undefined> => {
-    const items = await gather(feed, position);
+    const items = await gather(feed, position, PAGE);
     if (items.length === 0) return undefined;
     const page = pageOf(codec, filter, eventsOf(items), lastOf(items.map(positionOf)));
-    return { ...page, isFull: isFull(items) };
+    return { ...page, isFull: isFull(items, PAGE) };
   };
 
   const swept = async (position: Position): Promise<FollowedPage | undefined> => {
-    if ((await recentHead()) <= position) return undefined;
+    if ((await reader.head()) <= position) return undefined;
     const events = await reader.after(position, SWEEP_EVENTS);
     const last = events.at(-1);
     return last && { ...pageOf(codec, filter, events, last.position), isFull: events.length === SWEEP_EVENTS };
@@ -109,7 +73,8 @@ export async function* follow(
     const started = connection.system.monotonicMs();
     await feed.arrival(QUIET_MS);
     const isQuiet = connection.system.monotonicMs() - started >= QUIET_MS - 1 && !signal.aborted;
-    return isQuiet ? swept(position) : undefined;
+    // A server that is still searching is not helped by a second search of the same events.
+    return isQuiet && feed.isCaughtUp() ? swept(position) : undefined;
   };
 
   try {

@@ -1,6 +1,5 @@
-import { jsonEvent } from '@eventstore/db-client';
 import { AppendOutcomeUnknown, StoreUnavailable, WrongExpectedRevision } from '../../domain/event-store.ts';
-import { appendEvents } from './eventstoredb-append.ts';
+import { type AppendEvents, encodeEvent } from './eventstoredb-append.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { LOG_ID_STREAM } from './eventstoredb-records.ts';
@@ -15,12 +14,15 @@ const idOf = (data: unknown): string => {
 };
 
 /** The id in the log's own stream, written by whoever comes first; the server lets only one begin a stream. */
-export const createLogId = (connection: Connection, reader: Reader): (() => Promise<string>) => {
+export const createLogId = (
+  { system }: Pick<Connection, 'system'>,
+  appendEvents: AppendEvents,
+  reader: Reader,
+): (() => Promise<string>) => {
   const write = async (): Promise<void> => {
-    const { system } = connection;
-    const event = jsonEvent({ id: system.uuid(), type: 'LogIdentified', data: { logId: system.uuid() } });
+    const event = encodeEvent(system.uuid(), 'LogIdentified', { logId: system.uuid() }, {});
     try {
-      await appendEvents(connection, LOG_ID_STREAM, 'no-stream', [event]);
+      await appendEvents(LOG_ID_STREAM, 'no-stream', [event]);
     } catch (error) {
       if (!(error instanceof WrongExpectedRevision || error instanceof AppendOutcomeUnknown)) throw error;
     }

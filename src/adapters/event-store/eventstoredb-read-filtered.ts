@@ -18,8 +18,11 @@ const BULK_CATEGORY = 'message';
  */
 const NEAR_EVENTS_MAX = 2000;
 
+export const isBesideMessages = (filter: Filter | undefined): boolean =>
+  filter?.categories?.includes(BULK_CATEGORY) === false;
+
 const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions): boolean =>
-  direction === 'forwards' && limit > 0 && filter?.categories?.includes(BULK_CATEGORY) === false;
+  direction === 'forwards' && limit > 0 && isBesideMessages(filter);
 
 interface Search {
   readonly filter: Filter;

@@ -21,9 +21,9 @@ import {
 } from '../../domain/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { PositionBeyondEnd, readFault } from './eventstoredb-faults.ts';
-import { parsePosition } from './eventstoredb-position.ts';
+import { bytesBetween, parsePosition } from './eventstoredb-position.ts';
 import { isOurs, matches, type RawEvent, rawEvent, recordedEvent } from './eventstoredb-records.ts';
-import { withTimeOut } from './eventstoredb-time-out.ts';
+import { whileAnswering } from './eventstoredb-time-out.ts';
 
 /** Events in one call: more and a call of large events runs into its time-out, fewer and there are more round trips. */
 const CHUNK_EVENTS_MAX = 2000;
@@ -33,11 +33,18 @@ const CHUNK_GROWTH = 4;
 type Resolved = Parameters<typeof rawEvent>[0];
 type Reading = StreamingRead<ResolvedEvent> | StreamingRead<AllStreamResolvedEvent>;
 
-/** All that the call gives, or gave until the signal aborted: the server is told to stop. */
+/** What ends a call before it has given everything: the server is told to stop. */
+export interface Enough {
+  readonly signal?: AbortSignal | undefined;
+  /** So many bytes of the log. */
+  readonly bytesMax?: number;
+}
+
+/** All that the call gives, or gave until it was enough. A server is patiently heard for as long as something comes. */
 const collect = (
   { slots, timeOut }: Connection,
   open: () => Reading,
-  signal: AbortSignal | undefined,
+  { signal, bytesMax = Number.POSITIVE_INFINITY }: Enough,
 ): Promise<readonly RawEvent[]> =>
   slots(async () => {
     const events: RawEvent[] = [];
@@ -51,12 +58,14 @@ const collect = (
     signal?.addEventListener('abort', stop);
     reading.on('data', (resolved: Resolved) => {
       const event = rawEvent(resolved);
-      if (event !== undefined) events.push(event);
+      if (event === undefined) return;
+      events.push(event);
+      if (bytesBetween(events[0]?.position ?? event.position, event.position) >= bytesMax) stop();
     });
     reading.on('end', resolve);
     reading.on('error', reject); // stays: the client emits an error twice
     try {
-      await withTimeOut(timeOut, promise);
+      await whileAnswering(timeOut, promise, () => events.length);
     } catch (error) {
       reading.cancel().catch(() => {}); // there may be no call to cancel yet
       throw error;
@@ -78,8 +87,8 @@ export interface ForwardsPage extends Page {
 }
 
 export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
-  /** Up to `count` events strictly after the position, ours or not; fewer if aborted. @throws {PositionBeyondEnd} */
-  after(position: Position, count: number, signal?: AbortSignal): Promise<readonly RawEvent[]>;
+  /** Up to `count` events strictly after the position, ours or not; fewer if that is enough. @throws {PositionBeyondEnd} */
+  after(position: Position, count: number, enough?: Enough): Promise<readonly RawEvent[]>;
   /** As `readAll` forwards, but looks at no more than `lookMax` events. */
   forwards(from: Position, filter: Filter | undefined, bounds: ForwardsBounds): Promise<ForwardsPage>;
   /** Events of any stream, not decoded. */
@@ -96,10 +105,10 @@ const beyond = (events: readonly RawEvent[], position: Position, count: number):
 export const createReader = (connection: Connection, codec: EventCodec): Reader => {
   const { client, hosts } = connection;
 
-  const call = async (open: () => Reading, signal?: AbortSignal): Promise<readonly RawEvent[]> => {
+  const call = async (open: () => Reading, enough: Enough = {}): Promise<readonly RawEvent[]> => {
     connection.assertOpen();
     try {
-      const events = await collect(connection, open, signal);
+      const events = await collect(connection, open, enough);
       connection.assertOpen(); // closing ends calls under way as if they had given everything
       return events;
     } catch (error) {
@@ -108,13 +117,13 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     }
   };
 
-  const after: Reader['after'] = async (position, count, signal) => {
+  const after: Reader['after'] = async (position, count, enough = {}) => {
     const open = { direction: FORWARDS, requiresLeader: true } as const;
     if (position === LOG_START)
-      return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }), signal);
+      return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }), enough);
     const fromPosition = parsePosition(position);
-    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }), signal);
-    return events.length === 0 && signal?.aborted === true ? events : beyond(events, position, count);
+    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }), enough);
+    return events.length === 0 && enough.signal?.aborted === true ? events : beyond(events, position, count);
   };
 
   const before = async (position: Position | undefined, count: number): Promise<readonly RawEvent[]> => {
@@ -157,7 +166,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
 
   const forwards: Reader['forwards'] = async (from, filter, bounds) => {
     const found = gather(filter, bounds, from);
-    const next = (position = LOG_START, count = 0) => after(position, count, bounds.signal);
+    const next = (position = LOG_START, count = 0) => after(position, count, { signal: bounds.signal });
     await scan(next, from, bounds.limit, found.visit);
     return { ...found.page(), isComplete: found.isComplete() };
   };

@@ -1,51 +1,127 @@
-import type { Filter, FollowedPage, Position } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import { isTransient, readFault, sentenceOf } from './eventstoredb-faults.ts';
-import { type Followed, follow } from './eventstoredb-follow.ts';
+import type { EventCodec } from '../../domain/codec.ts';
+import type { EventStore, Filter, FollowedPage, Page, Position, ReadAllOptions } from '../../domain/event-store.ts';
+import type { Connection } from './eventstoredb-connection.ts';
+import { bytesBetween } from './eventstoredb-position.ts';
+import type { Reader } from './eventstoredb-read.ts';
+import { isBesideMessages } from './eventstoredb-read-filtered.ts';
+import { matches, recordedEvent } from './eventstoredb-records.ts';
+import type { Tail } from './eventstoredb-tail.ts';
 
-/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
-const RETRY_MS_MIN = 100;
-/** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
-const RETRY_MS_MAX = 2000;
+/** Events in a page: what a slow consumer holds, and what a consumer can handle in one transaction. */
+const PAGE_EVENTS_MAX = 500;
+/** Bytes of the log in it (positions count bytes): many large events would otherwise be held at once. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+/** A follower of few categories that looked in vain lets events gather for so long, rather than look at each alone. */
+const VAIN_WAIT_MS = 20;
 
-/** Between half and all of a time that doubles with every failure, so that followers do not return in step. */
-const retryMs = (failures: number, chance: number): number => {
-  const ceiling = Math.min(RETRY_MS_MIN * 2 ** (failures - 1), RETRY_MS_MAX);
-  return ceiling * (0.5 + chance / 2);
+export interface SubscribeOptions {
+  readonly connection: Pick<Connection, 'closing' | 'system'>;
+  /** For followers that are behind the log's end: so that what many want does not delay what few want. */
+  readonly reader: Pick<Reader, 'after'>;
+  /** For those of them that see nothing of messages. */
+  search(options: ReadAllOptions): Promise<Page>;
+  readonly tail: Tail;
+  readonly codec: EventCodec;
+}
+
+const untilAbort = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const abort = (): void => resolve();
+  signal.addEventListener('abort', abort);
+  if (signal.aborted) abort();
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 };
 
-/**
- * Follows for ever: subscribes again, from the last page that the consumer has handled, whenever a subscription ends.
- * The client never does.
- */
-export const createSubscribe = (followed: Followed, logger: Logger) => {
-  const { system, hosts, closing } = followed.connection;
+const asFollowed = (page: Page): FollowedPage => ({ ...page, isFull: page.events.length === PAGE_EVENTS_MAX });
 
-  /** Waits before the next attempt, unless it would be in vain. */
-  const recover = async (error: unknown, failures: number, signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) return;
-    if (!isTransient(error)) throw readFault(error, hosts);
-    if (failures === 1) logger.warn({ reason: sentenceOf(error, hosts) }, 'lost the event store; subscribing again');
-    const [byte = 0] = system.randomBytes(1);
-    await system.sleep(retryMs(failures, byte / 255), signal).catch(() => {}); // aborted
+/** Follows for ever, each follower from its own position: by the log's end that all share, or, behind it, by pages. */
+export const createSubscribe = (options: SubscribeOptions): EventStore['subscribe'] => {
+  const { reader, search, tail, codec } = options;
+  const { system, closing } = options.connection;
+
+  /** Of what few want, as the server finds it. */
+  const searchBehind = async (from: Position, filter: Filter, start: Position): Promise<FollowedPage> => {
+    const page = await search({ from, filter, limit: PAGE_EVENTS_MAX });
+    // A search gets no further than the last event of ours, a follower does: nothing of ours lies between.
+    return asFollowed(page.position > from ? page : { events: page.events, position: start });
   };
 
-  /** The pages of one subscription, and of the next when it ends; the consumer has handled a page once it asks on. */
-  async function* forever(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
-    let position = after;
-    for (let failures = 0; !signal.aborted; failures += 1) {
+  const readBehind = async (from: Position, filter: Filter, start: Position): Promise<FollowedPage> => {
+    if (isBesideMessages(filter)) return searchBehind(from, filter, start);
+    const found = await reader.after(from, PAGE_EVENTS_MAX, { bytesMax: PAGE_BYTES_MAX });
+    const events = found.filter((event) => matches(filter, event)).map((event) => recordedEvent(codec, event));
+    const [first, last] = [found[0], found.at(-1)];
+    if (first === undefined || last === undefined) return { events: [], position: start, isFull: false };
+    const isFull = found.length === PAGE_EVENTS_MAX || bytesBetween(first.position, last.position) >= PAGE_BYTES_MAX;
+    return { events, position: last.position, isFull };
+  };
+
+  /** The next page; one that has not moved where there is none yet. */
+  const next = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
+    const start = tail.start();
+    if (start !== null && from < start) return readBehind(from, filter, start);
+    const page = tail.take(from, filter, PAGE_EVENTS_MAX);
+    if (page !== null) return asFollowed(page);
+    await untilAbort(tail.more(), signal);
+    return { events: [], position: from, isFull: false };
+  };
+
+  /** As `next`, again and again until that answers. @throws what makes it vain to go on. */
+  const steadfastNext = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage | null> => {
+    try {
+      return await next(from, filter, signal);
+    } catch (error) {
+      await tail.recover(error, signal);
+      return null;
+    }
+  };
+
+  /** @throws {PositionBeyondEnd} the log does not reach that far. */
+  const requireReached = async (position: Position, signal: AbortSignal): Promise<void> => {
+    for (let isReached = tail.holds(position); !isReached && !signal.aborted; ) {
       try {
-        for await (const page of follow(followed, position, filter, signal)) {
-          failures = 0;
-          yield page;
-          position = page.position;
-        }
+        await reader.after(position, 0);
+        isReached = true;
       } catch (error) {
-        await recover(error, failures + 1, signal);
+        await tail.recover(error, signal);
       }
+    }
+  };
+
+  /** Waits after the second page in a row that held nothing. */
+  const createVainWait = (signal: AbortSignal): ((page: Page) => Promise<void>) => {
+    let inVain = false;
+    return async ({ events }) => {
+      const isEmpty = events.length === 0;
+      if (isEmpty && inVain) await system.sleep(VAIN_WAIT_MS, signal).catch(() => {}); // aborted
+      inVain = isEmpty;
+    };
+  };
+
+  async function* pages(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
+    await requireReached(after, signal);
+    const vainWait = createVainWait(signal);
+    let position = after;
+    while (!signal.aborted) {
+      const page = await steadfastNext(position, filter, signal);
+      if (page === null || page.position === position) continue;
+      position = page.position;
+      tail.works();
+      yield page; // handled once the consumer asks on
+      await vainWait(page);
     }
   }
 
-  return (after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<FollowedPage> =>
-    forever(after, filter, AbortSignal.any([signal, closing]));
+  return async function* subscribe(after, filter, signal) {
+    const leave = tail.join();
+    try {
+      yield* pages(after, filter, AbortSignal.any([signal, closing]));
+    } finally {
+      leave();
+    }
+  };
 };

@@ -14,6 +14,23 @@ export interface TimeOut {
 export const withTimeOut = <T>({ system, ms }: TimeOut, work: Promise<T>): Promise<T> =>
   inTime(system, ms, work, () => new NoAnswer(`the event store did not answer within ${ms} ms`));
 
+/**
+ * As `withTimeOut`, but the time begins anew for as long as something has come in the meantime: a busy server, or one far
+ * away, is not a dead one.
+ * @param received how much has come so far.
+ */
+export const whileAnswering = async <T>(timeOut: TimeOut, work: Promise<T>, received: () => number): Promise<T> => {
+  for (let before = 0; ; ) {
+    try {
+      return await withTimeOut(timeOut, work);
+    } catch (error) {
+      const now = received();
+      if (!(error instanceof NoAnswer) || now === before) throw error;
+      before = now;
+    }
+  }
+};
+
 export type Slots = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**

@@ -1,22 +1,21 @@
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/contents.ts';
-import type { EventStore, Position } from '../../domain/event-store.ts';
+import { type EventStore, LOG_START, type Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
-import { createAppend } from './eventstoredb-append.ts';
+import { createAppend, createAppendEvents } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-connection.ts';
 import { createLogId } from './eventstoredb-log-id.ts';
 import { createReader, type Reader } from './eventstoredb-read.ts';
-import { createReadAll } from './eventstoredb-read-filtered.ts';
+import { createReadAll, isBesideMessages } from './eventstoredb-read-filtered.ts';
 import { createSubscribe } from './eventstoredb-subscribe.ts';
+import { createTail } from './eventstoredb-tail.ts';
 
 /**
  * Longest wait for one call. A busy server answers within tens of milliseconds; a shorter time makes its bad moments
  * ours, a longer one keeps callers of a dead server waiting.
  */
 const CALL_TIME_OUT_MS = 5000;
-/** Age up to which followers share one look at the head, so that idle ones together cost few reads. */
-const HEAD_MS_MAX = 50;
 
 export interface EventStoreDbEventStoreOptions {
   /** `esdb://…`, as the client takes it. */
@@ -29,17 +28,31 @@ export interface EventStoreDbEventStoreOptions {
   readonly callTimeOutMs?: number;
 }
 
-/** Looks at the head on behalf of all that ask within a moment. */
-const createRecentHead = (reader: Reader, system: Pick<System, 'monotonicMs'>): (() => Promise<Position>) => {
-  let head: Promise<Position> | undefined;
-  let lookedAt = 0;
-  return () => {
-    const now = system.monotonicMs();
-    if (head === undefined || now - lookedAt > HEAD_MS_MAX) {
-      head = reader.head();
-      lookedAt = now;
-    }
-    return head;
+/**
+ * Looks at the head on behalf of all that ask while another look is under way: they share the next, which begins after
+ * they asked.
+ */
+const shareHead = (reader: Reader): Reader => {
+  let running: Promise<Position> | undefined;
+  let next: Promise<Position> | undefined;
+  const begin = (): Promise<Position> => {
+    running = reader.head().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const follow = async (before: Promise<Position>): Promise<Position> => {
+    await before.catch(() => {});
+    next = undefined;
+    return begin();
+  };
+  return {
+    ...reader,
+    head: () => {
+      if (running === undefined) return begin();
+      next ??= follow(running);
+      return next;
+    },
   };
 };
 
@@ -50,17 +63,33 @@ const createRecentHead = (reader: Reader, system: Pick<System, 'monotonicMs'>): 
  */
 export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOptions): EventStore => {
   const { connectionString, codec, contents, system, logger, callTimeOutMs = CALL_TIME_OUT_MS } = options;
-  const connection = connect(connectionString, system, callTimeOutMs);
+  const connection = connect(connectionString, 'work', system, callTimeOutMs);
+  // What must not wait has a connection of its own: the log's end, which keys and followers are read from.
+  const tailConnection = connect(connectionString, 'tail', system, callTimeOutMs);
   const reader = createReader(connection, codec);
-  const { append, settled } = createAppend(connection, codec, contents);
-  const followed = { connection, reader, codec, recentHead: createRecentHead(reader, system) };
+  const tailReader = shareHead(createReader(tailConnection, codec));
+  const appendEvents = createAppendEvents(connection);
+  const { append, settled } = createAppend(connection, appendEvents, codec, contents);
+  const atTail = { connection: tailConnection, reader: tailReader };
+  const search = createReadAll({ ...atTail, codec });
+  const readBulk = createReadAll({ connection, reader, codec });
+  /** Those who want all of the log do not delay those who want the little beside it: keys, domains, webhooks. */
+  const readPage: EventStore['readAll'] = (options) =>
+    isBesideMessages(options.filter) ? search(options) : readBulk(options);
+  const tail = createTail({ ...atTail, codec, logger });
   return {
-    logId: createLogId(connection, reader),
+    logId: createLogId(connection, appendEvents, reader),
     append,
     readStream: reader.readStream,
-    readAll: createReadAll(followed),
-    head: reader.head,
-    subscribe: createSubscribe(followed, logger),
-    close: () => connection.close(settled),
+    readAll: async (options) => {
+      const { from = LOG_START, direction = 'forwards', filter, limit } = options;
+      const page = direction === 'forwards' && limit > 0 ? await tail.page(from, filter, limit) : null;
+      return page ?? readPage(options);
+    },
+    head: tailReader.head,
+    subscribe: createSubscribe({ connection, reader, search, tail, codec }),
+    close: async () => {
+      await Promise.all([connection.close(settled), tailConnection.close(async () => {})]);
+    },
   };
 };

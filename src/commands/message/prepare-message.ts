@@ -20,13 +20,11 @@ export interface SendRequest {
   };
 }
 
-/** By what a request is known, and a repeat of it where it came with an `Idempotency-Key`. */
+/** By what a repeat of a request is known. */
 export interface MessageIdentity {
   readonly messageId: string;
-  /** Keyed digest of the request. */
-  readonly bodyDigest: string;
-  /** It came with an `Idempotency-Key`, from which the message's id follows. */
-  readonly idempotent: boolean;
+  /** Keyed digest of the request; null where no `Idempotency-Key` was sent. */
+  readonly bodyDigest: string | null;
 }
 
 /** Who sends, and the secret of his organization. */
@@ -68,7 +66,7 @@ const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
 export const prepareMessage = (
   system: System,
   { caller, secret }: Sender,
-  { messageId, bodyDigest, idempotent }: MessageIdentity,
+  { messageId, bodyDigest }: MessageIdentity,
   request: SendRequest,
 ): PreparedMessage => {
   const { draft, analysed } = request;
@@ -93,7 +91,7 @@ export const prepareMessage = (
       // A test key needs no proof: nothing leaves.
       sendable: domain.verified || environment === 'test',
       accepted: {
-        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest, idempotent },
+        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest },
         internetMessageId: `<${messageId}@${domain.name}>`,
         fromDigest: repeatedDigest(secret, 'address', canonicalAddress(draft.from.address)),
         fromDomain: domain.name,

@@ -2,12 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../../src/domain/event-store.ts';
 import { follow } from './following.ts';
-import { claimed, type EventStoreHarness, type OpenLog, sentence } from './harness.ts';
+import { claimed, type EventStoreHarness, GIVE_UP_MS_MAX, type OpenLog, sentence } from './harness.ts';
 import { events, first, idsOf, newStream, next, textsOf } from './samples.ts';
 import { appendStubbornly } from './stubborn-writer.ts';
-
-/** Longest that a caller may be kept waiting by a server that does not answer, with `PATIENCE_MS`. */
-const GIVE_UP_MS_MAX = 10_000;
 
 /** Writes 25 events to one stream, one after the other; answers their ids. */
 const writeStubbornly = async (store: EventStore): Promise<readonly string[]> => {

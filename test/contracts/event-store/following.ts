@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventStore, Filter, FollowedPage, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
+import { SEEN_MS_MAX } from './harness.ts';
 
-/** Longest that a follower may take to see what was appended, on two busy cores, reconnecting included. */
-const SEEN_MS_MAX = 15_000;
 const LOOK_MS = 5;
 
 export interface Following {

@@ -1,5 +1,6 @@
 import { it } from 'vitest';
 import type { EventStore } from '../../../src/domain/event-store.ts';
+import { slowness } from '../../support/slowness.ts';
 
 /**
  * What an adapter's server can be made to do. A harness names what it can; the sentences that need more are not its.
@@ -43,8 +44,13 @@ export interface EventStoreHarness {
   open(): Promise<OpenLog>;
 }
 
-/** Time-out to open stores with: short, so that the bad days are tried quickly; long enough for two busy cores. */
-export const PATIENCE_MS = 1500;
+const SLOWNESS = slowness();
+/** Time-out to open stores with: short, so that the bad days are tried quickly; long enough for this machine now. */
+export const PATIENCE_MS = 1500 * SLOWNESS;
+/** Longest that a caller may be kept waiting by a server that does not answer, with `PATIENCE_MS`. */
+export const GIVE_UP_MS_MAX = 10_000 * SLOWNESS;
+/** Longest that a follower may take to see what was appended, reconnecting included. */
+export const SEEN_MS_MAX = 15_000 * SLOWNESS;
 
 /** A capability that the harness claims, or the reason why the test cannot be run. */
 export const claimed = <T>(capability: T | undefined): T => {

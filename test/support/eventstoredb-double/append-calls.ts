@@ -65,7 +65,7 @@ const answer = (append: ProposedAppend, outcome: AppendOutcome): AppendResp => {
 };
 
 /** What the bad days say of an append that has just been written. */
-const acknowledge = (state: ServerState, acknowledged: () => void): void => {
+export const acknowledge = (state: ServerState, acknowledged: () => void): void => {
   const { badDays } = state;
   if (badDays.unansweredAppends > 0) {
     badDays.unansweredAppends -= 1;

@@ -4,6 +4,7 @@ import statusMessages from '@eventstore/db-client/generated/status_pb.js';
 import type { BatchAppendReq, BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { acknowledge, refusal } from './append-calls.ts';
 import { proposedEvent, streamIdentifier, streamName, uuidText } from './messages.ts';
 import type { ServerState } from './server-state.ts';
 import { type AppendOutcome, MAX_APPEND_BYTES, type ProposedAppend, type ProposedEvent } from './stored-log.ts';
@@ -16,8 +17,13 @@ const requireOfClient = createRequire(createRequire(import.meta.url).resolve('@e
 const { Any }: { Any: new () => NonNullable<ReturnType<Status['getDetails']>> } = requireOfClient(
   'google-protobuf/google/protobuf/any_pb.js',
 );
-const { Empty }: { Empty: new () => NonNullable<ReturnType<WrongExpectedVersion['getCurrentNoStream']>> } =
-  requireOfClient('google-protobuf/google/protobuf/empty_pb.js');
+const {
+  Empty,
+}: {
+  Empty: new () => NonNullable<ReturnType<WrongExpectedVersion['getCurrentNoStream']>> & {
+    serializeBinary(): Uint8Array;
+  };
+} = requireOfClient('google-protobuf/google/protobuf/empty_pb.js');
 
 const expectedOf = (options: BatchAppendReq.Options): ProposedAppend['expected'] => {
   if (options.hasAny()) return 'any';
@@ -79,6 +85,8 @@ const respond = (request: BatchAppendReq, stream: string, outcome: AppendOutcome
   return response;
 };
 
+type BatchCall = ServerDuplexStream<BatchAppendReq, BatchAppendResp>;
+
 interface OpenAppend {
   readonly stream: string;
   readonly expected: ProposedAppend['expected'];
@@ -88,10 +96,40 @@ interface OpenAppend {
 const opened = (options: BatchAppendReq.Options | undefined): OpenAppend | undefined =>
   options && { stream: streamName(options.getStreamIdentifier()), expected: expectedOf(options), events: [] };
 
+/** What a server says that did not look at the append, in its answer; whatever else goes wrong ends the call. */
+const NOT_HANDLED = /^Server Is |^No leader info/;
+
+const notHandled = (request: BatchAppendReq, stream: string, message: string): BatchAppendResp => {
+  const details = new Any();
+  details.pack(new Empty().serializeBinary(), 'google.protobuf.Empty');
+  const error = new statusMessages.Status();
+  error.setMessage(message);
+  error.setDetails(details);
+  const response = new streams.BatchAppendResp();
+  response.setCorrelationId(request.getCorrelationId());
+  response.setStreamIdentifier(streamIdentifier(stream));
+  response.setError(error);
+  return response;
+};
+
+const finish = (state: ServerState, call: BatchCall, request: BatchAppendReq, append: OpenAppend): void => {
+  if (call.cancelled) return;
+  const drop = state.badDays.droppedAppends.shift();
+  if (drop === undefined) {
+    const response = respond(request, append.stream, state.log.append(append));
+    acknowledge(state, () => call.write(response));
+  } else if (NOT_HANDLED.test(drop.details)) {
+    call.write(notHandled(request, append.stream, drop.details));
+  } else {
+    call.emit('error', refusal(drop.code, drop.details));
+  }
+};
+
 /** Streams.BatchAppend: appends of many in one call, each in one or more messages under its correlation id. */
 export const handleBatchAppend =
-  ({ log, toll }: ServerState) =>
-  (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void => {
+  (state: ServerState) =>
+  (call: BatchCall): void => {
+    const { toll } = state;
     const open = new Map<string, OpenAppend>();
     call.on('data', (request: BatchAppendReq) => {
       const id = uuidText(request.getCorrelationId());
@@ -103,9 +141,7 @@ export const handleBatchAppend =
       open.delete(id);
       toll.called('append');
       toll.passed('append', append.events);
-      toll.arrive(() => {
-        if (!call.cancelled) call.write(respond(request, append.stream, log.append(append)));
-      });
+      toll.arrive(() => finish(state, call, request, append));
     });
     call.on('error', () => {}); // the caller went away
     call.on('end', () => call.end());

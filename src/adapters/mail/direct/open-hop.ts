@@ -1,5 +1,4 @@
 import type { ConnectionOptions } from 'node:tls';
-import { createGreetingPatience, type GreetingTimes } from '../greeting-patience.ts';
 import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-session.ts';
 import type { Hop } from './session-pools.ts';
 import type { UnreachableAddresses } from './unreachable-addresses.ts';
@@ -7,8 +6,8 @@ import type { UnreachableAddresses } from './unreachable-addresses.ts';
 export interface OpenHopOptions {
   readonly unreachable: UnreachableAddresses;
   readonly ehloName: string;
+  /** For connection, greeting and TLS together. */
   readonly connectMs: number;
-  readonly greeting: GreetingTimes;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
 }
@@ -18,8 +17,7 @@ const isDead = ({ side, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
   side !== null && side.tls === null && reply.code === 0 && !isTlsBroken;
 
 /** Opens sessions, and remembers who did not answer. */
-export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenHopOptions) => {
-  const patience = createGreetingPatience(greeting);
+export const createOpenHop = ({ unreachable, ehloName, connectMs, tls }: OpenHopOptions) => {
   /** Sessions by address: a server that has some takes no more of them, and is not dead. */
   const alive = new Map<string, number>();
 
@@ -30,9 +28,7 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls 
   };
 
   const note = (address: string, error: unknown): void => {
-    if (!(error instanceof SmtpConnectFailed)) return;
-    patience.failed(address, error);
-    if (isDead(error) && !alive.has(address)) unreachable.add(address, error);
+    if (error instanceof SmtpConnectFailed && isDead(error) && !alive.has(address)) unreachable.add(address, error);
   };
 
   const open = async (hop: Hop, address: string, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
@@ -41,7 +37,7 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls 
       if (isOpened) count(address, -1);
       onEnd();
     };
-    const common = { target: hop.target, ehloName, connectMs, greetingMs: patience.msOf(address), onEnd: end };
+    const common = { target: hop.target, ehloName, connectMs, onEnd: end };
     const session = await openSmtpSession({ ...common, ...(tls && { tls }) }, signal);
     isOpened = true;
     count(address, 1);

@@ -121,8 +121,7 @@ export const sendBatchRoute = (house: House): void => {
       await callerNow(); // reading them all takes a while
       const sent = await sendBatch(context, origin, sender, {
         ...{ items, strict },
-        body: request.body as BatchBody, // its schema has just passed
-        idempotencyKey: key,
+        idempotency: key === null ? null : { key, body: request.body as BatchBody }, // its schema has just passed
       }).catch(inOneRefusal);
       if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
       return showBatch(sent);

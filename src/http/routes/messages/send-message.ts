@@ -27,8 +27,7 @@ export const sendMessageRoute = (house: House): void => {
       const sender = await withFreshDomain(house.door.directory, caller);
       const sent = await sendMessage(context, origin, sender, {
         ...(await sendRequestOf(house, sender, body)),
-        body: request.body,
-        idempotencyKey: key,
+        idempotency: key === null ? null : { key, body: request.body },
       });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');
       return showSent(sent.message, sent.body);

@@ -1,0 +1,258 @@
+import type { EventCodec } from '../../domain/codec.ts';
+import { type Filter, LOG_START, type Page, type Position, type RecordedEvent } from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { Connection } from './eventstoredb-connection.ts';
+import { isTransient, NoAnswer, readFault, sentenceOf } from './eventstoredb-faults.ts';
+import { type Bounds, eventsOf, type Feed, gather, openFeed, positionOf } from './eventstoredb-feed.ts';
+import { bytesBetween } from './eventstoredb-position.ts';
+import type { Reader } from './eventstoredb-read.ts';
+import { matches, type RawEvent, recordedEvent } from './eventstoredb-records.ts';
+
+/**
+ * The end of the log, for all that follow it in this process: one subscription to the whole log, whose events are kept
+ * for a while and decoded once. Followers have positions of their own. One that is behind what is kept reads pages until
+ * it is not; one that is slow holds back nobody, and nothing is fetched that no follower asks for.
+ *
+ * A subscription ends and is opened again from the last event that was kept; followers do not notice.
+ */
+
+/** Fetched at once. Bytes of the log, as positions count them: many large events would otherwise be held at once. */
+const FETCHED: Bounds = { events: 500, bytes: 1024 * 1024 };
+/** Events kept, some 10 MB decoded. Fewer make followers that pause read by themselves, more is memory for nobody. */
+const KEPT_EVENTS_MAX = 5_000;
+/** The same in bytes of the log, for large events. */
+const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+/** What is dropped of them at a time: all that stay move. */
+const DROPPED_SHARE = 5;
+/**
+ * A subscription that brought nothing for this long is compared with the log's head: it may be gone without a word.
+ * Shorter costs idle reads; longer delays followers of a server that went silent.
+ */
+const QUIET_MS = 1_000;
+/** How long a reader waits for the subscription to bring what the head says is there. It then reads by itself. */
+const BRING_MS_MAX = 100;
+/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
+const RETRY_MS_MIN = 100;
+/** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
+const RETRY_MS_MAX = 2_000;
+
+export interface TailOptions {
+  readonly connection: Connection;
+  readonly reader: Reader;
+  readonly codec: EventCodec;
+  readonly logger: Logger;
+}
+
+export interface Tail {
+  /** Keeps events for as long as somebody follows. @returns how to stop following. */
+  join(): () => void;
+  /** Whether a position is known to be in this log without asking. */
+  holds(position: Position): boolean;
+  /** Where what is kept begins; null: nobody has asked for more yet. */
+  start(): Position | null;
+  /** Up to `limit` events of what is kept beyond a position that is not before its start; null: there is nothing yet. */
+  take(from: Position, filter: Filter, limit: number): Page | null;
+  /** Resolves when there may be more. @throws what makes it vain to go on. */
+  more(): Promise<void>;
+  /** Waits before another attempt after a fault. @throws what makes that vain. */
+  recover(error: unknown, signal: AbortSignal): Promise<void>;
+  /** Something came: the next fault is the first of its kind. */
+  works(): void;
+  /** A page up to the log's head as it is now, from what is kept; null: it has to be read. @throws {StoreUnavailable} */
+  page(from: Position, filter: Filter | undefined, limit: number): Promise<Page | null>;
+}
+
+interface KeptEvent {
+  readonly raw: RawEvent;
+  /** Once somebody wanted it. */
+  recorded: RecordedEvent | null;
+}
+
+/** All events after `start`, up to and with `end`. */
+interface Kept {
+  start: Position;
+  end: Position;
+  readonly events: KeptEvent[];
+}
+
+const indexAfter = (events: readonly KeptEvent[], position: Position): number => {
+  let [low, high] = [0, events.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((events[middle]?.raw.position ?? '') > position) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+};
+
+/** Up to `limit` events from an index on. */
+const matching = (
+  events: readonly KeptEvent[],
+  from: number,
+  filter: Filter | undefined,
+  limit: number,
+): readonly KeptEvent[] => {
+  const found: KeptEvent[] = [];
+  for (let index = from; index < events.length && found.length < limit; index += 1) {
+    const event = events[index];
+    if (event !== undefined && matches(filter, event.raw)) found.push(event);
+  }
+  return found;
+};
+
+const isTooMuch = ({ start, end, events }: Kept): boolean =>
+  events.length > KEPT_EVENTS_MAX || (start !== LOG_START && bytesBetween(start, end) > KEPT_BYTES_MAX);
+
+/** Between half and all of a time that doubles with every failure, so that processes do not return in step. */
+const retryMs = (failures: number, random: number): number =>
+  Math.min(RETRY_MS_MIN * 2 ** (failures - 1), RETRY_MS_MAX) * (0.5 + random / 2);
+
+export const createTail = ({ connection, reader, codec, logger }: TailOptions): Tail => {
+  const { system, hosts, closing } = connection;
+  let kept: Kept | null = null;
+  let feed: Feed | null = null;
+  /** The head at the last quiet moment in which the subscription was behind it. */
+  let missed: Position | null = null;
+  let pulling: Promise<void> | null = null;
+  let failures = 0;
+  let followers = 0;
+
+  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
+    await system.sleep(ms, signal).catch(() => {}); // aborted
+  };
+
+  /** Waits before the next attempt, unless it would be in vain. */
+  const recover = async (error: unknown, signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) return;
+    if (!isTransient(error)) throw readFault(error, hosts);
+    failures += 1;
+    if (failures === 1) logger.warn({ reason: sentenceOf(error, hosts) }, 'lost the event store; subscribing again');
+    const [byte = 0] = system.randomBytes(1);
+    await pause(retryMs(failures, byte / 255), signal);
+  };
+
+  const forget = (): void => {
+    feed?.close();
+    feed = null;
+    missed = null;
+  };
+
+  const recorded = (event: KeptEvent): RecordedEvent => {
+    event.recorded ??= recordedEvent(codec, event.raw);
+    return event.recorded;
+  };
+
+  const keep = (into: Kept, events: readonly RawEvent[], end: Position): void => {
+    for (const raw of events) into.events.push({ raw, recorded: null });
+    into.end = end;
+    while (into.events.length > 1 && isTooMuch(into)) {
+      const dropped = into.events.splice(0, Math.ceil(into.events.length / DROPPED_SHARE));
+      into.start = dropped.at(-1)?.raw.position ?? into.start;
+    }
+  };
+
+  /** Silent for so long twice, and behind the same head all the while. @throws {NoAnswer} */
+  const assertNotSilent = async ({ end }: Kept): Promise<void> => {
+    const head = await reader.head();
+    if (missed !== null && missed > end) throw new NoAnswer(`a subscription was silent for ${QUIET_MS} ms`);
+    missed = head > end ? head : null;
+  };
+
+  /** Subscribes to what comes after what is kept, or after the log's head. */
+  const open = async (): Promise<void> => {
+    const start = kept?.end ?? (await reader.head());
+    // A subscription beyond the end of the log would be silent for ever, or see wrong events.
+    if (kept !== null && start !== LOG_START) await reader.after(start, 0);
+    const opened = await openFeed(connection, { after: start, filter: {}, signal: closing, trusted: false });
+    if (followers === 0) return opened.close(); // the last has left meanwhile
+    kept ??= { start, end: start, events: [] };
+    feed = opened;
+  };
+
+  const fetch = async (): Promise<void> => {
+    if (feed === null || kept === null) return open();
+    const [into, from] = [kept, feed];
+    const items = await gather(from, into.end, FETCHED);
+    const last = items.at(-1);
+    if (last !== undefined) {
+      missed = null;
+      keep(into, eventsOf(items), positionOf(last));
+      return;
+    }
+    from.assertAlive();
+    const beganMs = system.monotonicMs();
+    await from.arrival(QUIET_MS);
+    if (system.monotonicMs() - beganMs >= QUIET_MS - 1) await assertNotSilent(into);
+  };
+
+  /** Some more, or word that there is nothing yet: asked again, it goes on waiting. */
+  const pull = (): Promise<void> => {
+    pulling ??= fetch()
+      .catch(async (error: unknown) => {
+        forget();
+        try {
+          await recover(error, closing);
+        } catch (fault) {
+          kept = null; // it is another log, or one put back: whoever comes next begins anew
+          throw fault;
+        }
+      })
+      .finally(() => {
+        pulling = null;
+      });
+    pulling.catch(() => {}); // told to those who wait
+    return pulling;
+  };
+
+  /** What is kept beyond a position, of a filter; `position` is how far that is. */
+  const select = ({ events, end }: Kept, from: Position, filter: Filter | undefined, limit: number): Page => {
+    const found = matching(events, indexAfter(events, from), filter, limit);
+    const last = found.length === limit ? found.at(-1)?.raw.position : undefined;
+    return { events: found.map(recorded), position: last ?? (end > from ? end : from) };
+  };
+
+  /** Whether what is kept comes to reach that far within a moment. */
+  const brings = async (head: Position): Promise<boolean> => {
+    const endMs = system.monotonicMs() + BRING_MS_MAX;
+    const over = new AbortController();
+    const limit = pause(BRING_MS_MAX, over.signal);
+    try {
+      while (kept !== null && kept.end < head && system.monotonicMs() < endMs) {
+        await Promise.race([pull().catch(() => {}), limit]);
+      }
+    } finally {
+      over.abort();
+    }
+    return kept !== null && kept.end >= head;
+  };
+
+  const covers = (from: Position): boolean => kept !== null && feed !== null && from >= kept.start;
+
+  return {
+    join: () => {
+      followers += 1;
+      return () => {
+        followers -= 1;
+        if (followers > 0) return;
+        forget();
+        kept = null;
+      };
+    },
+    holds: (position) => kept !== null && position >= kept.start && position <= kept.end,
+    start: () => kept?.start ?? null,
+    take: (from, filter, limit) => (kept === null || kept.end <= from ? null : select(kept, from, filter, limit)),
+    more: pull,
+    recover,
+    works: () => {
+      failures = 0;
+    },
+    page: async (from, filter, limit) => {
+      if (!covers(from)) return null;
+      const head = await reader.head();
+      if (head === from) return { events: [], position: from };
+      // A position beyond the head is for the reader to refuse.
+      if (head < from || !(await brings(head)) || kept === null || !covers(from)) return null;
+      return select(kept, from, filter, limit);
+    },
+  };
+};
