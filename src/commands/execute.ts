@@ -57,13 +57,14 @@ interface Tools {
   readonly system: System;
 }
 
-/** All of a stream, folded. */
+/** All of a stream, folded. @param known what was read of it before: only what came since is read. */
 export const load = async <State, E extends OutboxEvent>(
   store: EventStore,
   aggregate: Aggregate<State, E>,
   stream: StreamName,
+  known?: Loaded<State>,
 ): Promise<Loaded<State>> => {
-  let loaded: Loaded<State> = { state: aggregate.initial, revision: 'no-stream' };
+  let loaded: Loaded<State> = known ?? { state: aggregate.initial, revision: 'no-stream' };
   for (;;) {
     const from: Revision = loaded.revision === 'no-stream' ? 0 : loaded.revision + 1;
     const events = await store.readStream(stream, { from });

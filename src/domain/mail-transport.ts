@@ -89,6 +89,11 @@ export interface SendOptions {
   readonly deadlineMs: number;
   /** Aborting is like reaching the deadline now. */
   readonly signal?: AbortSignal;
+  /**
+   * Asked right before the final dot, while there is time for it: whether this attempt may still complete the message. A
+   * promise where that has to be looked up. Never rejects. Absent: it may.
+   */
+  readonly mayComplete?: () => boolean | Promise<boolean>;
 }
 
 export interface MailTransport {

@@ -18,7 +18,7 @@ export interface SmtpSink {
 }
 
 export interface SmtpSinkOptions {
-  onRcpt?(address: string): Refusal;
+  onRcpt?(address: string): Promise<Refusal> | Refusal;
   /** Before the answer to the final dot. */
   onData?(mail: SinkMail): Promise<Refusal>;
 }
@@ -35,8 +35,10 @@ export const openSmtpSink = async (options: SmtpSinkOptions = {}): Promise<SmtpS
     disableReverseLookup: true,
     logger: false,
     onRcptTo: ({ address }, _session, callback) => {
-      const refusal = options.onRcpt?.(address) ?? null;
-      callback(refusal === null ? null : asError(refusal));
+      Promise.resolve(options.onRcpt?.(address) ?? null).then(
+        (refusal) => callback(refusal === null ? null : asError(refusal)),
+        (error: Error) => callback(error),
+      );
     },
     onData: (stream, { envelope }, callback) => {
       const take = async (): Promise<Refusal> => {

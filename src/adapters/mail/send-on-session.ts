@@ -58,7 +58,7 @@ const transmit = async (pooled: PooledSession, { mail, messageFor, deadline }: R
     const message = await messageFor(mail.envelope);
     transmission = await pooled.session.transmit(
       { from: mail.envelope.from, to, id: mail.envelope.id ?? mail.messageId },
-      { message, mayFinish: deadline.mayFinish },
+      { message, mayFinish: deadline.mayComplete },
       deadline.signal,
     );
   } catch (fault) {

@@ -26,8 +26,8 @@ export type End = Transaction['end'];
 
 export interface OutgoingMessage {
   readonly message: MimeMessage;
-  /** Asked right before the final dot is written. */
-  readonly mayFinish: () => boolean;
+  /** Asked right before the final dot is written; a promise where that takes a look. */
+  readonly mayFinish: () => boolean | Promise<boolean>;
 }
 
 /** Larger ones are given to the socket in such pieces, each when the one before has left: so much waits in memory. */
@@ -66,7 +66,9 @@ const sendWhole = async (exchange: SmtpExchange, { message, mayFinish }: Outgoin
   const chunks = [...message.chunks()];
   const bytes = stuffDots(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks), true);
   const whole = Buffer.concat([bytes, finalDot(endsLine(bytes))]);
-  if (!mayFinish()) exchange.close(TOO_LATE);
+  const may = mayFinish();
+  // Not awaited where nothing was looked up: nothing happens between the answer and the dot.
+  if (may === false || (may !== true && !(await may))) exchange.close(TOO_LATE);
   return exchange.isOpen()
     ? endOf(exchange, await exchange.ask(whole, 1), true)
     : endWithoutReply(exchange, true, false);
@@ -127,11 +129,12 @@ const sendInPieces = async (
   give: Give,
 ): Promise<End> => {
   let isComplete = false;
-  const finish = (last: Buffer | null): void => {
+  const finish = async (last: Buffer | null): Promise<void> => {
     if (last === null) return;
-    isComplete = mayFinish();
-    if (isComplete) void exchange.give(last);
-    else exchange.close(TOO_LATE);
+    if (!(await mayFinish())) return exchange.close(TOO_LATE);
+    if (!exchange.isOpen()) return;
+    isComplete = true;
+    void exchange.give(last);
   };
   // Not waited for: the reply may come, or the session end, while a piece still waits for a slow reader.
   const { promise: fault, reject } = Promise.withResolvers<never>();

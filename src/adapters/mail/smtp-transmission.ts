@@ -66,8 +66,12 @@ const wasReset = async (exchange: SmtpExchange, { without }: Round): Promise<boo
 };
 
 /** @returns whether another transaction can begin. */
-const isReadyFor = async (round: Round, exchange: SmtpExchange, mayFinish: () => boolean): Promise<boolean> => {
-  if (!(exchange.isOpen() && mayFinish())) return false;
+const isReadyFor = async (
+  round: Round,
+  exchange: SmtpExchange,
+  mayFinish: OutgoingMessage['mayFinish'],
+): Promise<boolean> => {
+  if (!(exchange.isOpen() && (await mayFinish()))) return false;
   return !round.reset || ((await wasReset(exchange, round)) && exchange.isOpen());
 };
 

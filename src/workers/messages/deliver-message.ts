@@ -11,6 +11,7 @@ import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
+import { type Moment, mayCompleteOf, momentOf } from './claim-fence.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
 import type { Due } from './delivery-job.ts';
 import { type DeliveryMeasures, logAttempt, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
@@ -78,7 +79,8 @@ const claimAttempt = async (deps: DeliverMessage, due: Due, known: Loaded<Messag
 };
 
 interface Limits {
-  readonly deadlineMs: number;
+  /** Before the attempt was claimed. */
+  readonly begun: Moment;
   readonly signal: AbortSignal;
 }
 
@@ -96,21 +98,26 @@ const sendMail = async (
   deps: DeliverMessage,
   claim: Claimed,
   mail: OutgoingMail,
-  { deadlineMs, signal }: Limits,
+  { begun, heard, signal }: Limits & { readonly heard: Moment },
 ): Promise<Attempted> => {
   const { state } = claim.message;
+  const recipientIds = new Set(mail.envelope.to.map(({ recipientId }) => recipientId));
+  const options = {
+    deadlineMs: begun.monotonicMs + deps.times.attemptMs,
+    signal,
+    mayComplete: mayCompleteOf(deps, { claim, recipientIds, begun, heard, signal }),
+  };
   const { uuid, monotonicMs } = deps.system;
   const beganMs = monotonicMs();
   try {
-    const outcomes = await deps.transports[state.environment].send(mail, { deadlineMs, signal });
+    const outcomes = await deps.transports[state.environment].send(mail, options);
     const reported = reportOf(state, outcomes, { uuid, stopping: signal.aborted });
     const tookMs = monotonicMs() - beganMs;
     if (isLive(state)) noteAttempt(deps.measures, reported.outcomes, tookMs);
     logAttempt(deps.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });
     return { claim, reported, tookMs };
   } catch (error) {
-    const recipientIds = mail.envelope.to.map(({ recipientId }) => recipientId);
-    return notSent(deps, claim, recipientIds, error);
+    return notSent(deps, claim, [...recipientIds], error);
   }
 };
 
@@ -130,11 +137,12 @@ const sendInTurn = async (
   limits: Limits,
 ): Promise<Attempted> => {
   if (first === undefined) return unsaid(claim, postponed([], ''));
-  let attempted = await sendMail(deps, claim, first, limits);
+  let attempted = await sendMail(deps, claim, first, { ...limits, heard: limits.begun });
   for (const mail of further) {
+    const heard = momentOf(deps.system);
     const next: Claimed = { ...claim, message: await recordOutcome(deps, attempted) };
     if (!isHeld(next)) return unsaid(next, postponed([], ''));
-    attempted = await sendMail(deps, next, mail, limits);
+    attempted = await sendMail(deps, next, mail, { ...limits, heard });
   }
   return attempted;
 };
@@ -164,9 +172,9 @@ export const attemptMessage = async (
   if (known.state.status === 'absent') return null;
   // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
   return deps.bytesInHand.run(known.state.accepted.sizeBytes, async () => {
-    const deadlineMs = deps.system.monotonicMs() + deps.times.attemptMs;
+    const begun = momentOf(deps.system);
     const claim = await claimAttempt(deps, due, known);
-    return claim && send(deps, claim, { deadlineMs, signal });
+    return claim && send(deps, claim, { begun, signal });
   });
 };
 

@@ -88,6 +88,8 @@ describe('a domain that is warmed up', () => {
         const waiting = await Promise.all(ids.map((id) => service.message(id)));
         const due = waiting.flatMap(({ recipients }) => recipients.flatMap(({ held }) => held?.until ?? []));
         expect(due.filter((at) => at <= service.system.now().toISOString())).toEqual([]);
+        // A clock that jumps by a day ends attempts in hand.
+        expect(await all(service, ids)).not.toContain('sending');
       });
     }
     await settled(service, ids, { delivered: 6 });
