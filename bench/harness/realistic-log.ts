@@ -52,7 +52,8 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
     ...{ messageId, contentId: system.uuid(), stream: 'transactional', sizeBytes: 1300 },
     ...{ domainId: paddedId('dom', number % ORGANIZATIONS), keyId: paddedId('key', number % KEYS) },
     internetMessageId: `<${messageId}@example.test>`,
-    bodyDigest: null,
+    bodyDigest: '33333333333333333333333333333333',
+    idempotent: false,
     fromDigest: hex(system, 32),
     fromDomain: 'example.test',
     recipients: Array.from({ length: recipients }, (_, index) => ({

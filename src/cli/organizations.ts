@@ -3,7 +3,7 @@ import { setCeilings } from '../commands/organization/set-ceilings.ts';
 import { readDirectory } from '../composition/directory.ts';
 import { type OperatorCommand, required } from './command.ts';
 import { ceilingsOf, limitOptions } from './key-options.ts';
-import { operatorOrigin } from './operator-origin.ts';
+import { operatorHost, operatorOrigin } from './operator-origin.ts';
 
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
@@ -13,7 +13,8 @@ export const createOrganizationCommand: OperatorCommand = {
   needs: 'engines',
   run: async ({ context }, invocation) => {
     const name = required(invocation, 'name');
-    return { organization_id: await createOrganization(context, { name, ceilings: ceilingsOf(invocation) }), name };
+    const made = { name, ceilings: ceilingsOf(invocation), operator: operatorHost() };
+    return { organization_id: await createOrganization(context, made), name };
   },
 };
 

@@ -23,7 +23,7 @@ export interface CommandContext {
 }
 
 /** Where a command comes from: becomes the events' metadata. */
-export interface Origin {
+export interface Origin extends Pick<EventContext, 'secret' | 'sourceClass' | 'originId' | 'operator'> {
   /** `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
@@ -42,4 +42,8 @@ export const eventContext = (origin: Origin, now: string): EventContext => ({
   organizationId: origin.organizationId,
   environment: origin.environment,
   requestId: origin.requestId,
+  ...(origin.secret === undefined ? {} : { secret: origin.secret }),
+  ...(origin.sourceClass === undefined ? {} : { sourceClass: origin.sourceClass }),
+  ...(origin.originId === undefined ? {} : { originId: origin.originId }),
+  ...(origin.operator === undefined ? {} : { operator: origin.operator }),
 });

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
-import { createStubResolver } from '../adapters/dns/stub.ts';
+import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
@@ -16,6 +16,7 @@ import type { EventStore } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
 import { patiently } from '../domain/patiently.ts';
 import type { System } from '../domain/system.ts';
+import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { Closers } from './closers.ts';
 import { readFailPoint } from './fail-points.ts';
@@ -79,7 +80,8 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   });
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents };
-  const store = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
+  const log = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
+  const store = withCopyForFolding({ store: log, db: pool, logger });
   closers.add('event store', store.close);
   const capturing = config.mail.kind === 'capture';
   const allowLoopback = capturing || config.trial.isQuick;

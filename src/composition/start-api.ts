@@ -7,6 +7,7 @@ import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
+import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
@@ -14,6 +15,7 @@ import type { EventStore } from '../domain/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
+import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { baseUrlOf } from './base-url.ts';
 import { listenRefused } from './listen-refused.ts';
@@ -48,12 +50,12 @@ const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter>
 /** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
 const openKeyStore = async (
   { eventStoreUrl }: Config,
-  { context, store, ...engines }: Engines,
+  { context, store, pool, ...engines }: Engines,
 ): Promise<EventStore> => {
   if (eventStoreUrl !== undefined) return store;
   const keyStore = await openEventStore(undefined, { ...engines, contents: context.contents });
   engines.closers.add('key store', keyStore.close);
-  return keyStore;
+  return withCopyForFolding({ store: keyStore, db: pool, logger: engines.logger });
 };
 
 export interface ApiOptions {
@@ -76,12 +78,14 @@ export const startApi = async (
   closers.add('rate limiter', rateLimiter.close);
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   closers.add('usage marks', usageMarks.close);
+  const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
+  closers.add('request origins', requestOrigins.close);
   const htmlChecker = createHtmlChecker();
   closers.add('HTML checker', htmlChecker.close);
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
   const deps: HttpDependencies = {
-    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, logger },
+    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, requestOrigins, logger },
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),

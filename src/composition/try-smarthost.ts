@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost-problem.ts';
-import { openSmtpSession, SmtpConnectFailed } from '../adapters/mail/smtp-session.ts';
+import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost-problem.ts';
+import type { SmtpReply } from '../adapters/mail/smtp-reply.ts';
+import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../adapters/mail/smtp-session.ts';
 import { parseSmarthost, targetOf } from '../adapters/mail/smtp-url.ts';
 
 /** Somebody waits for the answer; a server that greets later than this is too slow to be of use. */
@@ -13,7 +14,22 @@ export interface SmarthostTried {
   readonly sentence: string;
 }
 
-/** Connects, turns to TLS, logs in as `url` says, and takes leave: no mail is sent. */
+/** RFC 2606 §3: nobody's mailbox, and no domain of a smarthost's own. */
+const ELSEWHERE = 'postmaster@example.com';
+
+const saidOf = ({ code, enhanced }: SmtpReply): string =>
+  code === 0 ? '' : ` (${[code, enhanced].filter((part) => part !== null).join(' ')})`;
+
+/** Whether it would relay mail of ours; what else it has against this one recipient is no matter. */
+const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence'] | null> => {
+  const refusal = await session.ask('', ELSEWHERE);
+  if (refusal === null) return null;
+  const { stage, reply } = refusal;
+  const problem = problemOfRefusal({ ...reply, ...session.side, recipientId: '', outcome: 'bounced', stage });
+  return problem === null ? null : `${saidOf(reply)}: ${SMARTHOST_REMEDIES[problem]}`;
+};
+
+/** Connects, turns to TLS, logs in as `url` says, asks whether it may relay, and takes leave: no mail is sent. */
 export const trySmarthost = async (url: string, ehloName = hostname()): Promise<SmarthostTried> => {
   const smarthost = parseSmarthost(url);
   const { host, port, credentials } = smarthost;
@@ -21,14 +37,14 @@ export const trySmarthost = async (url: string, ehloName = hostname()): Promise<
   const options = { target: targetOf(smarthost), ehloName, connectMs: CONNECT_MS, onEnd: () => undefined };
   try {
     const session = await openSmtpSession(options, AbortSignal.timeout(IN_ALL_MS));
+    const refusal = await refusalOf(session);
     session.quit();
+    if (refusal !== null) return { works: false, sentence: `${place}${refusal}` };
     const { tls } = session.side;
     const login = credentials === null ? 'without a login' : 'and takes the login';
     return { works: true, sentence: `${place} answers ${tls === null ? 'in clear' : `over ${tls}`} ${login}` };
   } catch (error) {
     if (!(error instanceof SmtpConnectFailed)) throw error;
-    const { code, enhanced } = error.reply;
-    const said = code === 0 ? '' : ` (${[code, enhanced].filter((part) => part !== null).join(' ')})`;
-    return { works: false, sentence: `${place}${said}: ${SMARTHOST_REMEDIES[smarthostProblem(error)]}` };
+    return { works: false, sentence: `${place}${saidOf(error.reply)}: ${SMARTHOST_REMEDIES[smarthostProblem(error)]}` };
   }
 };

@@ -77,3 +77,16 @@ export const covers = (outer: readonly string[], inner: readonly string[]): bool
     return reached > last;
   });
 };
+
+/** What is told of where a request came from without naming the place. */
+export type AddressClass = 'loopback' | 'private' | 'public';
+
+const PRIVATE = new Set(['private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat', 'unspecified']);
+
+/** @param text a client's address as the socket or a trusted proxy names it; empty for a local socket. */
+export const addressClassOf = (text: string): AddressClass => {
+  if (text === '') return 'loopback';
+  const range = ipaddr.isValid(text) ? ipaddr.process(text).range() : 'unicast';
+  if (range === 'loopback') return range;
+  return PRIVATE.has(range) ? 'private' : 'public';
+};

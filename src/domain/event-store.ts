@@ -1,3 +1,4 @@
+import type { AddressClass } from './address-ranges.ts';
 import type { MessageContents } from './contents.ts';
 import type { Environment } from './environment.ts';
 import type { OutboxEvent } from './events.ts';
@@ -19,6 +20,12 @@ export const LOG_START: Position = '';
 /** `<category>-<id>`; a category holds no dash. */
 export type StreamName = `${string}-${string}`;
 
+/** The person or the machine behind a command of the operator. */
+export interface OperatorHost {
+  readonly user: string;
+  readonly host: string;
+}
+
 /** Who did it, for whom and in the course of what; stored with every event. */
 export interface EventContext {
   readonly $correlationId: string;
@@ -29,6 +36,14 @@ export interface EventContext {
   readonly organizationId: string;
   readonly environment: Environment | null;
   readonly requestId: string | null;
+  /** Number of the secret by which the key was authenticated: 1 for its first. Absent: no key did this. */
+  readonly secret?: number;
+  /** Where the request came from. Absent: it was none to this service. */
+  readonly sourceClass?: AddressClass;
+  /** Address and user agent behind a request that manages something, in the vault (`RequestOrigins`). */
+  readonly originId?: string;
+  /** Of a command of the operator. */
+  readonly operator?: OperatorHost;
 }
 
 /** What is stored beside the data: the context, and the version of the event's schema, stamped by the codec. */

@@ -6,6 +6,7 @@ import type { HtmlChecker } from '../domain/html-checker.ts';
 import type { Inbox } from '../domain/inbox.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
+import type { RequestOrigins } from '../domain/request-origins.ts';
 import type { UsageMarks } from '../domain/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
@@ -27,6 +28,7 @@ export interface HttpDependencies {
   /** Captured mail; null: mail leaves this machine. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
+  readonly requestOrigins: Pick<RequestOrigins, 'put'>;
   readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find'>;
   /** Who runs the mail servers of a recipient's domain (A-labels); absent: one server takes everything. */
   readonly operatorOf?: (domain: string) => Promise<string>;

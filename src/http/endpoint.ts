@@ -7,6 +7,7 @@ import { Refusal } from '../domain/refusal.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
 import type { Described, Operation } from './openapi/operation.ts';
+import { keptOriginOf } from './request-origin.ts';
 import { routeSchema } from './route-schema.ts';
 import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
 import { detailsOf } from './validation/details.ts';
@@ -67,12 +68,6 @@ const DEADLINE_MS = 15_000;
 
 const NOTHING = z.strictObject({});
 
-/** @param requestId `req_…`, made here. */
-export const originOf = ({ keyId, organizationId, environment }: Caller, requestId: string): Origin => ({
-  ...{ actor: `key:${keyId}`, organizationId, environment, requestId },
-  ...{ correlationId: requestId, causationId: requestId },
-});
-
 /** A definition with nothing left out that a request is read by. */
 type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body, Query> & {
   readonly body: Body;
@@ -130,7 +125,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const caller = await callerNow(); // and its HTML long in line
     deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
-    return handle({ ...read, caller, callerNow, id, request, reply, origin: originOf(caller, request.id) });
+    const origin = await keptOriginOf(deps, rule, caller, request);
+    return handle({ ...read, caller, callerNow, id, request, reply, origin });
   };
 
   server.route({

@@ -4,6 +4,7 @@ import { deliveriesProjection } from './deliveries/projection.ts';
 import { destinationsProjection } from './destinations/projection.ts';
 import { domainsProjection } from './domains/projection.ts';
 import { eventsProjection } from './events/projection.ts';
+import { liveViewsProjection } from './live-views/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
 import { standingsProjection } from './standings/projection.ts';
@@ -24,4 +25,5 @@ export const PROJECTIONS: readonly Projection[] = [
   deliveriesProjection,
   destinationsProjection,
   standingsProjection,
+  liveViewsProjection,
 ];

@@ -10,4 +10,5 @@ export type ProjectionName =
   | 'suppressions'
   | 'deliveries'
   | 'destinations'
-  | 'standings';
+  | 'standings'
+  | 'live-views';

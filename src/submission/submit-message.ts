@@ -4,7 +4,7 @@ import { Refusal } from '../domain/refusal.ts';
 import type { BodyBudget } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
 import type { DoorTools } from '../http/door/door.ts';
-import { originOf } from '../http/endpoint.ts';
+import { originOf } from '../http/request-origin.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-request.ts';
 import { type Admission, callerNow } from './admission.ts';
 import { readSubmitted } from './read-submitted.ts';
@@ -47,11 +47,17 @@ export const submitMessage = async (house: SubmissionHouse, submission: Submissi
   const sender = await withFreshDomain(door.directory, caller);
   touch();
   const { draft, ...request } = await sendRequestOf({ deps, door }, sender, body);
-  const { shown, idempotencyKey: key } = submitted;
+  const { shown, idempotencyKey } = submitted;
   const visible = shown === undefined ? {} : { shown };
-  const sent = await sendMessage(deps.context, originOf(sender, submission.requestId), sender, {
-    ...{ ...request, draft: { ...draft, ...visible } },
-    idempotency: key === null ? null : { key, body: { ...submitted.body, ...visible } },
-  });
+  const sent = await sendMessage(
+    deps.context,
+    originOf(sender, { id: submission.requestId, ip: submission.admission.address }),
+    sender,
+    {
+      ...{ ...request, draft: { ...draft, ...visible } },
+      body: { ...submitted.body, ...visible },
+      idempotencyKey,
+    },
+  );
   return sent.message.accepted.messageId;
 };

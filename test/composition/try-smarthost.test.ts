@@ -5,9 +5,9 @@ import { deadPort, startSmarthost } from '../adapters/mail/smarthosts.ts';
 test('a smarthost that would take mail is told with its TLS and login, and is given no mail', async () => {
   const given: string[] = [];
   const port = await startSmarthost({
-    onMailFrom: ({ address }, _session, callback) => {
-      given.push(address);
-      callback();
+    onData: (stream, _session, callback) => {
+      given.push('a message');
+      stream.resume().on('end', () => callback());
     },
   });
   expect(await trySmarthost(`smtp://127.0.0.1:${port}`)).toEqual({
@@ -20,6 +20,20 @@ test('a smarthost that would take mail is told with its TLS and login, and is gi
     sentence: `the smarthost 127.0.0.1, port ${clear} answers in clear and takes the login`,
   });
   expect(given).toEqual([]);
+});
+
+test('one that relays no mail of ours is told so, whatever it has against the one recipient who was asked about', async () => {
+  const answering = (text: string) =>
+    startSmarthost({
+      onRcptTo: (_address, _session, callback) => callback(Object.assign(new Error(text), { responseCode: 554 })),
+    });
+  const denying = await answering('5.7.1 <postmaster@example.com>: Relay access denied');
+  expect(await trySmarthost(`smtp://127.0.0.1:${denying}`)).toEqual({
+    works: false,
+    sentence: expect.stringMatching(/port \d+ \(554 5\.7\.1\): it relays no mail for this service/),
+  });
+  const knowing = await answering('5.1.1 nobody there');
+  expect(await trySmarthost(`smtp://127.0.0.1:${knowing}`)).toMatchObject({ works: true });
 });
 
 test('one that would not is told with what to do about it, without the password', async () => {

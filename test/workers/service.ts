@@ -192,7 +192,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     send: async (to, environment = 'live', text = 'Hello there', later = {}) => {
       const recipients = [to].flat().map((address) => ({ address, kind: 'to' as const }));
       const { message: sent } = await sendMessage(context, origin(environment), caller(environment), {
-        idempotency: null,
+        ...{ body: null, idempotencyKey: null },
         draft: {
           ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text },
           ...{ headers: {}, attachments: [], tags: [], metadata: {} },

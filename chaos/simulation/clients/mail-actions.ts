@@ -39,7 +39,7 @@ const sendOnce = async (desk: Desk, { key, environment, draft: sent }: Single): 
   const { tenant, ask, bodies } = desk;
   const body = JSON.stringify(sent);
   bodies.set(key, body);
-  const command = { draft: sent, idempotency: { key, body } };
+  const command = { draft: sent, body, idempotencyKey: key };
   const told = await ask(
     `send ${key}`,
     ({ context }) => sendMessage(context, tenant.origin(environment), tenant.caller(environment), command),
@@ -73,7 +73,11 @@ const sendUnkeyed: Action = async (desk) => {
   const told = await ask(
     'send',
     ({ context }) =>
-      sendMessage(context, tenant.origin('live'), tenant.caller('live'), { draft: sent, idempotency: null }),
+      sendMessage(context, tenant.origin('live'), tenant.caller('live'), {
+        draft: sent,
+        body: sent,
+        idempotencyKey: null,
+      }),
     1,
   );
   const done = desk.expect('send', told, REPEATED);
@@ -92,7 +96,7 @@ const batch: Action = async (desk) => {
   const command = {
     items: drafts.map((each) => ({ draft: each })),
     strict: random.chance(0.3),
-    idempotency: { key, body: { messages: drafts } },
+    ...{ body: { messages: drafts }, idempotencyKey: key },
   };
   const told = await ask(
     `batch ${key}`,
@@ -141,6 +145,8 @@ const reschedule: Action = async (desk) => {
   if (done !== null) desk.changed(done);
 };
 
+const SIMULATED = { requestId: 'simulated', sourceClass: 'public' } as const;
+
 /** Somebody follows the link in a mail that he got; it must be known, whatever became of the message since. */
 const unsubscribe: Action = async ({ ask, world, expect }) => {
   const links = world.office.copies().flatMap(({ unsubscribeUrl }) => unsubscribeUrl ?? []);
@@ -148,7 +154,7 @@ const unsubscribe: Action = async ({ ask, world, expect }) => {
   const token = world.ground.random.pick(links).split('/').at(-1) ?? '';
   const told = await ask(
     'unsubscribe',
-    ({ context }) => unsubscribeRecipient(context, { token, method: 'one_click', requestId: 'simulated' }),
+    ({ context }) => unsubscribeRecipient(context, { token, method: 'one_click', request: SIMULATED }),
     TRIES,
   );
   expect('unsubscribe', told, []);

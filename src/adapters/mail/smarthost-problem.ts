@@ -1,3 +1,6 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import { classifyReply } from '../../domain/bounce/classify.ts';
+import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { SmtpConnectFailed } from './smtp-session.ts';
 
 /** Why no session with the smarthost came about, or nothing could be sent over it. */
@@ -7,9 +10,16 @@ export type SmarthostProblem =
   | 'silent'
   | 'tls'
   | 'certificate'
+  | 'certificate_name'
   | 'login'
   | 'no_login'
+  | 'no_password_login'
   | 'login_wanted'
+  | 'tls_wanted'
+  | 'relay_denied'
+  | 'ehlo_name'
+  | 'sender_not_allowed'
+  | 'blocked'
   | 'refused';
 
 /** What is wrong, and what to do about it: for whoever set `MAIL_URL`. No secret, and nothing that the server said. */
@@ -19,11 +29,23 @@ export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
   silent:
     'it says nothing that is SMTP: correct port and scheme in MAIL_URL (TLS from the first byte on, as on 465, is `smtps:`)',
   tls: 'TLS with it fails: `smtps:` in MAIL_URL is for TLS from the first byte on, as on 465, and `smtp:` for STARTTLS, as on 587, which a login needs',
-  certificate:
-    'its certificate is not trusted: name it in MAIL_URL as the certificate does, or have it renewed, or give its authority by NODE_EXTRA_CA_CERTS',
+  certificate: 'its certificate is not trusted: have it renewed, or give its authority by NODE_EXTRA_CA_CERTS',
+  certificate_name:
+    'its certificate is for another name: set the host in MAIL_URL to a name that the certificate has, or have it issued for this one',
   login: 'it refuses the login: correct user and password in MAIL_URL (percent-encoded: `@` is `%40`)',
   no_login: 'it offers no login there: set its port for submission (587, or 465 with `smtps:`), or no user in MAIL_URL',
+  no_password_login:
+    'it offers no login with user and password (PLAIN, LOGIN or CRAM-MD5): have one of these allowed there, or set no user in MAIL_URL and have the address of this machine allowed',
   login_wanted: 'it takes mail after a login only: set user and password in MAIL_URL',
+  tls_wanted: 'it takes mail over TLS only and offers none there: use `smtps:` in MAIL_URL, or its port for submission',
+  relay_denied:
+    'it relays no mail for this service (relay access denied): set user and password in MAIL_URL, or have the address of this machine allowed there',
+  sender_not_allowed:
+    'it takes no mail from this sender with this login: have the sending domain allowed or verified there',
+  ehlo_name:
+    'it does not accept the name that this service calls itself by: set EHLO_NAME to a name that leads to this machine',
+  blocked:
+    'it blocks the address of this machine: ask whoever runs it, give the address a reverse name, or send from another',
   refused: 'it refuses the session: ask whoever runs it whether it takes mail from this machine',
 };
 
@@ -38,8 +60,11 @@ interface SetupError {
 
 /** Said by us of a server that was given credentials for nothing. */
 export const NO_AUTHENTICATION = 'the server offers no authentication';
+export const NO_PASSWORD_AUTHENTICATION = 'the server offers no authentication by user and password';
 
-const CERTIFICATE = /certificate|altnames|self.signed/i;
+const CERTIFICATE = /certificate|self.signed/i;
+/** Node's words for a certificate that is for other names; `reason` then is no OpenSSL's. */
+const CERTIFICATE_NAME = /altnames|does not match certificate/i;
 
 type Sign = (error: SetupError, failed: SmtpConnectFailed) => boolean;
 
@@ -49,6 +74,8 @@ const SIGNS: readonly (readonly [SmarthostProblem, Sign])[] = [
   ['unreachable', ({ syscall }) => syscall === 'connect'],
   ['login', ({ command = '' }, { reply }) => command.startsWith('AUTH') || reply.code === 535],
   ['no_login', ({ message = '' }) => message === NO_AUTHENTICATION],
+  ['no_password_login', ({ message = '' }) => message === NO_PASSWORD_AUTHENTICATION],
+  ['certificate_name', ({ message = '' }) => CERTIFICATE_NAME.test(message)],
   ['certificate', ({ message = '', reason }) => reason === undefined && CERTIFICATE.test(message)],
   ['tls', ({ code, reason }, { isTlsBroken }) => code === 'ETLS' || reason !== undefined || isTlsBroken],
   ['refused', (_, { reply }) => reply.code > 0],
@@ -57,4 +84,64 @@ const SIGNS: readonly (readonly [SmarthostProblem, Sign])[] = [
 export const smarthostProblem = (failed: SmtpConnectFailed): SmarthostProblem => {
   const error = (failed.cause ?? {}) as SetupError;
   return SIGNS.find(([, holds]) => holds(error, failed))?.[0] ?? 'silent';
+};
+
+/** RFC 4954 §6: credentials are wanted, too weak, wrong, or wanted over TLS. */
+const AUTHENTICATION_CODES = new Set([530, 534, 535, 538]);
+
+interface RefusalWords {
+  readonly problem: SmarthostProblem;
+  readonly words: RegExp;
+  /** Only before the message: after it a server may speak of what is in it. */
+  readonly early?: true;
+}
+
+/** The first that holds; what they say beside is the classifier's. */
+const REFUSAL_WORDS: readonly RefusalWords[] = [
+  {
+    problem: 'relay_denied',
+    words: /\brelay(?:ing)?\b.{0,300}(?:denied|not (?:permitted|allowed)|prohibited)|unable to relay|for relay\b/i,
+  },
+  // Postfix, Exchange Online, Amazon SES, SendGrid, Mailgun: of a sender that this login may not use.
+  {
+    problem: 'sender_not_allowed',
+    words:
+      /not owned by|send as this sender|\bsendas|not (?:a )?verified|verified sender|not allowed to send|not authori[sz]ed to (?:send|perform)/i,
+  },
+  // Not what is said of SPF, DKIM and DMARC.
+  {
+    problem: 'login_wanted',
+    words:
+      /authentication (?:is )?required|not authenticated|not logged in|log ?in first|smtp auth|must authenticate|credentials/i,
+  },
+  { problem: 'ehlo_name', words: /\b(?:helo|ehlo)\b.{0,60}(?:reject|invalid|refused|denied|need|must)/i, early: true },
+  {
+    problem: 'blocked',
+    words: /client host (?:rejected|\S{1,64} blocked)|reverse (?:dns|hostname)|\bptr\b/i,
+    early: true,
+  },
+];
+
+/** Exchange: this one takes mail from its own organization alone. */
+const OF_ONE_RECIPIENT = /resolver\.rst/i;
+
+const byCategory = (category: BounceCategory, isEarly: boolean): SmarthostProblem | null => {
+  if (category === 'relay_denied') return 'relay_denied';
+  return category === 'reputation' && isEarly ? 'blocked' : null;
+};
+
+/**
+ * What in a smarthost's refusal is about this service and not about the message or its recipient: its login, its right to
+ * relay, its address. Every other message would be refused as well, and none of them has to end by it.
+ * @returns null: nothing.
+ */
+export const problemOfRefusal = (outcome: RecipientOutcome): SmarthostProblem | null => {
+  const { code, text, stage } = outcome;
+  if (code < 400 || OF_ONE_RECIPIENT.test(text)) return null;
+  if (AUTHENTICATION_CODES.has(code))
+    return /starttls|\b(?:tls|encryption|ssl)\b/i.test(text) ? 'tls_wanted' : 'login_wanted';
+  const isEarly = stage !== 'content';
+  const category = classifyReply(outcome);
+  const said = REFUSAL_WORDS.find(({ words, early }) => words.test(text) && (isEarly || early !== true));
+  return said?.problem ?? byCategory(category, isEarly);
 };

@@ -1,7 +1,7 @@
 import type { Logger } from '../../domain/logger.ts';
 import type { RecipientOutcome } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
-import { SMARTHOST_REMEDIES, type SmarthostProblem, smarthostProblem } from './smarthost-problem.ts';
+import { problemOfRefusal, SMARTHOST_REMEDIES, type SmarthostProblem, smarthostProblem } from './smarthost-problem.ts';
 import type { SmtpConnectFailed } from './smtp-session.ts';
 
 /** Says in the log when no mail leaves by the smarthost, what to do about it, and when mail leaves again. */
@@ -26,25 +26,41 @@ const AGAIN_MS = 600_000;
  * is silent for as long about a password that was changed.
  */
 const WORKING_MS = 30_000;
-/** RFC 4954 §6: credentials are asked for. */
-const AUTHENTICATION_REQUIRED = 530;
-
 interface Said {
   readonly code: number;
   readonly enhanced: string | null;
 }
 
+/** Of a session that works: it was told of a recipient or a message. */
+const isAnswer = ({ stage, code }: RecipientOutcome): boolean =>
+  code > 0 && (stage === 'recipient' || stage === 'content');
+
 export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWatchOptions): SmarthostWatch => {
   let workedMs = Number.NEGATIVE_INFINITY;
   /** Null: all is well. */
   let toldMs: number | null = null;
+  let refusedMs = Number.NEGATIVE_INFINITY;
+
+  const isWorking = (): boolean => system.monotonicMs() - workedMs < WORKING_MS;
 
   const tell = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
     const nowMs = system.monotonicMs();
-    if (nowMs - workedMs < WORKING_MS || (toldMs !== null && nowMs - toldMs < AGAIN_MS)) return;
+    if (isWorking() || (toldMs !== null && nowMs - toldMs < AGAIN_MS)) return;
     toldMs = nowMs;
     logger.error({ host, port, code, enhanced }, `no mail leaves by the smarthost: ${SMARTHOST_REMEDIES[problem]}`);
   };
+
+  /** It takes other mail, but this is about us too. */
+  const tellOfSome = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
+    const nowMs = system.monotonicMs();
+    if (nowMs - refusedMs < AGAIN_MS) return;
+    refusedMs = nowMs;
+    const sentence = `some mail does not leave by the smarthost, and waits: ${SMARTHOST_REMEDIES[problem]}`;
+    logger.error({ host, port, code, enhanced }, sentence);
+  };
+
+  const tellOfRefusal = (problem: SmarthostProblem, said: Said): void =>
+    isWorking() ? tellOfSome(problem, said) : tell(problem, said);
 
   const works = (): void => {
     workedMs = system.monotonicMs();
@@ -56,9 +72,9 @@ export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWa
   return {
     failed: (error) => tell(smarthostProblem(error), error.reply),
     answered: (outcomes) => {
-      const wanted = outcomes.find(({ code }) => code === AUTHENTICATION_REQUIRED);
-      if (wanted !== undefined) tell('login_wanted', wanted);
-      else if (outcomes.some(({ stage, code }) => code > 0 && (stage === 'recipient' || stage === 'content'))) works();
+      const told = outcomes.map((said) => ({ said, problem: problemOfRefusal(said) }));
+      for (const { said, problem } of told) if (problem !== null) tellOfRefusal(problem, said);
+      if (told.some(({ said, problem }) => problem === null && isAnswer(said))) works();
     },
   };
 };

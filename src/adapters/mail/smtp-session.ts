@@ -3,10 +3,11 @@ import type { ConnectionOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import type { TlsPolicy } from '../../domain/mail-transport.ts';
+import { GREETING_TIMES } from './greeting-patience.ts';
 import type { SessionTarget } from './session-target.ts';
-import { NO_AUTHENTICATION } from './smarthost-problem.ts';
-import { readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
+import { assertSafe, readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';
 import { takeOverSession } from './smtp-exchange.ts';
+import { ehloLines, login } from './smtp-login.ts';
 import { noReply, parseReply, type SmtpReply } from './smtp-reply.ts';
 import type { OutgoingMessage } from './smtp-transaction.ts';
 import { type SmtpCarrier, type Transmission, transmit } from './smtp-transmission.ts';
@@ -22,6 +23,11 @@ export interface Side {
   readonly policy: TlsPolicy | null;
 }
 
+export interface SessionRefusal {
+  readonly stage: 'mail' | 'recipient';
+  readonly reply: SmtpReply;
+}
+
 export interface SmtpSession {
   readonly side: Side;
   acceptsUtf8(): boolean;
@@ -30,6 +36,8 @@ export interface SmtpSession {
   transmit(envelope: SmtpEnvelope, outgoing: OutgoingMessage, signal: AbortSignal): Promise<Transmission>;
   /** Ends a transaction that was refused half-way (RSET). */
   reset(): Promise<void>;
+  /** Asks whether a message may be sent, and sends none (MAIL, RCPT, RSET). @returns what refused it; null: nothing did. */
+  ask(from: string, to: string): Promise<SessionRefusal | null>;
   quit(): void;
   close(): void;
 }
@@ -47,12 +55,15 @@ export class SmtpConnectFailed extends Error {
   readonly isTlsBroken: boolean;
   /** TLS that was demanded did not come about, or did not show who the server has to be. */
   readonly isAboutTls: boolean;
+  /** It took the connection and did not get to the end of its greeting in the time that it had. */
+  readonly isUngreeted: boolean;
   /** @param cause the error that it came from; undefined: our own patience ended. */
   constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false, cause?: Error) {
     super(reply.text, { cause });
     this.reply = reply;
     this.side = side;
     this.isTlsBroken = isTlsBroken;
+    this.isUngreeted = reply.code === 0 && /^Greeting never received/.test(reply.text);
     this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof side?.tls === 'string');
   }
 }
@@ -62,15 +73,15 @@ export interface SmtpSessionOptions {
   readonly ehloName: string;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
-  /** For name, connection, greeting and TLS together. Default 60 s. */
+  /** For name and connection. Default 30 s. */
   readonly connectMs?: number;
+  /** For the greeting, and as long again for the rest of the setup. Default: `connectMs`, or else 60 s. */
+  readonly greetingMs?: number;
   readonly onEnd: () => void;
 }
 
-/** Name, connection, greeting and TLS together; a shorter one gives up on slow greylisters (RFC 5321 §4.5.3.2.1). */
-const CONNECT_MS = 60_000;
-/** As long again for EHLO, its repetition and AUTH: without it a half reply is waited for until the caller's deadline. */
-const SETUP_TIMES = 2;
+/** A server that is gone must leave time for the next of its domain; slow networks connect within seconds. */
+const CONNECT_MS = 30_000;
 /** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
 const SOCKET_IDLE_MS = 600_000;
 /** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
@@ -81,7 +92,14 @@ const REPLY_BYTES_MAX = 64 * 1024;
 const replyOf = (error: SMTPError): SmtpReply =>
   typeof error.response === 'string' ? parseReply(error.response) : noReply(error.message);
 
-const connectionOptions = ({ target, ehloName, tls, connectMs = CONNECT_MS }: SmtpSessionOptions) => {
+const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
+  connectMs: connectMs ?? CONNECT_MS,
+  greetingMs: greetingMs ?? connectMs ?? GREETING_TIMES.firstMs,
+});
+
+const connectionOptions = (options: SmtpSessionOptions) => {
+  const { target, ehloName, tls } = options;
+  const { connectMs, greetingMs } = timesOf(options);
   const { host, address, port, implicitTls, localAddress } = target;
   const { required, check, avoided = false } = target.tls;
   return {
@@ -95,8 +113,8 @@ const connectionOptions = ({ target, ehloName, tls, connectMs = CONNECT_MS }: Sm
     opportunisticTLS: !required && !implicitTls,
     ignoreTLS: avoided && !required,
     tls: { rejectUnauthorized: check === 'ca', ...tls },
-    connectionTimeout: connectMs,
-    greetingTimeout: connectMs,
+    connectionTimeout: connectMs + greetingMs, // of both together; that of the connection alone is ours
+    greetingTimeout: greetingMs,
     socketTimeout: SOCKET_IDLE_MS,
     // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
     socketCloseTimeout: 0,
@@ -138,10 +156,6 @@ const transmitOver = (carrier: SmtpCarrier): SmtpSession['transmit'] => {
   };
 };
 
-/** `lastServerResponse` would be the refusal of STARTTLS where there was one. @returns none after HELO. */
-const ehloLines = (connection: SMTPConnection & { readonly _ehloLines?: readonly string[] }): readonly string[] =>
-  connection._ehloLines ?? [];
-
 const ENDED_BY_US = noReply('the session was ended');
 
 const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpSessionOptions): SmtpSession => {
@@ -164,17 +178,20 @@ const sessionOf = (connection: SMTPConnection, socket: Socket, { target }: SmtpS
       const response = await ask('RSET\r\n');
       if (response?.[0] !== '2') throw new Error('the session could not be reset');
     },
+    ask: async (from, to) => {
+      assertSafe({ from, to: [to] });
+      const commands = [['mail', `MAIL FROM:<${from}>\r\n`] as const, ['recipient', `RCPT TO:<${to}>\r\n`] as const];
+      for (const [stage, command] of commands) {
+        const response = await ask(command);
+        if (response?.[0] !== '2') return { stage, reply: parseReply(response ?? '') };
+      }
+      await ask('RSET\r\n');
+      return null;
+    },
     quit: () => void ask('QUIT\r\n').then(close),
     close,
   };
 };
-
-const login = (connection: SMTPConnection, { credentials }: SessionTarget): Promise<void> =>
-  new Promise((resolve, reject) => {
-    if (credentials === null) return resolve();
-    if (!connection.allowsAuth) return reject(new Error(NO_AUTHENTICATION));
-    connection.login({ ...credentials }, (error) => (error === null ? resolve() : reject(error)));
-  });
 
 const isSettingUpTls = ({ upgrading }: SMTPConnection): boolean => upgrading === true;
 
@@ -204,9 +221,14 @@ export const openSmtpSession = (options: SmtpSessionOptions, signal: AbortSignal
     };
     const abort = (): void => fail(noReply('the deadline passed before the server was ready'));
     const giveUp = (): void => fail(noReply('the server was not ready in time'));
-    const timer = setTimeout(giveUp, SETUP_TIMES * (options.connectMs ?? CONNECT_MS));
+    const giveUpConnecting = (): void => {
+      if (!connection._socket || connection._socket.connecting)
+        fail(noReply('the server did not take the connection in time'));
+    };
+    const { connectMs, greetingMs } = timesOf(options);
+    const timers = [setTimeout(giveUpConnecting, connectMs), setTimeout(giveUp, connectMs + 2 * greetingMs)];
     const settle = (): void => {
-      clearTimeout(timer);
+      for (const timer of timers) clearTimeout(timer);
       signal.removeEventListener('abort', abort);
     };
     const failWith = (error: SMTPError): void => fail(replyOf(error), error);

@@ -49,8 +49,8 @@ export const acceptPrepared = async (
   try {
     return await accept(context, origin, prepared, { known: UNHEARD_OF });
   } catch (error) {
-    const isRepeatable = prepared.accept.accepted.bodyDigest !== null;
-    if (!isRepeatable || !(error instanceof Refusal) || error.code === 'idempotency_key_reused') throw error;
+    if (!prepared.accept.accepted.idempotent || !(error instanceof Refusal) || error.code === 'idempotency_key_reused')
+      throw error;
     return accept(context, origin, prepared, {});
   }
 };

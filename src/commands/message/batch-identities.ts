@@ -1,8 +1,8 @@
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { System } from '../../domain/system.ts';
 import { inTurns } from '../in-turns.ts';
+import { bodyDigest } from './body-digest.ts';
 import type { MessageIdentity, Sender } from './prepare-message.ts';
 import { keyedMessageId } from './send-message.ts';
 
@@ -20,26 +20,21 @@ export interface BatchIdentities {
    */
   of(index: number, opener: number): MessageIdentity;
   /** Which message of this very batch has this digest; -1: none. */
-  indexOf(bodyDigest: string | null): number;
+  indexOf(bodyDigest: string): number;
 }
-
-/** No field goes as deep as JSON must to end the stack: a message that does was refused, and all such are alike. */
-const digestOf = (value: unknown): string => {
-  try {
-    return sha256Hex(canonicalJson(value));
-  } catch (error) {
-    if (error instanceof RangeError) return 'too deep';
-    throw error;
-  }
-};
 
 const keyedIdentities = async (
   system: System,
   sender: Sender,
-  { key, body: { messages, ...rest } }: { readonly key: string; readonly body: BatchBody },
+  {
+    key,
+    body: { messages, ...rest },
+    parts,
+  }: { readonly key: string; readonly body: BatchBody } & {
+    readonly parts: readonly string[];
+  },
 ): Promise<BatchIdentities> => {
-  const parts = await inTurns(messages, { system, lanes: 1 }, digestOf);
-  const whole = sha256Hex([digestOf(rest), ...parts].join(' '));
+  const whole = sha256Hex([await bodyDigest({ system }, rest), ...parts].join(' '));
   // Each covers the whole batch: whoever sends another one under the key is refused by its first message.
   const digests = messages.map((_, index) => keyedDigest(sender.secret, 'batch-body', `${index} ${whole}`));
   const placeOf = (index: number, opener: number): number => {
@@ -51,21 +46,26 @@ const keyedIdentities = async (
       const place = placeOf(index, opener);
       // A key is printable, so that no other key ends like this.
       const messageId = keyedMessageId(sender, place === 0 ? key : `${key}\0${place}`);
-      return { messageId, bodyDigest: digests[index] ?? null };
+      return { messageId, bodyDigest: digests[index] ?? '', idempotent: true };
     },
-    indexOf: (bodyDigest) => (bodyDigest === null ? -1 : digests.indexOf(bodyDigest)),
+    indexOf: (digest) => digests.indexOf(digest),
   };
 };
 
-/** @param idempotency null: no `Idempotency-Key` was sent, and every message is a new one. */
+/** @param idempotencyKey null: none was sent, and every message is a new one. */
 export const batchIdentities = async (
   system: System,
   sender: Sender,
-  idempotency: { readonly key: string; readonly body: BatchBody } | null,
+  { body, idempotencyKey }: { readonly body: BatchBody; readonly idempotencyKey: string | null },
 ): Promise<BatchIdentities> => {
-  if (idempotency !== null) return keyedIdentities(system, sender, idempotency);
+  const parts = await inTurns(body.messages, { system, lanes: 1 }, (each) => bodyDigest({ system }, each));
+  if (idempotencyKey !== null) return keyedIdentities(system, sender, { key: idempotencyKey, body, parts });
   return {
-    of: () => ({ messageId: formatId('msg', system.randomBytes(ID_BYTES)), bodyDigest: null }),
+    of: (index) => ({
+      messageId: formatId('msg', system.randomBytes(ID_BYTES)),
+      bodyDigest: keyedDigest(sender.secret, 'body', parts[index] ?? ''),
+      idempotent: false,
+    }),
     indexOf: () => -1,
   };
 };

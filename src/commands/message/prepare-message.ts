@@ -20,11 +20,13 @@ export interface SendRequest {
   };
 }
 
-/** By what a repeat of a request is known. */
+/** By what a request is known, and a repeat of it where it came with an `Idempotency-Key`. */
 export interface MessageIdentity {
   readonly messageId: string;
-  /** Keyed digest of the request; null where no `Idempotency-Key` was sent. */
-  readonly bodyDigest: string | null;
+  /** Keyed digest of the request. */
+  readonly bodyDigest: string;
+  /** It came with an `Idempotency-Key`, from which the message's id follows. */
+  readonly idempotent: boolean;
 }
 
 /** Who sends, and the secret of his organization. */
@@ -66,7 +68,7 @@ const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
 export const prepareMessage = (
   system: System,
   { caller, secret }: Sender,
-  { messageId, bodyDigest }: MessageIdentity,
+  { messageId, bodyDigest, idempotent }: MessageIdentity,
   request: SendRequest,
 ): PreparedMessage => {
   const { draft, analysed } = request;
@@ -91,7 +93,7 @@ export const prepareMessage = (
       // A test key needs no proof: nothing leaves.
       sendable: domain.verified || environment === 'test',
       accepted: {
-        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest },
+        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest, idempotent },
         internetMessageId: `<${messageId}@${domain.name}>`,
         fromDigest: repeatedDigest(secret, 'address', canonicalAddress(draft.from.address)),
         fromDomain: domain.name,

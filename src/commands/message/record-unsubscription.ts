@@ -13,7 +13,7 @@ import {
 } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
-import { recipientOrigin } from './recipient-origin.ts';
+import { type RecipientRequest, recipientOrigin } from './recipient-origin.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 
@@ -44,13 +44,13 @@ export const isRecipientUnsubscribed = async (context: Context, recipient: Linke
 
 /**
  * Records that a recipient wants no more mail; again only where his address was taken off the list since.
- * @param by `requestId`: null where it was not by a request to this service.
+ * @param by `request`: null where it was not by a request to this service.
  * @returns whether something was written.
  */
 export const recordUnsubscription = async (
   context: Context,
   recipient: LinkedRecipient,
-  { method, requestId }: Pick<UnsubscribeRecipient, 'method'> & { readonly requestId: string | null },
+  { method, request }: Pick<UnsubscribeRecipient, 'method'> & { readonly request: RecipientRequest | null },
 ): Promise<boolean> => {
   const { message: known, recipientId } = recipient;
   const list = await suppressionOf(context, recipient);
@@ -58,7 +58,7 @@ export const recordUnsubscription = async (
   const { events } = await execute(context, {
     aggregate: message,
     stream: messageStream(known.state.accepted.messageId),
-    context: eventContext(recipientOrigin(known.state, recipientId, requestId), now),
+    context: eventContext(recipientOrigin(known.state, recipientId, request), now),
     decide: (state: Message) => decide(state, { recipientId, method, suppression: list, now }),
     known,
   });

@@ -15,8 +15,10 @@ export interface SendBatch {
   readonly items: readonly (SendRequest | Refusal)[];
   /** One that is refused refuses all. */
   readonly strict: boolean;
-  /** `Idempotency-Key`, and the parsed request body before defaults; null where none was sent. */
-  readonly idempotency: { readonly key: string; readonly body: BatchBody } | null;
+  /** The parsed request body before defaults: its digests are recorded. */
+  readonly body: BatchBody;
+  /** null: none was sent. */
+  readonly idempotencyKey: string | null;
 }
 
 /** In the order of the items. */
@@ -145,8 +147,8 @@ const acceptAll = (batch: Batch, opening: Opening | null, repeated: Repeated): P
   });
 };
 
-const openBatch = async (batch: Batch, { strict, idempotency }: SendBatch): Promise<Opening | null> => {
-  if (idempotency === null) return null;
+const openBatch = async (batch: Batch, { strict, idempotencyKey }: SendBatch): Promise<Opening | null> => {
+  if (idempotencyKey === null) return null;
   const first = batch.judged.findIndex(({ refusal }) => refusal === null);
   const isWhole = batch.judged.every(({ refusal }) => refusal === null);
   return first < 0 || (strict && !isWhole) ? findOpening(batch) : open(batch, first);
@@ -164,10 +166,10 @@ export const sendBatch = async (
   caller: Caller,
   command: SendBatch,
 ): Promise<SentBatch> => {
-  const { items, strict, idempotency } = command;
+  const { items, strict } = command;
   const { system } = context;
   const sender = { caller, secret: await organizationSecret(context.secrets, caller.organizationId) };
-  const identities = await batchIdentities(system, sender, idempotency);
+  const identities = await batchIdentities(system, sender, command);
   const judged = await inTurns(items, { system, lanes: 1 }, judge(context, sender, identities));
   const batch = { context, origin, sender, identities, judged };
   const opening = await openBatch(batch, command);

@@ -17,6 +17,6 @@ export const unsubscribeByMail = async (context: Context, token: ReturnToken): P
   const { id: recipientId } = (others.length === 0 ? returned.message.state.recipients[place] : undefined) ?? {};
   if (recipientId === undefined) return 'unmatched';
   const linked = { message: returned.message, recipientId };
-  const isNew = await recordUnsubscription(context, linked, { method: 'mail', requestId: null });
+  const isNew = await recordUnsubscription(context, linked, { method: 'mail', request: null });
   return isNew ? 'unsubscribed' : 'unchanged';
 };

@@ -4,6 +4,7 @@ import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/u
 import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
+import type { RecipientRequest } from './recipient-origin.ts';
 import { type LinkedRecipient, recordUnsubscription } from './record-unsubscription.ts';
 import { secretOfMessage } from './secret-of-message.ts';
 
@@ -34,7 +35,7 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
  */
 export const unsubscribeRecipient = async (
   context: Context,
-  { token, ...by }: Pick<UnsubscribeRecipient, 'method'> & { token: string; requestId: string },
+  { token, ...by }: Pick<UnsubscribeRecipient, 'method'> & { token: string; request: RecipientRequest },
 ): Promise<ExistingMessage> => {
   const recipient = await findLinkedRecipient(context, token);
   await recordUnsubscription(context, recipient, by);

@@ -1,3 +1,4 @@
+import type { OperatorHost } from '../../domain/event-store.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { createOrganization as decide } from '../../domain/organization/create-organization.ts';
 import { organization, organizationStream } from '../../domain/organization/organization.ts';
@@ -7,10 +8,17 @@ import { execute } from '../execute.ts';
 
 const SECRET_BYTES = 32;
 
+export interface NewOrganization {
+  readonly name: string;
+  readonly ceilings: RateLimits | null;
+  /** Who makes it; absent: the service itself, at its first start. */
+  readonly operator?: OperatorHost;
+}
+
 /** Makes an organization and its secret. @returns the organization's id. */
 export const createOrganization = async (
   context: CommandContext,
-  command: { readonly name: string; readonly ceilings: RateLimits | null },
+  { operator, ...command }: NewOrganization,
 ): Promise<string> => {
   const { system, secrets } = context;
   const organizationId = formatId('org', system.randomBytes(ID_BYTES));
@@ -22,6 +30,7 @@ export const createOrganization = async (
     context: eventContext(
       {
         ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+        ...(operator === undefined ? {} : { operator }),
         ...{ correlationId: requestId, causationId: requestId },
       },
       system.now().toISOString(),

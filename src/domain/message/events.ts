@@ -69,8 +69,10 @@ export const messageEvents = {
     keyId: z.string(),
     /** RFC 5322 Message-ID, with its angle brackets; the same on every attempt. */
     internetMessageId: z.string(),
-    /** Keyed digest of the request body before defaults; null where no `Idempotency-Key` was sent. */
-    bodyDigest: z.string().nullable(),
+    /** Keyed digest of the request body before defaults. */
+    bodyDigest: z.string(),
+    /** It came with an `Idempotency-Key`: the message's id follows from it. */
+    idempotent: z.boolean(),
     /** Keyed digest of the sender's address. */
     fromDigest: z.string(),
     fromDomain: z.string(),

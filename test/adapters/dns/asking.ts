@@ -1,5 +1,5 @@
 import { afterEach } from 'vitest';
-import { createStubResolver, type StubResolver } from '../../../src/adapters/dns/stub.ts';
+import { createStubResolver, type StubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Zone } from '../../support/dns-zone.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createStubResolver } from '../../../src/adapters/dns/stub.ts';
+import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { ResolverUnavailable } from '../../../src/domain/resolver.ts';
 import type { Misbehaviour } from '../../support/dns-misbehaviours.ts';

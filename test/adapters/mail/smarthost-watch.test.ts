@@ -1,42 +1,8 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSmarthostWatch } from '../../../src/adapters/mail/smarthost-watch.ts';
-import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
-import { parseSmarthost } from '../../../src/adapters/mail/smtp-url.ts';
-import { createSystem } from '../../../src/adapters/system.ts';
-import { createRecordingLogger } from '../../workers/recording-logger.ts';
-import { outgoingMail } from './outgoing-mail.ts';
+import { describe, expect, test } from 'vitest';
 import { deadPort, startSaying, startSmarthost } from './smarthosts.ts';
+import { complaintOf, openWatched } from './watched-smarthost.ts';
 
 const MINUTE_MS = 60_000;
-const SEND_MS = 5_000;
-
-const openWatched = (url: string) => {
-  const system = createSystem();
-  let aheadMs = 0;
-  const logger = createRecordingLogger();
-  const { host, port } = parseSmarthost(url);
-  const clock = { monotonicMs: () => system.monotonicMs() + aheadMs };
-  const watch = createSmarthostWatch({ host, port, system: clock, logger });
-  const transport = createSmtpTransport({ url, ehloName: 'x.test', system, watch });
-  onTestFinished(transport.close);
-  const send = async () => {
-    const [outcome] = await transport.send(outgoingMail(), { deadlineMs: system.monotonicMs() + SEND_MS });
-    return outcome?.outcome;
-  };
-  const wait = (ms: number): void => {
-    aheadMs += ms;
-  };
-  return { send, logger, wait };
-};
-
-/** What the log says once a message could not be sent. */
-const complaintOf = async (url: string): Promise<string> => {
-  const { send, logger } = openWatched(url);
-  expect(await send()).toBe('deferred');
-  const said = logger.said('error');
-  expect(said).toHaveLength(1);
-  return said[0] ?? '';
-};
 
 describe('a smarthost that takes no mail', () => {
   test('is said in the log with what to do about it', async () => {

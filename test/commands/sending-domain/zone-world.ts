@@ -1,6 +1,6 @@
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
-import { createStubResolver } from '../../../src/adapters/dns/stub.ts';
+import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';

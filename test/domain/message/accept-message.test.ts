@@ -9,7 +9,7 @@ import { NOW, specify } from '../../support/specification.ts';
 const SCHEDULED_AT = '2026-11-22T12:00:00.000Z';
 const TWO = [recipient('rcp_1'), recipient('rcp_2')];
 
-const request = (bodyDigest: string | null, more: Partial<AcceptMessage> = {}): AcceptMessage => ({
+const request = (bodyDigest = 'digest', more: Partial<AcceptMessage> = {}): AcceptMessage => ({
   ...{ accepted: messageAccepted({ bodyDigest }).data, now: NOW, scheduledAt: null, sendable: true, blocking: null },
   ...more,
 });
@@ -33,7 +33,7 @@ describe('accepting a message', () => {
 
   test('records it once', () => {
     given([])
-      .when((state) => acceptMessage(state, request(null)))
+      .when((state) => acceptMessage(state, request()))
       .thenEvents(messageAccepted());
   });
   test('again with the same request body changes nothing', () => {
@@ -51,7 +51,7 @@ describe('accepting a message', () => {
     const { data } = messageAccepted({ recipients: TWO });
     const { messageId, contentId, expiresAt } = data;
     given([])
-      .when((state) => acceptMessage(state, request(null, { accepted: data, scheduledAt: SCHEDULED_AT })))
+      .when((state) => acceptMessage(state, request(undefined, { accepted: data, scheduledAt: SCHEDULED_AT })))
       .thenEvents(messageAccepted({ recipients: TWO }), {
         type: 'MessageScheduled',
         data: {
@@ -60,7 +60,7 @@ describe('accepting a message', () => {
         },
       });
     given([])
-      .when((state) => acceptMessage(state, request(null, { accepted: data, scheduledAt: SCHEDULED_AT })))
+      .when((state) => acceptMessage(state, request(undefined, { accepted: data, scheduledAt: SCHEDULED_AT })))
       .thenState({ schedule: { first: SCHEDULED_AT, current: SCHEDULED_AT }, nextSequence: 5 });
   });
 
@@ -70,23 +70,23 @@ describe('accepting a message', () => {
     ['30 days and a millisecond ahead', '2026-12-21T12:00:00.001Z'],
   ])('for %s is refused', (_when, scheduledAt) => {
     given([])
-      .when((state) => acceptMessage(state, request(null, { scheduledAt })))
+      .when((state) => acceptMessage(state, request(undefined, { scheduledAt })))
       .thenRefused('schedule_not_possible');
   });
   test('for 30 days ahead to the millisecond is possible', () => {
     given([])
-      .when((state) => acceptMessage(state, request(null, { scheduledAt: '2026-12-21T12:00:00.000Z' })))
+      .when((state) => acceptMessage(state, request(undefined, { scheduledAt: '2026-12-21T12:00:00.000Z' })))
       .thenState({ schedule: { first: '2026-12-21T12:00:00.000Z' } });
   });
 
   test('from a domain that may not send is refused', () => {
     given([])
-      .when((state) => acceptMessage(state, request(null, { sendable: false })))
+      .when((state) => acceptMessage(state, request(undefined, { sendable: false })))
       .thenRefused('domain_not_verified');
   });
 
   test('whose analysis fails is refused where its sender wants that, and told what to correct', () => {
-    const decide = (): unknown => acceptMessage(message.initial, request(null, { blocking: failing }));
+    const decide = (): unknown => acceptMessage(message.initial, request(undefined, { blocking: failing }));
     expect(decide).toThrow(Refusal);
     expect(decide).toThrow(
       expect.objectContaining({
@@ -104,7 +104,7 @@ describe('accepting a message', () => {
   });
   test('whose analysis only warns is no reason to refuse', () => {
     given([])
-      .when((state) => acceptMessage(state, request(null, { blocking: { verdict: 'warn', findings: [] } })))
+      .when((state) => acceptMessage(state, request(undefined, { blocking: { verdict: 'warn', findings: [] } })))
       .thenEvents(messageAccepted());
   });
 

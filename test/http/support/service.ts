@@ -8,6 +8,7 @@ import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-m
 import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
+import { createInMemoryRequestOrigins } from '../../../src/adapters/request-origins/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/in-memory.ts';
@@ -76,6 +77,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     analyzer: createAnalyzer(),
     inbox: createInMemoryInbox(),
     usageMarks: createInMemoryUsageMarks(),
+    requestOrigins: createInMemoryRequestOrigins(),
     webhookDeliveries: createInMemoryWebhookDeliveries(),
     logger: silentLogger,
     trustedProxies: [],

@@ -109,7 +109,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
       originOf(tenant.organizationId, environment),
       callerOf(tenant, environment),
       {
-        idempotency: null,
+        ...{ body: addresses, idempotencyKey: null },
         draft: {
           from: { address: `shop@${tenant.domain.name}` },
           recipients: addresses.map((address, index) => ({

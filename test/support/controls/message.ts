@@ -20,7 +20,7 @@ export const messageAccepted = (data: Partial<Accepted['data']> = {}): Accepted 
     domainId: 'dom_1',
     keyId: 'key_1',
     internetMessageId: '<msg_1@example.test>',
-    bodyDigest: null,
+    ...{ bodyDigest: 'digest', idempotent: false },
     fromDigest: 'digest-from',
     fromDomain: 'example.test',
     recipients: [recipient('rcp_1')],

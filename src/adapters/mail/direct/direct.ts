@@ -4,6 +4,7 @@ import type { OutgoingMail, RecipientOutcome } from '../../../domain/mail-transp
 import type { Resolver } from '../../../domain/resolver.ts';
 import type { System } from '../../../domain/system.ts';
 import { createDeadline } from '../deadline.ts';
+import { GREETING_TIMES, type GreetingTimes } from '../greeting-patience.ts';
 import { createOutgoingMessages } from '../outgoing-messages.ts';
 import type { PooledTransport } from '../pooled-transport.ts';
 import type { ReadyMail } from '../send-on-session.ts';
@@ -34,8 +35,10 @@ export interface DirectTransportOptions {
   /** With all servers together. */
   readonly sessionsMax?: number;
   readonly sessionsPerServerMax?: number;
-  /** For connection, greeting and TLS together. */
+  /** For the connection. */
   readonly connectMs?: number;
+  /** Default: `connectMs`, or else `GREETING_TIMES`. */
+  readonly greeting?: GreetingTimes;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
 }
@@ -47,8 +50,13 @@ export interface DirectTransportOptions {
 const SESSIONS_MAX = 2000;
 /** No server wants more from one address; what it wants is learned by whoever gives out the work. */
 const SESSIONS_PER_SERVER_MAX = 20;
-/** Of RFC 5321's five minutes: a dead server must leave time for the next of its domain, slow ones greet within it. */
+/** A dead server must leave time for the next of its domain. */
 const CONNECT_MS = 30_000;
+
+const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTimes => {
+  if (greeting !== undefined) return greeting;
+  return connectMs === undefined ? GREETING_TIMES : { firstMs: connectMs, againMs: connectMs };
+};
 
 /** The same mail, once for each domain of its recipients. */
 const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail: OutgoingMail])[] => {
@@ -68,7 +76,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
   const unreachable = createUnreachableAddresses(system);
 
   const pools = createSessionPools({
-    open: createOpenHop({ unreachable, ehloName, connectMs, ...(tls && { tls }) }),
+    open: createOpenHop({ unreachable, ehloName, connectMs, greeting: greetingOf(options), ...(tls && { tls }) }),
     sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
     sessionsPerServerMax: options.sessionsPerServerMax ?? SESSIONS_PER_SERVER_MAX,
   });

@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from 'node:tls';
+import { createGreetingPatience, type GreetingTimes } from '../greeting-patience.ts';
 import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-session.ts';
 import type { Hop } from './session-pools.ts';
 import type { UnreachableAddresses } from './unreachable-addresses.ts';
@@ -6,8 +7,8 @@ import type { UnreachableAddresses } from './unreachable-addresses.ts';
 export interface OpenHopOptions {
   readonly unreachable: UnreachableAddresses;
   readonly ehloName: string;
-  /** For connection, greeting and TLS together. */
   readonly connectMs: number;
+  readonly greeting: GreetingTimes;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
 }
@@ -17,7 +18,8 @@ const isDead = ({ side, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
   side !== null && side.tls === null && reply.code === 0 && !isTlsBroken;
 
 /** Opens sessions, and remembers who did not answer. */
-export const createOpenHop = ({ unreachable, ehloName, connectMs, tls }: OpenHopOptions) => {
+export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenHopOptions) => {
+  const patience = createGreetingPatience(greeting);
   /** Sessions by address: a server that has some takes no more of them, and is not dead. */
   const alive = new Map<string, number>();
 
@@ -28,7 +30,9 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, tls }: OpenHop
   };
 
   const note = (address: string, error: unknown): void => {
-    if (error instanceof SmtpConnectFailed && isDead(error) && !alive.has(address)) unreachable.add(address, error);
+    if (!(error instanceof SmtpConnectFailed)) return;
+    patience.failed(address, error);
+    if (isDead(error) && !alive.has(address)) unreachable.add(address, error);
   };
 
   const open = async (hop: Hop, address: string, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
@@ -37,7 +41,7 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, tls }: OpenHop
       if (isOpened) count(address, -1);
       onEnd();
     };
-    const common = { target: hop.target, ehloName, connectMs, onEnd: end };
+    const common = { target: hop.target, ehloName, connectMs, greetingMs: patience.msOf(address), onEnd: end };
     const session = await openSmtpSession({ ...common, ...(tls && { tls }) }, signal);
     isOpened = true;
     count(address, 1);

@@ -48,13 +48,12 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
     ...{ at, actor: actorOf(actor), type, sentence, facts },
   });
   const { analysis, hadHtml, keyName } = circumstances;
-  const isIdempotent = accepted.bodyDigest !== null;
-  const repeat = isIdempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
+  const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
   const named = requestId === null ? 'The request' : `Request ${requestId}`;
   return [
     step('requested', `${named} came from ${byWhom(actor)}, ${repeat}.`, {
       ...(requestId === null ? {} : { request_id: requestId }),
-      idempotency_key_used: isIdempotent,
+      idempotency_key_used: accepted.idempotent,
     }),
     step('key_checked', keySentence(view, circumstances), {
       ...{ api_key_id: accepted.keyId, ...(keyName === null ? {} : { api_key_name: keyName }) },

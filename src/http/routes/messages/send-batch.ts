@@ -121,7 +121,8 @@ export const sendBatchRoute = (house: House): void => {
       await callerNow(); // reading them all takes a while
       const sent = await sendBatch(context, origin, sender, {
         ...{ items, strict },
-        idempotency: key === null ? null : { key, body: request.body as BatchBody }, // its schema has just passed
+        body: request.body as BatchBody, // its schema has just passed
+        idempotencyKey: key,
       }).catch(inOneRefusal);
       if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
       return showBatch(sent);

@@ -27,7 +27,8 @@ export const sendMessageRoute = (house: House): void => {
       const sender = await withFreshDomain(house.door.directory, caller);
       const sent = await sendMessage(context, origin, sender, {
         ...(await sendRequestOf(house, sender, body)),
-        idempotency: key === null ? null : { key, body: request.body },
+        body: request.body,
+        idempotencyKey: key,
       });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');
       return showSent(sent.message, sent.body);

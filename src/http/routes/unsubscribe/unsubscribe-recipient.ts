@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { unsubscribeRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
+import { addressClassOf } from '../../../domain/address-ranges.ts';
 import type { UnsubscribeRecipient } from '../../../domain/message/unsubscribe-recipient.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import type { House } from '../../endpoint.ts';
@@ -39,7 +40,8 @@ export const unsubscribeRecipientRoute = (house: House): void =>
     },
     async ({ token, form, request }) => {
       const method = methodOf(form);
-      const { accepted } = await unsubscribeRecipient(house.deps.context, { token, method, requestId: request.id });
+      const by = { requestId: request.id, sourceClass: addressClassOf(request.ip) };
+      const { accepted } = await unsubscribeRecipient(house.deps.context, { token, method, request: by });
       return unsubscribedPage(accepted.fromDomain);
     },
   );

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { createStubResolver } from '../../../../src/adapters/dns/stub.ts';
+import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { createDirectTransport, type DirectTransportOptions } from '../../../../src/adapters/mail/direct/direct.ts';
 import { createMxRoutes } from '../../../../src/adapters/mail/direct/mx-routes.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';

@@ -36,7 +36,8 @@ const createSessions = (chance: () => number) => {
     const unused = async (): Promise<never> => Promise.reject(new Error('not asked for'));
     const side = { mx: 'x', address: null, tls: null, cipher: null, policy: null };
     const quit = (): void => void setTimeout(end, chance() * 3);
-    return { side, acceptsUtf8: () => true, isOpen: () => isOpen, transmit: unused, reset: unused, quit, close: end };
+    const common = { transmit: unused, reset: unused, ask: unused };
+    return { ...common, side, acceptsUtf8: () => true, isOpen: () => isOpen, quit, close: end };
   };
   return { counts, open };
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
-import { createStubResolver } from '../../../../src/adapters/dns/stub.ts';
+import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { daneOf } from '../../../../src/adapters/mail/policy/dane.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { ResolverUnavailable } from '../../../../src/domain/resolver.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createStubResolver } from '../../../../src/adapters/dns/stub.ts';
+import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { createMtaSts } from '../../../../src/adapters/mail/policy/mta-sts.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { type Issued, issueCertificate } from '../../../support/certificates.ts';

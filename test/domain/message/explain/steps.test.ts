@@ -180,7 +180,7 @@ describe('what came before the acceptance', () => {
   test('says whether the request can be repeated, and what an analysis said', () => {
     const analysis = { score: 93, verdict: 'warn', findings: [] } as const;
     const circumstances = { keyName: null, verification: null, hadHtml: false, analysis };
-    const sentences = first({ event: messageAccepted({ bodyDigest: 'digest' }) }, { circumstances });
+    const sentences = first({ event: messageAccepted({ idempotent: true }) }, { circumstances });
     expect(sentences[0]).toContain('with an Idempotency-Key, so that repeating the request sends nothing twice');
     expect(sentences[1]).toContain('API key key_1 is valid');
     expect(sentences[3]).toBe('Its contents were analyzed: 93 of 100 points, 0 findings, verdict "warn".');

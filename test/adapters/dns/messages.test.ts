@@ -1,10 +1,15 @@
 import { encode } from 'dns-packet';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BadReply } from '../../../src/adapters/dns/bad-reply.ts';
-import { readAnswer } from '../../../src/adapters/dns/read-answer.ts';
-import { readIpv4, readMx, readTlsa, readTxt } from '../../../src/adapters/dns/records.ts';
-import { readReply } from '../../../src/adapters/dns/reply.ts';
+import {
+  BadReply,
+  readAnswer,
+  readIpv4,
+  readMx,
+  readReply,
+  readTlsa,
+  readTxt,
+} from '../../../src/adapters/dns/messages.ts';
 
 const ID = 7;
 const NAME = 'example.test';

@@ -1,0 +1,64 @@
+import type { Pool } from 'pg';
+import type { Logger } from '../../domain/logger.ts';
+import { ORIGIN_DAYS, type RequestOrigins } from '../../domain/request-origins.ts';
+import type { System } from '../../domain/system.ts';
+import { orUnavailable } from '../postgres/faults.ts';
+
+export interface PostgresRequestOriginsOptions {
+  readonly pool: Pool;
+  readonly system: System;
+  readonly logger: Logger;
+}
+
+const PUT = {
+  name: 'request-origins-put',
+  text: 'insert into vault.request_origins (id, organization_id, address, user_agent, at) values ($1, $2, $3, $4, $5)',
+};
+
+/** A page at a time, so that no lock is held for long. */
+const SWEPT_MAX = 10_000;
+const SWEEP = {
+  name: 'request-origins-sweep',
+  text: `
+    delete from vault.request_origins
+    where id in (select id from vault.request_origins where at < $1 order by at limit ${SWEPT_MAX})`,
+};
+const SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Origins in the vault. Every process sweeps those whose time is over, at its start and four times a day. */
+export const createPostgresRequestOrigins = ({
+  pool,
+  system,
+  logger,
+}: PostgresRequestOriginsOptions): RequestOrigins => {
+  const closing = new AbortController();
+
+  const sweep = async (): Promise<void> => {
+    const before = new Date(system.now().getTime() - ORIGIN_DAYS * DAY_MS);
+    let swept = SWEPT_MAX;
+    while (swept === SWEPT_MAX && !closing.signal.aborted) {
+      swept = (await pool.query({ ...SWEEP, values: [before] })).rowCount ?? 0;
+    }
+  };
+
+  const sweepForEver = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      await sweep().catch((error: unknown) => {
+        logger.warn({ err: error }, 'old request origins were not deleted; the next sweep tries again');
+      });
+      await system.sleep(SWEEP_EVERY_MS, closing.signal).catch(() => undefined);
+    }
+  };
+  const sweeping = sweepForEver();
+
+  return {
+    put: async ({ id, organizationId, address, userAgent, at }) => {
+      await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, address, userAgent, at] }));
+    },
+    close: async () => {
+      closing.abort();
+      await sweeping;
+    },
+  };
+};
