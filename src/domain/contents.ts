@@ -9,8 +9,23 @@ export interface StoredAttachment {
   readonly filename: string;
   readonly contentType: string;
   readonly contentId?: string;
+  /** Absent: `inline` where the html shows it, otherwise `attachment`; `none`: the field is not written. */
+  readonly disposition?: 'attachment' | 'inline' | 'none';
   /** Base64. */
   readonly content: string;
+}
+
+/** The message in another form than text and html (RFC 2046 §5.1.4), for programs that know it: an invitation, AMP. */
+export interface StoredAlternative extends Omit<StoredAttachment, 'filename'> {
+  readonly filename?: string;
+  /** A reader that knows both prefers the html. */
+  readonly beforeHtml: boolean;
+}
+
+/** A header field that stands in a message several times (RFC 5322 §3.6). */
+export interface RepeatedHeader {
+  readonly name: string;
+  readonly value: string;
 }
 
 export interface Mailbox {
@@ -25,10 +40,13 @@ export interface UnsubscribeWays {
   readonly mailto?: string;
 }
 
+/** Somebody named in a header: of a name that has no address (`undisclosed-recipients`) the address is empty. */
+export type ShownMailbox = Mailbox;
+
 /** Whom readers see addressed, whoever gets the message. */
 export interface ShownRecipients {
-  readonly to: readonly Mailbox[];
-  readonly cc: readonly Mailbox[];
+  readonly to: readonly ShownMailbox[];
+  readonly cc: readonly ShownMailbox[];
 }
 
 /** What the answer to a send tells of its analysis. */
@@ -43,10 +61,15 @@ export interface MessageBody {
   /** `To` and `Cc` as they were written, where these are not the recipients: some get copies of their own. */
   readonly shown?: ShownRecipients;
   readonly replyTo: readonly Mailbox[];
+  /** Empty: it has none. */
   readonly subject: string;
   readonly html?: string;
   readonly text?: string;
+  /** In the order of preference, the last the most (RFC 2046 §5.1.4). */
+  readonly alternatives?: readonly StoredAlternative[];
   readonly headers: Readonly<Record<string, string>>;
+  /** Those of a name that `headers` has already, written as it is there, in their order. */
+  readonly repeatedHeaders?: readonly RepeatedHeader[];
   readonly attachments: readonly StoredAttachment[];
   readonly tags: readonly { readonly name: string; readonly value: string }[];
   readonly metadata: Readonly<Record<string, string>>;
@@ -57,7 +80,8 @@ export interface MessageBody {
 }
 
 /** What lists, events and webhooks show of a message: the body without its parts that can be large. */
-export interface MessageHead extends Omit<MessageBody, 'html' | 'text' | 'attachments' | 'analysis' | 'shown'> {
+export interface MessageHead
+  extends Omit<MessageBody, 'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'shown'> {
   readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
 }
 
@@ -90,7 +114,7 @@ export interface MessageContents {
 /** What is no message is its own head. */
 export const headOf = (body: StoredBody): StoredHead => {
   if (body.kind !== 'message') return body;
-  const { html, text, attachments, analysis, shown, ...head } = body;
+  const { html, text, alternatives, attachments, analysis, shown, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
 

@@ -10,13 +10,13 @@ const PLAIN_NAME_CHARACTERS_MAX = 60;
 const PRINTABLE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const NON_ASCII = /[^\0-\x7f]/;
-/** Folding next to another space could leave a line of spaces alone, which ends the header for some readers. */
-const FOLDING_POINT = /(?<! ) (?! )/;
+/** The first of some spaces between words; what follows it is no line of spaces alone, which ends the header for some. */
+const FOLDING_POINT = /(?<=[^ ]) (?= *[^ ])/;
 
 /** No control character reaches a header, whoever let it through. */
 const withoutControls = (text: string): string => text.replace(/\p{Cc}/gu, ' ');
 
-/** Folded at single spaces. */
+/** Folded between words. */
 const fold = (header: string): string => {
   if (header.length <= LINE_CHARACTERS) return header;
   const [name = '', ...words] = header.split(FOLDING_POINT);
@@ -67,6 +67,8 @@ const phrase = (name: string, column: number): string => {
  */
 const mailbox = ({ address, name }: Mailbox, column: number, utf8: boolean): string => {
   const safe = withoutControls(name ?? '').trim();
+  // A group without members (RFC 5322 §3.4) can be written where there is nothing but a name.
+  if (address === '') return `${phrase(safe, column)}:;`;
   if (NON_ASCII.test(address) && !utf8) {
     return `${encodedWords(safe === '' ? address : `${safe} <${address}>`, column)} :;`;
   }

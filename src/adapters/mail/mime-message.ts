@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { MessageBody, ShownRecipients, StoredAttachment } from '../../domain/contents.ts';
+import type { MessageBody, ShownRecipients, StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
 import { base64Lines, base64LinesLength, canonicalBase64 } from './base64-lines.ts';
@@ -46,13 +46,15 @@ const recipientHeaders = ({ recipients, shown }: MessageBody, utf8: boolean): st
 };
 
 /** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
-const givenHeaders = ({ body: { headers, replyTo }, unsubscribe }: OutgoingMail): string => {
+const givenHeaders = ({ body, unsubscribe }: OutgoingMail): string => {
+  const { headers, replyTo, repeatedHeaders = [] } = body;
   const isOurs = (name: string): boolean =>
     isOwnHeader(name) ||
     (replyTo.length > 0 && isReplyTo(name)) ||
     (unsubscribe !== undefined && isListUnsubscribe(name));
   let lines = '';
-  for (const [name, value] of Object.entries(headers)) {
+  const fields = [...Object.entries(headers), ...repeatedHeaders.map(({ name, value }) => [name, value] as const)];
+  for (const [name, value] of fields) {
     if (!isHeaderName(name) || isOurs(name)) throw new Error(`header ${name} cannot be given`);
     lines += givenHeader(name, value);
   }
@@ -84,7 +86,7 @@ const messageHeaders = (mail: OutgoingMail): string => {
 };
 
 /** An attachment's content in base64, as it is to be written. */
-export type Base64Of = (attachment: StoredAttachment) => string;
+export type Base64Of = (attachment: StoredAttachment | StoredAlternative) => string;
 
 const written: Base64Of = ({ content }) => canonicalBase64(content);
 
@@ -94,7 +96,7 @@ interface Parts {
   readonly base64Of: Base64Of;
 }
 
-/** `alternative(text, related(html, inline …)), attachments …`, each level only where it holds more than one part. */
+/** `alternative(text, related(html, inline …), …), attachments …`, each level only where it holds more than one part. */
 const messageContent = (body: MessageBody, { text, boundary, base64Of }: Parts): MimePart => {
   const isInline = ({ contentId }: { readonly contentId?: string }) =>
     contentId !== undefined && body.html !== undefined;
@@ -107,9 +109,14 @@ const messageContent = (body: MessageBody, { text, boundary, base64Of }: Parts):
             ...body.attachments.filter(isInline).map((each) => attachmentPart(each, true, base64Of(each))),
           ]),
         ];
-  const plain = text === '' && html.length > 0 ? [] : [textPart('plain', text, boundary)];
+  const others = (before: boolean): readonly MimePart[] =>
+    (body.alternatives ?? [])
+      .filter(({ beforeHtml }) => beforeHtml === before)
+      .map((each) => attachmentPart(each, false, base64Of(each)));
+  const formatted = [...others(true), ...html, ...others(false)];
+  const plain = text === '' && formatted.length > 0 ? [] : [textPart('plain', text, boundary)];
   return multipart({ subtype: 'mixed', boundary: `${boundary}-m` }, [
-    multipart({ subtype: 'alternative', boundary: `${boundary}-a` }, [...plain, ...html]),
+    multipart({ subtype: 'alternative', boundary: `${boundary}-a` }, [...plain, ...formatted]),
     ...body.attachments.filter((each) => !isInline(each)).map((each) => attachmentPart(each, false, base64Of(each))),
   ]);
 };

@@ -1,4 +1,4 @@
-import { looksEncoded } from './encoded-word.ts';
+import { encodedWords, looksEncoded } from './encoded-word.ts';
 
 const TOKEN = /^[\w!#$&+^`{|}~.-]+$/;
 const PRINTABLE = /^[ -~]*$/;
@@ -27,12 +27,26 @@ const extended = (name: string, value: string): string => {
   return sections.map((text, index) => `;\r\n ${name}*${index}*=${text}`).join('');
 };
 
+const withoutControls = (value: string): string => value.replace(/\p{Cc}/gu, ' ');
+
+/** Some readers decode such a value once more after RFC 2231: no encoding would protect it. */
+const undecodable = (value: string): string => (looksEncoded(value) ? value.replaceAll('=?', '=_') : value);
+
+const isPlain = (value: string): boolean => PRINTABLE.test(value) && value.length <= VALUE_CHARACTERS_MAX;
+
 /** A parameter of a MIME header (RFC 2045 §5.1, RFC 2231), with the `;` before it, on a line of its own. */
 export const mimeParameter = (name: string, value: string): string => {
-  const printable = value.replace(/\p{Cc}/gu, ' ');
-  // Some readers decode such a value once more after RFC 2231: no encoding would protect it.
-  const safe = looksEncoded(printable) ? printable.replaceAll('=?', '=_') : printable;
-  const isPlain = PRINTABLE.test(safe) && safe.length <= VALUE_CHARACTERS_MAX;
-  if (!isPlain) return extended(name, safe);
+  const safe = undecodable(withoutControls(value));
+  if (!isPlain(safe)) return extended(name, safe);
   return `;\r\n ${name}=${TOKEN.test(safe) ? safe : `"${safe.replace(/[\\"]/g, '\\$&')}"`}`;
+};
+
+/**
+ * The name of a file beside a type, for readers that know no RFC 2231: those that look here at all decode RFC 2047, though
+ * it is not meant for it. Others take the `filename` of the disposition, which comes first for them.
+ */
+export const nameParameter = (filename: string): string => {
+  const safe = undecodable(withoutControls(filename));
+  if (isPlain(safe)) return mimeParameter('name', filename);
+  return `;\r\n name="${encodedWords(safe, ' name="'.length)}"`;
 };

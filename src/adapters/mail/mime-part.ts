@@ -1,7 +1,7 @@
-import type { StoredAttachment } from '../../domain/contents.ts';
+import type { StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
 import { isAttachmentType } from '../../domain/message/attachment-type.ts';
 import type { Base64Text } from './base64-lines.ts';
-import { mimeParameter } from './mime-parameter.ts';
+import { mimeParameter, nameParameter } from './mime-parameter.ts';
 import { quotedPrintable } from './quoted-printable.ts';
 
 /** What a message consists of, in order: text to be sent as it stands, and base64 to be broken into lines. */
@@ -68,16 +68,26 @@ const contentIdLine = (contentId: string): string => {
   return `Content-ID: <${id}>\r\n`;
 };
 
+const dispositionLine = (disposition: 'attachment' | 'inline' | 'none', filename: string | undefined): string => {
+  if (disposition === 'none') return '';
+  const name = filename === undefined ? '' : mimeParameter('filename', filename);
+  return `Content-Disposition: ${disposition}${name}\r\n`;
+};
+
 /**
  * @param inline shown within the html, which names it by its content id.
  * @param base64 its content, as it is to be written.
  */
-export const attachmentPart = (attachment: StoredAttachment, inline: boolean, base64: string): MimePart => {
-  const { filename, contentType, contentId } = attachment;
+export const attachmentPart = (
+  attachment: StoredAttachment | StoredAlternative,
+  inline: boolean,
+  base64: string,
+): MimePart => {
+  const { filename, contentType, contentId, disposition = inline ? 'inline' : 'attachment' } = attachment;
   const head =
-    `Content-Type: ${contentTypeOf(contentType)}${mimeParameter('name', filename)}\r\n` +
+    `Content-Type: ${contentTypeOf(contentType)}${filename === undefined ? '' : nameParameter(filename)}\r\n` +
     'Content-Transfer-Encoding: base64\r\n' +
-    `Content-Disposition: ${inline ? 'inline' : 'attachment'}${mimeParameter('filename', filename)}\r\n` +
+    dispositionLine(disposition, filename) +
     (contentId === undefined ? '' : contentIdLine(contentId));
   return { head, content: [{ base64 }] };
 };

@@ -1,4 +1,4 @@
-import type { MessageBody, StoredAttachment } from '../../domain/contents.ts';
+import type { MessageBody, StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
 import { canonicalBase64, canonicalBase64InTurns } from './base64-lines.ts';
@@ -38,9 +38,9 @@ const createBodyHashes = () => {
 
 /** Attachments of one message are looked through once, whatever copies it has. */
 const createWrittenAttachments = () => {
-  const known = new WeakMap<StoredAttachment, string>();
-  return async ({ body: { attachments } }: OutgoingMail): Promise<Base64Of> => {
-    for (const attachment of attachments) {
+  const known = new WeakMap<StoredAttachment | StoredAlternative, string>();
+  return async ({ body: { attachments, alternatives = [] } }: OutgoingMail): Promise<Base64Of> => {
+    for (const attachment of [...alternatives, ...attachments]) {
       if (!known.has(attachment)) known.set(attachment, await canonicalBase64InTurns(attachment.content));
     }
     return (attachment) => known.get(attachment) ?? canonicalBase64(attachment.content);

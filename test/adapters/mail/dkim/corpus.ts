@@ -3,6 +3,8 @@ import type { MailParts } from '../outgoing-mail.ts';
 const png = { filename: 'logo.png', contentType: 'image/png', contentId: 'logo@a.test', content: 'iVBORw0KGgo=' };
 const large = { filename: 'large.bin', contentType: 'application/octet-stream' };
 
+const calendar = { disposition: 'none' as const, content: 'QkVHSU46VkNBTEVOREFSDQo=', beforeHtml: false };
+
 /** Messages that differ in whatever canonicalisation, folding and transfer encodings could trip over. */
 export const CORPUS: Readonly<Record<string, MailParts>> = {
   'a plain one': {},
@@ -21,6 +23,23 @@ export const CORPUS: Readonly<Record<string, MailParts>> = {
   'lines longer than SMTP carries': { text: `${'x'.repeat(5000)} ${'word '.repeat(1000)}` },
   'the longest line of ASCII': { text: `${'y'.repeat(998)}\n${'z '.repeat(499)}` },
   'html and text': { html: '<table>\n  <tr>\n\t<td>a</td>\n  </tr>\n</table>\n', text: 'a' },
+  'an invitation, and AMP': {
+    html: '<p>Hi</p>',
+    text: 'Hi',
+    alternatives: [
+      { ...calendar, contentType: 'text/x-amp-html; charset=utf-8', beforeHtml: true },
+      { ...calendar, contentType: 'text/calendar; charset=utf-8; method=REQUEST', filename: 'Gr\u00fc\u00dfe.ics' },
+    ],
+  },
+  'an invitation alone': { text: '', alternatives: [{ ...calendar, contentType: 'text/calendar; method=REQUEST' }] },
+  'a name for recipients, and headers several times': {
+    shown: { to: [{ address: '', name: 'Unsere Kunden \u2013 alle, die "so" heißen' }], cc: [] },
+    headers: { Keywords: 'one', 'X-A': '1', References: `${'<0123456789.0123456789@a.test> '.repeat(200)}<1@a.test>` },
+    repeatedHeaders: [
+      { name: 'Keywords', value: 'two\tthree' },
+      { name: 'X-A', value: '2' },
+    ],
+  },
   'html with an image': { html: '<img src="cid:logo@a.test">', text: 'logo', attachments: [png] },
   'attachments of any name': {
     attachments: [
