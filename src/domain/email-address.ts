@@ -69,13 +69,14 @@ const parseName = (text: string): { readonly name: string | null } | string => {
 
 /**
  * Parses one address, `a@b` or `Name <a@b>`, strictly: no lists, groups, comments, quoted local parts, IP literals or
- * control characters. The domain comes back in lower-case A-labels, the local part as written (NFC; RFC 6531 allowed).
+ * control characters but HTAB, which is a space. The domain comes back in lower-case A-labels, the local part as written (NFC; RFC 6531 allowed).
  * @returns the mailbox, or the reason why it is none, to follow upon "… is not an email address: ".
  */
 export const parseMailbox = (text: string): Mailbox | string => {
   if (text.length > TEXT_CHARACTERS_MAX) return 'it is too long';
-  if (UNSAFE.test(text)) return 'it contains a control character';
-  const trimmed = text.trim();
+  const spaced = text.replaceAll('\t', ' ');
+  if (UNSAFE.test(spaced)) return 'it contains a control character';
+  const trimmed = spaced.trim();
   if (!trimmed.endsWith('>')) return parseAddress(trimmed);
   const open = trimmed.lastIndexOf('<');
   if (open < 0) return 'it has a > without its <';

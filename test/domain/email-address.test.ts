@@ -67,7 +67,8 @@ describe('what is not exactly one address is refused with a reason', () => {
     ['it is too long', `${'n'.repeat(2000)} <a@b.test>`],
     ['it contains a control character', 'a@b.test\r\nBcc: c@d.test'],
     ['it contains a control character', 'a@b.test\0'],
-    ['it contains a control character', 'A\tB <a@b.test>'],
+    ['it contains a control character', 'A\u0001B <a@b.test>'],
+    ['its local part is malformed', 'a\tb@b.test'],
     ['it contains a control character', 'a\u2028@b.test'],
     ['it contains a control character', '\ud800@b.test'],
   ])('%s', (reason, text) => {

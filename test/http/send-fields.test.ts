@@ -80,6 +80,18 @@ describe('a message', () => {
     ['10 tags', { tags: many(10, () => ({ name: 'a', value: '' })) }],
     ['50 keys of metadata', { metadata: keyed(50) }],
     ['50 headers', { headers: keyed(50) }],
+    [
+      'a thread of two hundred messages',
+      {
+        headers: {
+          References: Array.from({ length: 200 }, (_, at) => `<${at}.${'m'.repeat(50)}@mail.example.org>`).join(' '),
+        },
+      },
+    ],
+    [
+      'HTAB where white space may stand (RFC 5322 §2.2.2)',
+      { to: 'Bob\t<bob@example.org>', subject: 'A\tB', headers: { References: '<1@example.org>\t<2@example.org>' } },
+    ],
     ['20 attachments', { attachments: many(20, () => file) }],
     ['several reply_to, with names', { reply_to: ['Desk <desk@example.org>', '"Doe, Jane" <jane@example.org>'] }],
     ['text alone, empty or not', { html: undefined, text: '' }],
@@ -101,6 +113,21 @@ describe('a message', () => {
     ],
     ['51 keys of metadata', { metadata: keyed(51) }, 'metadata must have at most 50 keys'],
     ['51 headers', { headers: keyed(51) }, 'headers must have at most 50 keys'],
+    [
+      'a header without a place to fold it',
+      { headers: { References: `<1@x.test> ${'x'.repeat(999)}` } },
+      'headers.References must not have more than 998 characters without a space: a line holds no more',
+    ],
+    [
+      'a header that is too long',
+      { headers: { 'X-A': 'x '.repeat(8_001) } },
+      'headers.X-A must have at most 16000 characters',
+    ],
+    [
+      'headers that are too long together',
+      { headers: Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`X-${at}`, 'x '.repeat(7_000)])) },
+      'headers must have at most 64000 characters in all',
+    ],
     [
       'one header under two names',
       { headers: { References: '<1@example.org>', references: '<2@example.org>' } },

@@ -104,6 +104,9 @@ export const messageContentShape = z.strictObject({
   unsubscribe: z
     .union([z.literal('managed'), z.strictObject({ url: z.string().nullable(), mailto: z.string().nullable() })])
     .nullable(),
+  alternatives: z
+    .array(z.strictObject({ content_type: z.string(), content: z.string() }))
+    .describe('The message in other forms than text and html, base64; only mail that came by SMTP has them.'),
   attachments: z.array(
     z.strictObject({
       filename: z.string(),
@@ -217,6 +220,13 @@ const showUnsubscribe = ({ unsubscribe }: MessageBody): MessageContentShape['uns
   return { url: unsubscribe.url ?? null, mailto: unsubscribe.mailto ?? null };
 };
 
+/** Values of a header that is given several times are one, as lists of words are written. */
+const showHeaders = ({ headers, repeatedHeaders = [] }: MessageBody): MessageContentShape['headers'] => {
+  const shown = { ...headers };
+  for (const { name, value } of repeatedHeaders) shown[name] = `${shown[name]}, ${value}`;
+  return shown;
+};
+
 export const showContent = (messageId: string, body: MessageBody): MessageContentShape => ({
   object: 'message_content',
   id: messageId,
@@ -226,8 +236,9 @@ export const showContent = (messageId: string, body: MessageBody): MessageConten
   subject: body.subject,
   html: body.html ?? null,
   text: body.text ?? null,
-  headers: { ...body.headers },
+  headers: showHeaders(body),
   unsubscribe: showUnsubscribe(body),
+  alternatives: (body.alternatives ?? []).map(({ contentType, content }) => ({ content_type: contentType, content })),
   attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
     filename,
     content_type: contentType,

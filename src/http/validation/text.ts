@@ -12,10 +12,16 @@ export const text = (maximum: number) =>
     .max(maximum)
     .refine((value) => !value.includes('\0') && !broken(value), 'must not contain NUL or unpaired surrogates');
 
+const isLine = (value: string): boolean => !CONTROL.test(value) && !broken(value);
+
 /** Text that stays on its line wherever it is put: a header, a log, a list. */
 export const line = (maximum: number, minimum = 1) =>
+  z.string().min(minimum).max(maximum).refine(isLine, 'must not contain line breaks or control characters');
+
+/** Of a header of the message: HTAB is white space there (RFC 5322 §2.2.2), and is written as a space. */
+export const headerText = (maximum: number, minimum = 1) =>
   z
     .string()
     .min(minimum)
     .max(maximum)
-    .refine((value) => !CONTROL.test(value) && !broken(value), 'must not contain line breaks or control characters');
+    .refine((value) => isLine(value.replaceAll('\t', ' ')), 'must not contain line breaks or control characters');

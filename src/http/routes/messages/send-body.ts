@@ -1,19 +1,20 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
+import type { StoredAttachment } from '../../../domain/contents.ts';
 import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/html-checker.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { isListUnsubscribe, isReplyTo } from '../../../domain/message/own-header.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { Refusal } from '../../../domain/refusal.ts';
 import { detailsOf } from '../../validation/details.ts';
-import { line, text } from '../../validation/text.ts';
+import { headerText, text } from '../../validation/text.ts';
 import { timeField } from '../../validation/time-field.ts';
 import { type Problem, problemsIn } from '../../validation/wording.ts';
 import { attachments, headers, mailbox, mailboxes, metadata, tags } from './send-fields.ts';
 import { unsubscribe } from './unsubscribe-field.ts';
 
 /** RFC 5322 §2.1.1. */
-const SUBJECT_CHARACTERS_MAX = 998;
+export const SUBJECT_CHARACTERS_MAX = 998;
 /** Larger bodies are cut by those who show them, and checking takes time in proportion. */
 const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
@@ -35,7 +36,7 @@ export const sendBody = z.strictObject({
   cc: mailboxes.optional().describe('Further recipients whom everybody sees.'),
   bcc: mailboxes.optional().describe('Further recipients whom nobody sees.'),
   reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
-  subject: line(SUBJECT_CHARACTERS_MAX).describe('One line.'),
+  subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
   html: text(BODY_CHARACTERS_MAX)
     .optional()
     .describe(`Valid HTML, as mail is written, at most ${HTML_DEPTH_MAX} elements deep. This or \`text\` is required.`),
@@ -139,13 +140,13 @@ const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] =>
 };
 
 /** What no field shows by itself. */
-const crossProblems = (sent: Sent): readonly Problem[] => {
+const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] => {
   const { html, text: plain, to, cc, bcc } = sent;
   const recipients = countOf(to) + countOf(cc) + countOf(bcc);
   return [
     ...(html === undefined && plain === undefined ? [['html', 'html or text is required'] as const] : []),
-    ...(recipients > RECIPIENTS_MAX
-      ? [['to', `to, cc and bcc must have at most ${RECIPIENTS_MAX} addresses together`] as const]
+    ...(recipients > recipientsMax
+      ? [['to', `to, cc and bcc must have at most ${recipientsMax} addresses together`] as const]
       : []),
     ...writtenTwice(sent),
     ...repeatedContentIds(sent),
@@ -154,9 +155,9 @@ const crossProblems = (sent: Sent): readonly Problem[] => {
 
 /** All that a send request can be wrong about beyond its fields' shapes, its HTML above all. */
 export const sendProblems =
-  (checker: HtmlChecker) =>
+  (checker: HtmlChecker, recipientsMax = RECIPIENTS_MAX) =>
   async (body: unknown, sender: Sender): Promise<readonly Problem[]> =>
-    isSent(body) ? [...crossProblems(body), ...(await htmlProblems(checker, body.html, sender))] : [];
+    isSent(body) ? [...crossProblems(body, recipientsMax), ...(await htmlProblems(checker, body.html, sender))] : [];
 
 /** Whether the HTML is all that is wrong. */
 export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
@@ -176,18 +177,32 @@ export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Send
   throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems) });
 };
 
-const requireSize = ({ html = '', text: plain = '', attachments: files }: SendBody): void => {
+const requireSize = ({ html = '', text: plain = '', attachments: files, alternatives = [] }: MessageDraft): void => {
   const bytes =
     (Buffer.byteLength(html) + Buffer.byteLength(plain)) * ENCODED_PER_BYTE +
-    files.reduce((sum, { content }) => sum + content.length * ENCODED_PER_CHARACTER, 0);
+    [...files, ...alternatives].reduce((sum, { content }) => sum + content.length * ENCODED_PER_CHARACTER, 0);
   if (bytes > ENCODED_BYTES_MAX) {
     throw new Refusal('body_too_large', `the encoded message is larger than ${ENCODED_BYTES_MAX} bytes`);
   }
 };
 
+/** What a message can say that a send's body cannot: only mail that comes by SMTP has it. */
+export interface BeyondBody extends Pick<MessageDraft, 'shown' | 'alternatives' | 'repeatedHeaders'> {
+  /** Of each attachment, in their order. */
+  readonly dispositions?: readonly Required<StoredAttachment>['disposition'][];
+}
+
+const withDispositions = (
+  files: readonly StoredAttachment[],
+  dispositions: BeyondBody['dispositions'],
+): readonly StoredAttachment[] =>
+  files.map((file, index) => {
+    const disposition = dispositions?.[index];
+    return disposition === undefined ? file : { ...file, disposition };
+  });
+
 /** @throws {Refusal} `body_too_large`. */
-export const draftOf = (body: SendBody): MessageDraft => {
-  requireSize(body);
+export const draftOf = (body: SendBody, { dispositions, ...beyond }: BeyondBody = {}): MessageDraft => {
   const {
     to,
     cc = [],
@@ -199,10 +214,13 @@ export const draftOf = (body: SendBody): MessageDraft => {
     unsubscribe: ways,
     scheduled_at: scheduledAt,
     analysis: _,
+    attachments: files,
     ...rest
   } = body;
-  return {
+  const draft: MessageDraft = {
     ...rest,
+    ...beyond,
+    attachments: withDispositions(files, dispositions),
     replyTo,
     ttlSeconds,
     recipients: [
@@ -215,4 +233,6 @@ export const draftOf = (body: SendBody): MessageDraft => {
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
     ...(ways === undefined ? {} : { unsubscribe: ways }),
   };
+  requireSize(draft);
+  return draft;
 };

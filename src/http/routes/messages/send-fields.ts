@@ -3,10 +3,14 @@ import type { Mailbox, StoredAttachment } from '../../../domain/contents.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { isAttachmentType } from '../../../domain/message/attachment-type.ts';
 import { isHeaderName, isOwnHeader } from '../../../domain/message/own-header.ts';
-import { line } from '../../validation/text.ts';
+import { headerText, line } from '../../validation/text.ts';
 
-/** RFC 5322 §2.1.1. */
-const HEADER_CHARACTERS_MAX = 998;
+/** A thread of two hundred messages in `References`: it is folded where it is sent. */
+const HEADER_CHARACTERS_MAX = 16_000;
+/** RFC 5322 §2.1.1 bounds a line, and no word is folded. */
+const HEADER_WORD_CHARACTERS_MAX = 998;
+/** Of all of them. Postfix takes 100 kB, sendmail 32 kB unless told otherwise. */
+const HEADERS_CHARACTERS_MAX = 64_000;
 const HEADERS_MAX = 50;
 const TAGS_MAX = 10;
 const TAG_CHARACTERS_MAX = 256;
@@ -68,24 +72,58 @@ export const mailboxes = z
   .transform(readMailboxes)
   .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }] });
 
-/** JSON tells names apart that mail does not: of two `References` (RFC 5322 §3.6: at most one) nobody knows which. */
-const isRepeated = (name: string, index: number, names: readonly string[]): boolean =>
-  names.findIndex((one) => one.toLowerCase() === name.toLowerCase()) < index;
+const hasLongWord = (value: string): boolean =>
+  value.length > HEADER_WORD_CHARACTERS_MAX &&
+  value.split(/[ \t]+/).some((word) => word.length > HEADER_WORD_CHARACTERS_MAX);
 
-export const headers = z.record(z.string(), line(HEADER_CHARACTERS_MAX)).superRefine((value, context) => {
-  const names = Object.keys(value);
-  if (names.length > HEADERS_MAX)
-    context.addIssue({ code: 'custom', message: `must have at most ${HEADERS_MAX} keys` });
-  for (const name of names.filter(isRepeated)) {
-    context.addIssue({ code: 'custom', message: 'is given twice: case makes no difference', path: [name] });
+/** What is wrong with a field of the header, whichever way it came; null: nothing. */
+export const headerProblem = (name: string, value: string): string | null => {
+  if (!isHeaderName(name)) return 'is not a header name';
+  if (isOwnHeader(name)) return 'is not allowed: the service writes this header';
+  return hasLongWord(value)
+    ? `must not have more than ${HEADER_WORD_CHARACTERS_MAX} characters without a space: a line holds no more`
+    : null;
+};
+
+export const headerValue = headerText(HEADER_CHARACTERS_MAX);
+
+/** JSON tells names apart that mail does not: of two `References` (RFC 5322 §3.6: at most one) nobody knows which. */
+const repeatedNames = (names: readonly string[]): readonly string[] => {
+  const seen = new Set<string>();
+  return names.filter((name) => {
+    const isRepeated = seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    return isRepeated;
+  });
+};
+
+const charactersOf = (fields: Readonly<Record<string, string>>): number =>
+  Object.entries(fields).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+
+function* headersProblems(
+  fields: Readonly<Record<string, string>>,
+  maximum: number,
+): Generator<readonly [message: string, path: Path]> {
+  const names = Object.keys(fields);
+  if (names.length > maximum) return yield [`must have at most ${maximum} keys`, []];
+  if (charactersOf(fields) > HEADERS_CHARACTERS_MAX) {
+    yield [`must have at most ${HEADERS_CHARACTERS_MAX} characters in all`, []];
   }
-  for (const name of names) {
-    if (!isHeaderName(name)) context.addIssue({ code: 'custom', message: 'is not a header name', path: [name] });
-    if (isOwnHeader(name)) {
-      context.addIssue({ code: 'custom', message: 'is not allowed: the service writes this header', path: [name] });
+  for (const name of repeatedNames(names)) yield ['is given twice: case makes no difference', [name]];
+  for (const [name, value] of Object.entries(fields)) {
+    const problem = headerProblem(name, value);
+    if (problem !== null) yield [problem, [name]];
+  }
+}
+
+export const headersUpTo = (maximum: number) =>
+  z.record(z.string(), headerValue).superRefine((value, context) => {
+    for (const [message, path] of headersProblems(value, maximum)) {
+      context.addIssue({ code: 'custom', message, path });
     }
-  }
-});
+  });
+
+export const headers = headersUpTo(HEADERS_MAX);
 
 export const tags = z
   .array(z.strictObject({ name: line(TAG_CHARACTERS_MAX), value: line(TAG_CHARACTERS_MAX, 0) }))

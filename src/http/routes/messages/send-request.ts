@@ -5,7 +5,7 @@ import { Refusal } from '../../../domain/refusal.ts';
 import { domainFactsFor } from '../../domain-facts.ts';
 import type { KeyDirectory } from '../../door/key-directory.ts';
 import type { House } from '../../endpoint.ts';
-import { draftOf, type SendBody } from './send-body.ts';
+import { type BeyondBody, draftOf, type SendBody } from './send-body.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
@@ -37,8 +37,9 @@ export const sendRequestOf = async (
   { deps, door }: Pick<House, 'deps' | 'door'>,
   caller: Caller,
   body: SendBody,
+  beyond?: BeyondBody,
 ): Promise<SendRequest> => {
-  const draft = draftOf(body);
+  const draft = draftOf(body, beyond);
   if (body.analysis === 'off') return { draft };
   const domain = await domainFactsFor(door.directory, caller);
   return {
