@@ -11,20 +11,28 @@ export interface WrittenAddress {
   readonly address: string;
 }
 
-export interface ParsedAttachment {
+/** A part that is not shown as text or html. */
+export interface ParsedPart {
   readonly filename: string | null;
-  /** With its parameters, as far as they can be written; without a name. */
+  /** With its parameters, but for its name, on one line. */
   readonly contentType: string;
   /** Without its angle brackets. */
   readonly contentId?: string;
-  /** Base64. */
+  /** Null: none is given. */
+  readonly disposition: 'attachment' | 'inline' | null;
+  /** Base64 of the bytes that its transfer encoding stands for. */
   readonly content: string;
 }
 
+/** Says the same as text and html in another form (RFC 2046 §5.1.4): an invitation, AMP. */
+export interface ParsedAlternative extends ParsedPart {
+  readonly beforeHtml: boolean;
+}
+
 export interface ParsedMail {
-  /** All of them in their order, unfolded, encoded words decoded. */
+  /** All of them in their order, unfolded, without HTAB, encoded words decoded. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Members of groups are among the others. */
+  /** Members of groups are among the others; a group without members is a name without an address. */
   readonly from: readonly WrittenAddress[];
   readonly to: readonly WrittenAddress[];
   readonly cc: readonly WrittenAddress[];
@@ -32,7 +40,10 @@ export interface ParsedMail {
   /** All parts that are shown as text, one below the other. Absent: there is none. */
   readonly text?: string;
   readonly html?: string;
-  readonly attachments: readonly ParsedAttachment[];
+  readonly alternatives: readonly ParsedAlternative[];
+  readonly attachments: readonly ParsedPart[];
+  /** Subtypes of its multiparts: `signed`. */
+  readonly multiparts: readonly string[];
 }
 
 /** The message was not parsed in time, or too many wait for it. */

@@ -19,11 +19,25 @@ const SHOWN_MAX = 100;
 export const addressText = ({ name, address }: Mailbox): string =>
   name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
 
+/** An address that can be written as it stands, though no mail goes there from here: `root@server`. */
+const PLAIN_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@[\w.-]{1,253}$/;
+/** What fits on a line, and nothing that could end it. */
+const SHOWN_TEXT = /^\P{Cc}{1,256}$/u;
+
+/** What is shown need not be where mail goes: the envelope says that. @returns the reason why it cannot be shown. */
+const readShown = (one: WrittenAddress): Mailbox | string => {
+  const parsed = parseMailbox(addressText(one));
+  if (typeof parsed !== 'string') return parsed;
+  const text = one.address === '' ? one.name : addressText(one);
+  if (!SHOWN_TEXT.test(text)) return parsed;
+  return PLAIN_ADDRESS.test(one.address) ? one : { address: '', name: text };
+};
+
 const readAll = (field: 'To' | 'Cc', written: readonly WrittenAddress[], problems: Problem[]): readonly Mailbox[] =>
   written.flatMap((one, index) => {
-    const parsed = parseMailbox(addressText(one));
-    if (typeof parsed !== 'string') return [parsed];
-    problems.push([field.toLowerCase(), `${field}[${index}] is not an email address: ${parsed}`]);
+    const shown = readShown(one);
+    if (typeof shown !== 'string') return [shown];
+    problems.push([field.toLowerCase(), `${field}[${index}] is not an email address: ${shown}`]);
     return [];
   });
 

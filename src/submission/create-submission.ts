@@ -4,6 +4,7 @@ import { parseMailbox } from '../domain/email-address.ts';
 import { errorAnswer } from '../http/errors/error-answer.ts';
 import { within } from '../http/within.ts';
 import { type Admission, admit, admitMessage } from './admission.ts';
+import { RECIPIENTS_MAX } from './read-submitted.ts';
 import { MESSAGE_BYTES_MAX, receiveMessage } from './receive-message.ts';
 import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import { type SubmissionHouse, submitMessage } from './submit-message.ts';
@@ -34,8 +35,6 @@ export interface Submission {
 }
 
 const THIS_MACHINE = ['127.0.0.0/8', '::1'];
-/** As many as HTTP takes. */
-const RECIPIENTS_MAX = 50;
 /** A pool of a busy program; more lets one client take the places of all others. */
 const CONNECTIONS_PER_NEIGHBOUR_MAX = 100;
 /** Until there is a key. Longer lets strangers hold places, shorter refuses clients behind slow lines. */

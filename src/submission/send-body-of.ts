@@ -1,7 +1,10 @@
-import type { ShownRecipients } from '../domain/contents.ts';
+import type { RepeatedHeader, StoredAlternative } from '../domain/contents.ts';
 import { canonicalAddress } from '../domain/email-address.ts';
-import type { ParsedAttachment, ParsedMail, WrittenAddress } from '../domain/mail-parser.ts';
-import { isHeaderName, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
+import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/mail-parser.ts';
+import { isAttachmentType } from '../domain/message/attachment-type.ts';
+import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
+import type { BeyondBody } from '../http/routes/messages/send-body.ts';
+import { headerProblem, headerValue } from '../http/routes/messages/send-fields.ts';
 import type { Problem } from '../http/validation/wording.ts';
 import { addressed, addressText } from './addressed.ts';
 import { instructionsOf, isInstruction } from './instructions.ts';
@@ -10,51 +13,117 @@ import { instructionsOf, isInstruction } from './instructions.ts';
 export interface SubmittedBody {
   /** As `POST /v1/messages/send` takes it, but that `to` may be absent: all may be blind copies. Not checked yet. */
   readonly body: Readonly<Record<string, unknown>>;
-  readonly shown: ShownRecipients | undefined;
+  /** What HTTP has no words for; checked. */
+  readonly beyond: BeyondBody;
   readonly idempotencyKey: string | null;
-  /** What a send's body cannot say, and would be lost. */
+  /** What cannot be sent as it is, and would be lost or changed. */
   readonly problems: readonly Problem[];
 }
 
+/** What mail servers on its way here have added; more are no message of anybody's. */
+export const HEADERS_MAX = 100;
+/** Text and html are not counted; invitations and AMP are one each. */
+const ALTERNATIVES_MAX = 5;
 /** RFC 1847, 3156, 8551: a message is built anew, and no signature or encryption around its parts survives that. */
-const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signature|encrypted))$/i;
-/** RFC 5322 §3.6: of two nobody knows which. */
-const AT_MOST_ONCE = new Set(['from', 'subject', 'reply-to']);
+const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signature|encrypted))\b/i;
+const SEALING = new Set(['signed', 'encrypted']);
+/** RFC 5322 §3.6, RFC 2369 §3, RFC 3834 §5: of two nobody knows which. */
+const AT_MOST_ONCE =
+  /^(?:from|subject|reply-to|in-reply-to|references|list-(?:id|help|subscribe|owner|post|archive)|auto-submitted|feedback-id)$/;
+/**
+ * Of the way here, which ends here: `Received` of all sorts, and what servers found out or sealed (RFC 8601, RFC 8617),
+ * which is not true any more of a message that is built anew.
+ */
+const TRACE =
+  /^(?:x-received|received-spf|authentication-results|arc-(?:seal|message-signature|authentication-results)|domainkey-signature|x-google-dkim-signature)$/;
 
-const attachmentOf = (
-  { filename, contentType, contentId, content }: ParsedAttachment,
-  index: number,
-  html: string,
-) => ({
+/** By its id (RFC 2392 §2), which is percent-encoded in a URL. */
+const isShownIn = (html: string, contentId: string): boolean =>
+  html.includes(`cid:${contentId}`) || html.includes(`cid:${encodeURIComponent(contentId)}`);
+
+const attachmentOf = ({ filename, contentType, contentId, content }: ParsedPart, index: number, html: string) => ({
   filename: filename ?? `attachment-${index + 1}`,
   content,
   content_type: contentType,
   // Some programs number every part: what the HTML does not show would be hidden in it.
-  ...(contentId !== undefined && html.includes(`cid:${contentId}`) ? { content_id: contentId } : {}),
+  ...(contentId !== undefined && isShownIn(html, contentId) ? { content_id: contentId } : {}),
 });
 
 const isGiven = ({ name, value }: ParsedMail['headers'][number]): boolean =>
-  value !== '' && !isOwnHeader(name) && !isReplyTo(name) && !isInstruction(name);
+  value !== '' && !isOwnHeader(name) && !isReplyTo(name) && !isInstruction(name) && !TRACE.test(name.toLowerCase());
 
-const headersOf = ({ headers }: ParsedMail, problems: Problem[]): Readonly<Record<string, string>> => {
-  // A line without a colon: what follows it may not be what its writer took it for.
-  if (headers.some(({ name, value }) => value === '' && !isHeaderName(name))) {
-    problems.push(['headers', 'a line of the header is not a header']);
-  }
+const isAtMostOnce = (name: string): boolean => AT_MOST_ONCE.test(name.toLowerCase()) || isListUnsubscribe(name);
+
+interface Headers {
+  /** The first of each name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly repeated: readonly RepeatedHeader[];
+}
+
+/** A line without a colon: what follows it may not be what its writer took it for. */
+const isNoHeader = ({ name, value }: ParsedMail['headers'][number]): boolean => value === '' && !isHeaderName(name);
+
+const repeatedProblem = ({ name, value }: RepeatedHeader): string | null => {
+  const problem = headerProblem(name, value);
+  if (problem !== null) return `${name} ${problem}`;
+  const read = headerValue.safeParse(value);
+  return read.success ? null : `${name} ${read.error.issues[0]?.message}`;
+};
+
+const requireOnce = ({ headers }: ParsedMail, problems: Problem[]): void => {
   const seen = new Set<string>();
-  for (const { name } of headers.filter((header) => isGiven(header) || AT_MOST_ONCE.has(header.name.toLowerCase()))) {
-    const lower = name.toLowerCase();
-    if (seen.has(lower)) problems.push(['headers', `${name} must be given once`]);
-    if (lower === '__proto__') problems.push(['headers', `headers.${name} is not allowed`]);
-    seen.add(lower);
+  for (const { name } of headers.filter((header) => isAtMostOnce(header.name))) {
+    if (seen.has(name.toLowerCase())) problems.push(['headers', `${name} must be given once`]);
+    seen.add(name.toLowerCase());
   }
-  return Object.fromEntries(headers.filter(isGiven).map(({ name, value }) => [name, value]));
+};
+
+const headersOf = (mail: ParsedMail, problems: Problem[]): Headers => {
+  const given = mail.headers.filter(isGiven);
+  if (given.length > HEADERS_MAX) {
+    problems.push(['headers', `headers must have at most ${HEADERS_MAX} keys`]);
+    return { headers: {}, repeated: [] };
+  }
+  if (mail.headers.some(isNoHeader)) problems.push(['headers', 'a line of the header is not a header']);
+  requireOnce(mail, problems);
+  const firsts = new Map<string, RepeatedHeader>();
+  const repeated: RepeatedHeader[] = [];
+  for (const header of given) {
+    const lower = header.name.toLowerCase();
+    if (lower === '__proto__') problems.push(['headers', `headers.${header.name} is not allowed`]);
+    const first = firsts.get(lower);
+    if (first === undefined) firsts.set(lower, header);
+    else repeated.push({ name: first.name, value: header.value });
+  }
+  problems.push(...repeated.flatMap((one) => repeatedProblem(one) ?? []).map((one): Problem => ['headers', one]));
+  return { headers: Object.fromEntries([...firsts.values()].map(({ name, value }) => [name, value])), repeated };
 };
 
 const fromOf = (from: readonly WrittenAddress[], problems: Problem[]): { readonly from?: string } => {
   if (from.length > 1) problems.push(['from', 'from must be one address']);
   return from[0] === undefined ? {} : { from: addressText(from[0]) };
 };
+
+const storedAlternative = ({ filename, disposition, ...part }: ParsedAlternative): StoredAlternative => ({
+  ...part,
+  disposition: disposition ?? 'none',
+  ...(filename === null ? {} : { filename }),
+});
+
+const alternativesOf = ({ alternatives }: ParsedMail, problems: Problem[]): readonly StoredAlternative[] => {
+  if (alternatives.length > ALTERNATIVES_MAX) {
+    problems.push(['alternatives', `alternatives must have at most ${ALTERNATIVES_MAX} items`]);
+    return [];
+  }
+  for (const { contentType } of alternatives.filter((each) => !isAttachmentType(each.contentType))) {
+    problems.push(['alternatives', `${contentType} cannot be an alternative: it must be a media type (RFC 6838)`]);
+  }
+  return alternatives.map(storedAlternative);
+};
+
+const isSealed = ({ attachments, alternatives, multiparts }: ParsedMail): boolean =>
+  multiparts.some((subtype) => SEALING.has(subtype)) ||
+  [...attachments, ...alternatives].some(({ contentType }) => SEALED.test(contentType));
 
 /** The last line's end is that of the message: another is written behind it. */
 const withoutLastEnd = (text: string): string => text.replace(/\r?\n$/, '');
@@ -73,10 +142,11 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
   const { shown, problems: wrong, ...recipients } = addressed(mail, envelope);
   const instructions = instructionsOf(mail, envelope.map(canonicalAddress));
   const problems: Problem[] = [...wrong, ...instructions.problems];
-  if (mail.attachments.some(({ contentType }) => SEALED.test(contentType))) {
+  if (isSealed(mail)) {
     problems.push(['attachments', 'a signed or encrypted message cannot be sent unchanged: send it without']);
   }
-  const headers = headersOf(mail, problems);
+  const { headers, repeated } = headersOf(mail, problems);
+  const alternatives = alternativesOf(mail, problems);
   const subject = mail.headers.find(({ name }) => name.toLowerCase() === 'subject')?.value;
   return {
     body: {
@@ -87,7 +157,14 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
       ...instructions.fields,
     },
-    shown,
+    beyond: {
+      ...(shown === undefined ? {} : { shown }),
+      ...(alternatives.length === 0 ? {} : { alternatives }),
+      ...(repeated.length === 0 ? {} : { repeatedHeaders: repeated }),
+      ...(mail.attachments.length === 0
+        ? {}
+        : { dispositions: mail.attachments.map(({ disposition }) => disposition ?? 'none') }),
+    },
     idempotencyKey: instructions.idempotencyKey,
     problems,
   };

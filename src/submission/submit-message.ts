@@ -46,18 +46,13 @@ export const submitMessage = async (house: SubmissionHouse, submission: Submissi
   const caller = await callerNow(door, submission.admission); // reading it all took a while
   const sender = await withFreshDomain(door.directory, caller);
   touch();
-  const { draft, ...request } = await sendRequestOf({ deps, door }, sender, body);
-  const { shown, idempotencyKey } = submitted;
-  const visible = shown === undefined ? {} : { shown };
+  const { beyond, idempotencyKey } = submitted;
+  const request = await sendRequestOf({ deps, door }, sender, body, beyond);
   const sent = await sendMessage(
     deps.context,
     originOf(sender, { id: submission.requestId, ip: submission.admission.address }),
     sender,
-    {
-      ...{ ...request, draft: { ...draft, ...visible } },
-      body: { ...submitted.body, ...visible },
-      idempotencyKey,
-    },
+    { ...request, body: { ...submitted.body, ...beyond }, idempotencyKey },
   );
   return sent.message.accepted.messageId;
 };

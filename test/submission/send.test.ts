@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildMimeMessage } from '../../src/adapters/mail/mime-message.ts';
-import { outgoingMail } from '../adapters/mail/outgoing-mail.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';
 
 let submitting: Submitting;
@@ -13,20 +11,8 @@ const kindsOf = async (reply: string) =>
   (await submitting.shown(reply)).recipients.map(({ address, kind }) => [kind, address]);
 
 /** The header as it leaves. */
-const headerOf = async (reply: string): Promise<string> => {
-  const { id } = await submitting.shown(reply);
-  const { context } = submitting.service.deps;
-  const [event] = await context.store.readStream(`message-${id}`);
-  const { contentId } = (event as unknown as { data: { contentId: string } }).data;
-  const body = (await context.contents.get([contentId])).get(contentId);
-  if (body?.kind !== 'message') throw new Error('no body');
-  const mime = buildMimeMessage(outgoingMail(body), body.text ?? '');
-  return (
-    Buffer.concat([...mime.headed('').chunks()])
-      .toString('utf8')
-      .split('\r\n\r\n')[0] ?? ''
-  );
-};
+const headerOf = async (reply: string): Promise<string> =>
+  (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 
 describe('a message that comes by SMTP', () => {
   test('is the message that HTTP would have taken', async () => {

@@ -22,8 +22,8 @@ const attachmentFact = ({ filename, contentType, content, contentId }: StoredAtt
   ...(contentId === undefined ? {} : { contentId }),
 });
 
-const sizeOf = ({ html = '', text = '', attachments }: AnalyzedMessage['draft']): number => {
-  const attached = attachments.reduce((sum, { content }) => sum + content.length, 0);
+const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: AnalyzedMessage['draft']): number => {
+  const attached = [...attachments, ...alternatives].reduce((sum, { content }) => sum + content.length, 0);
   return Buffer.byteLength(html) + Buffer.byteLength(text) + Math.ceil(attached * SENT_PER_CHARACTER);
 };
 

@@ -53,7 +53,7 @@ export const createMailParser = (): MailParser => {
   return {
     parse: async (chunks, organizationId) => {
       const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      if (size <= INLINE_BYTES_MAX) return await parseMail(Buffer.concat(chunks));
+      if (size <= INLINE_BYTES_MAX) return parseMail(Buffer.concat(chunks));
       return await workers.run(await shared(chunks, size), organizationId).catch(orReason);
     },
     close: workers.close,

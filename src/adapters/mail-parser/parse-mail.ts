@@ -1,70 +1,153 @@
-import { isUtf8 } from 'node:buffer';
-import { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
-import type { ParsedAttachment, ParsedMail, WrittenAddress } from '../../domain/mail-parser.ts';
-import { parseWithParameters, typeWith } from './type-parameters.ts';
+import { addressParser, decodeWords } from 'postal-mime';
+import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/mail-parser.ts';
+import { bytesInCharset } from './charset.ts';
+import { type ContentField, parameterOf } from './content-field.ts';
+import { unflowed } from './flowed-text.ts';
+import { type HeaderField, type MimeEntity, readMimeTree } from './mime-tree.ts';
+import { joinedBody, type Shown } from './shown-body.ts';
+import { Unreadable } from './unreadable.ts';
 
-/** Fifty recipients and their thread fit many times; each header costs time in proportion. */
-const HEADERS_BYTES_MAX = 256_000;
-/** Mail programs nest three or four; each level costs memory. */
-const NESTING_MAX = 20;
+/** What a message consists of, sorted as a message of this service is built. */
+interface Contents {
+  readonly shown: Shown[];
+  readonly alternatives: ParsedAlternative[];
+  readonly attachments: ParsedPart[];
+}
 
-/** Each costs half a microsecond, however short; 25 MB of base64 have a third of it. */
-const LINES_MAX = 1_000_000;
+const TOKEN = /^[\w!#$%&'*+.^`{|}~-]+$/;
+/** The name is kept apart, a boundary is of no use, and what RFC 2231 writes in pieces is one name. */
+const NOT_OF_TYPE = /^(?:boundary|(?:name|filename)(?:\*.*)?)$/;
 
-const hasTooManyLines = (raw: Buffer): boolean => {
-  if (raw.length <= LINES_MAX) return false;
-  let lines = 0;
-  for (let at = raw.indexOf(10); at >= 0 && lines <= LINES_MAX; at = raw.indexOf(10, at + 1)) lines += 1;
-  return lines > LINES_MAX;
+const written = (value: string): string => (TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`);
+
+const contentTypeOf = ({ type }: MimeEntity): string =>
+  [
+    type.value,
+    ...type.parameters
+      .filter(({ name }) => !NOT_OF_TYPE.test(name))
+      .map(({ name, value }) => `${name}=${written(value)}`),
+  ].join('; ');
+
+const filenameOf = ({ type, disposition }: MimeEntity): string | null => {
+  const name = parameterOf(disposition, 'filename') ?? parameterOf(type, 'name') ?? '';
+  return name === '' ? null : decodeWords(name);
 };
 
-const attachmentOf = (attachment: Attachment, parameters: Readonly<Record<string, string>>): ParsedAttachment => {
-  const { filename, contentId, content } = attachment;
-  const id = contentId?.trim().replace(/^<(.*)>$/, '$1');
-  return {
-    filename,
-    contentType: typeWith(attachment, parameters),
-    ...(id === undefined || id === '' ? {} : { contentId: id }),
-    content: typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64'),
+const dispositionOf = ({ disposition: { value } }: MimeEntity): ParsedPart['disposition'] => {
+  if (value === '') return null;
+  // RFC 2183 §2.8: one that nobody knows is an attachment.
+  return value === 'inline' ? 'inline' : 'attachment';
+};
+
+const partOf = (entity: MimeEntity): ParsedPart => ({
+  filename: filenameOf(entity),
+  contentType: contentTypeOf(entity),
+  ...(entity.contentId === null ? {} : { contentId: entity.contentId }),
+  disposition: dispositionOf(entity),
+  content: entity.bytes().toString('base64'),
+});
+
+const textOf = ({ type, bytes }: MimeEntity): string => {
+  const charset = parameterOf(type, 'charset') ?? '';
+  const text = bytesInCharset(bytes(), charset);
+  if (text === null) throw new Unreadable(`its charset ${charset} is not known`);
+  const lines = text.replaceAll('\r\n', '\n');
+  const isFlowed = type.value === 'text/plain' && parameterOf(type, 'format')?.toLowerCase() === 'flowed';
+  return isFlowed ? unflowed(lines, parameterOf(type, 'delsp')?.toLowerCase() === 'yes') : lines;
+};
+
+const KIND: Readonly<Record<string, 'text' | 'html'>> = { 'text/plain': 'text', 'text/html': 'html' };
+
+const shownKind = ({ type, disposition }: MimeEntity): 'text' | 'html' | null =>
+  disposition.value === 'attachment' ? null : (KIND[type.value] ?? null);
+
+const multipartsIn = ({ type, parts }: MimeEntity): readonly string[] =>
+  parts === null ? [] : [type.value.slice('multipart/'.length), ...parts.flatMap(multipartsIn)];
+
+const leadsToHtml = (entity: MimeEntity): boolean =>
+  entity.parts === null ? shownKind(entity) === 'html' : entity.parts.some(leadsToHtml);
+
+/** Of a multipart/related the part that the others belong to comes first, wherever it stands (RFC 2387 §3.2). */
+const rootFirst = (type: ContentField, parts: readonly MimeEntity[]): readonly MimeEntity[] => {
+  if (type.value !== 'multipart/related') return parts;
+  const start = parameterOf(type, 'start')?.replace(/^<(.*)>$/, '$1');
+  const root = parts.find(({ contentId }) => contentId !== null && contentId === start);
+  return root === undefined ? parts : [root, ...parts.filter((part) => part !== root)];
+};
+
+const createSorting = (contents: Contents) => {
+  const { shown, alternatives, attachments } = contents;
+
+  const newPlace = (): Shown => {
+    const place = { text: [], html: [] };
+    shown.push(place);
+    return place;
+  };
+
+  /** @param group what the multipart/alternative around it shows. */
+  const sortPart = (entity: MimeEntity, group: Shown | null): void => {
+    const kind = shownKind(entity);
+    // A file of text that follows the text is a file, whatever its disposition.
+    const isFile = group === null && shown.length > 0 && filenameOf(entity) !== null;
+    if (kind === null || isFile) attachments.push(partOf(entity));
+    else (group ?? newPlace())[kind].push(textOf(entity));
+  };
+
+  const sortAlternatives = (parts: readonly MimeEntity[], group: Shown): void => {
+    const html = parts.findLastIndex(leadsToHtml);
+    for (const [index, part] of parts.entries()) {
+      if (part.parts !== null || shownKind(part) !== null) sort(part, group);
+      else alternatives.push({ ...partOf(part), beforeHtml: index < html });
+    }
+  };
+
+  const sort = (entity: MimeEntity, group: Shown | null): void => {
+    const { type, parts } = entity;
+    if (parts === null) sortPart(entity, group);
+    else if (type.value === 'multipart/alternative') sortAlternatives(parts, group ?? newPlace());
+    else sortAll(rootFirst(type, parts), group);
+  };
+
+  const sortAll = (parts: readonly MimeEntity[], group: Shown | null): void => {
+    for (const part of parts) sort(part, group);
+  };
+
+  return (root: MimeEntity): void => {
+    // RFC 6047 §2.4: an invitation may be all that a message is.
+    const isAlone = root.parts === null && shownKind(root) === null && root.type.value.startsWith('text/');
+    if (isAlone && root.disposition.value !== 'attachment') alternatives.push({ ...partOf(root), beforeHtml: false });
+    else sort(root, null);
   };
 };
 
-const addressesIn = (mail: Email, key: string): readonly WrittenAddress[] =>
-  mail.headers
-    .filter((header) => header.key === key)
-    .flatMap(({ value }) => addressParser(value, { flatten: true }))
-    .map(({ name, address }) => ({ name, address: address ?? '' }));
-
-/** Up to the first empty line (RFC 5322 §2.1). */
-const headerSection = (raw: Buffer): Buffer => {
-  const ends = [raw.indexOf('\n\r\n'), raw.indexOf('\n\n')].filter((end) => end >= 0);
-  return ends.length === 0 ? raw : raw.subarray(0, Math.min(...ends));
-};
+const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] =>
+  headers
+    .filter(({ name }) => name.toLowerCase() === wanted)
+    .flatMap(({ value }) => addressParser(value))
+    // A group without members is shown by its name alone.
+    .flatMap(({ name, address, group }) => (group === undefined || group.length === 0 ? [{ name, address }] : group))
+    .map(({ name, address }) => ({ name, address: address ?? '' }))
+    .filter(({ name, address }) => name !== '' || address !== '');
 
 /** @returns what the message says, or why it cannot be read, in a phrase. */
-export const parseMail = async (raw: Buffer): Promise<ParsedMail | string> => {
-  // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
-  if (!isUtf8(headerSection(raw))) return 'its headers are neither ASCII nor UTF-8';
-  if (hasTooManyLines(raw)) return `it has more than ${LINES_MAX} lines`;
-  let parsed: Awaited<ReturnType<typeof parseWithParameters>>;
+export const parseMail = (raw: Buffer): ParsedMail | string => {
   try {
-    parsed = await parseWithParameters(raw, {
-      forceRfc822Attachments: true,
-      maxHeadersSize: HEADERS_BYTES_MAX,
-      maxNestingDepth: NESTING_MAX,
-    });
-  } catch {
-    return `its headers are larger than ${HEADERS_BYTES_MAX} bytes, or its parts deeper than ${NESTING_MAX}`;
+    const tree = readMimeTree(raw);
+    const contents: Contents = { shown: [], alternatives: [], attachments: [] };
+    createSorting(contents)(tree);
+    return {
+      headers: tree.headers.map(({ name, value }) => ({ name, value: decodeWords(value) })),
+      from: addressesIn(tree.headers, 'from'),
+      to: addressesIn(tree.headers, 'to'),
+      cc: addressesIn(tree.headers, 'cc'),
+      replyTo: addressesIn(tree.headers, 'reply-to'),
+      ...joinedBody(contents.shown),
+      alternatives: contents.alternatives,
+      attachments: contents.attachments,
+      multiparts: multipartsIn(tree),
+    };
+  } catch (error) {
+    if (error instanceof Unreadable) return error.message;
+    throw error;
   }
-  const { mail, parameters } = parsed;
-  return {
-    headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value: decodeWords(value) })),
-    from: addressesIn(mail, 'from'),
-    to: addressesIn(mail, 'to'),
-    cc: addressesIn(mail, 'cc'),
-    replyTo: addressesIn(mail, 'reply-to'),
-    ...(mail.text === undefined ? {} : { text: mail.text }),
-    ...(mail.html === undefined ? {} : { html: mail.html }),
-    attachments: mail.attachments.map((each, index) => attachmentOf(each, parameters[index] ?? {})),
-  };
 };

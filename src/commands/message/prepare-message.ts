@@ -50,10 +50,10 @@ export const requireFromDomain = ({ domain }: Caller, fromAddress: string): void
   throw new Refusal('from_domain_mismatch', problem, { details: { from: [problem] } });
 };
 
-const sizeOf = ({ html = '', text = '', attachments }: MessageDraft): number =>
+const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: MessageDraft): number =>
   Buffer.byteLength(html) +
   Buffer.byteLength(text) +
-  attachments.reduce((sum, { content }) => sum + Math.floor((content.length * 3) / 4), 0);
+  [...attachments, ...alternatives].reduce((sum, { content }) => sum + Math.floor((content.length * 3) / 4), 0);
 
 const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
   if (analysed === undefined) return {};

@@ -1,7 +1,8 @@
 /** A line holds 998 characters (RFC 5322 §2.1.1); no type that is in use comes near. */
 const CHARACTERS_MAX = 500;
-/** RFC 6838 §4.2 and RFC 2045 §5.1 with parameters, on one line. */
-const TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:; ?[\w!#$&^.+-]+=(?:[\w!#$%&'*+.^`{|}~-]+|"[ !#-[\]-~]*"))*$/;
+/** RFC 6838 §4.2 and RFC 2045 §5.1 with parameters, those of RFC 2231 among them, on one line. */
+const TYPE =
+  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:; ?[\w!#$&^.+-]+(?:=(?:[\w!#$%&'*+.^`{|}~-]+|"(?:[ !#-[\]-~]|\\[ -~])*")|\*\d{0,2}\*?=[\w!#$%&'*+.^`{|}~-]+))*$/;
 /** RFC 2045 §6.4: these must not be encoded, so nothing can be attached as one of them. */
 const COMPOSITE = /^(?:multipart|message)\//i;
 

@@ -1,9 +1,12 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
+import { buildMimeMessage } from '../../../src/adapters/mail/mime-message.ts';
 import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
 import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
+import type { MessageBody } from '../../../src/domain/contents.ts';
 import { LOG_START } from '../../../src/domain/event-store.ts';
 import { createSubmission, type SubmissionOptions } from '../../../src/submission/create-submission.ts';
+import { outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';
 
@@ -34,10 +37,31 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
   });
   const { port } = listener;
 
+  const idIn = (reply: string): string | undefined => /msg_\w+/.exec(reply)?.[0];
+
+  /** What is kept of the message that a reply names. */
+  const stored = async (reply: string): Promise<MessageBody> => {
+    const { context } = service.deps;
+    const [event] = await context.store.readStream(`message-${idIn(reply)}`);
+    const { contentId } = (event as unknown as { data: { contentId: string } }).data;
+    const body = (await context.contents.get([contentId])).get(contentId);
+    if (body?.kind !== 'message') throw new Error(`nothing is kept of ${reply}`);
+    return body;
+  };
+
   const get = async (url: string) => (await service.request({ url, key })).json();
 
   return {
-    ...{ service, port, key, organizationId, domainId, makeKey },
+    ...{ service, port, key, organizationId, domainId, makeKey, stored },
+    /** The message as it leaves, unsigned. */
+    composed: async (reply: string): Promise<Buffer> => {
+      const body = await stored(reply);
+      return Buffer.concat([
+        ...buildMimeMessage(outgoingMail(body), body.text ?? '')
+          .headed('')
+          .chunks(),
+      ]);
+    },
     bodies: service.server.shared.bodies,
     /** By a real client. @returns its last reply. @throws what the client throws. */
     send: async (mail: SendMailOptions, by = key): Promise<string> => {
@@ -73,8 +97,8 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
     },
     /** By the reply that says where it is queued. */
     shown: async (reply: string): Promise<Shown> => {
-      const [id] = /msg_\w+/.exec(reply) ?? [];
-      return { ...(await get(`/v1/messages/${id}`)), ...(await get(`/v1/messages/${id}/content`)), id };
+      const id = idIn(reply);
+      return { ...(await get(`/v1/messages/${id}`)), ...(await get(`/v1/messages/${id}/content`)), id: id ?? '' };
     },
     /** All that the log holds. */
     accepted: async (): Promise<number> => {

@@ -1,0 +1,183 @@
+import { isUtf8 } from 'node:buffer';
+import { type ContentField, contentFieldOf, parameterOf } from './content-field.ts';
+import { CR, HTAB, HYPHEN, LF, SPACE } from './octets.ts';
+import { decoderOf } from './transfer-encoding.ts';
+import { Unreadable } from './unreadable.ts';
+
+/**
+ * A message as a tree of its parts (RFC 5322, RFC 2045, RFC 2046), each with its header and the bytes that its transfer
+ * encoding stands for. Our own, because a part that is sent on has to keep its bytes, its parameters and its place, and
+ * parsers for readers keep neither. Linear in the size of the message; each level of nesting reads its part once more.
+ */
+
+export interface HeaderField {
+  readonly name: string;
+  /** Unfolded; HTAB, which is white space like any other (RFC 5322 §2.2.2), is a space. */
+  readonly value: string;
+}
+
+export interface MimeEntity {
+  readonly headers: readonly HeaderField[];
+  readonly type: ContentField;
+  /** `value` is empty: there is none. */
+  readonly disposition: ContentField;
+  /** Without its angle brackets. */
+  readonly contentId: string | null;
+  /** Of a multipart its parts; null: it is a part without others. */
+  readonly parts: readonly MimeEntity[] | null;
+  /** Decoded from its transfer encoding; not to be asked for of a multipart. */
+  bytes(): Buffer;
+}
+
+/** Of all parts together. A hundred recipients and their thread fit many times; each header costs time in proportion. */
+const HEADERS_BYTES_MAX = 256_000;
+/** Mail programs nest three or four; each level is read once more. */
+const NESTING_MAX = 20;
+/** Twenty attachments fit many times; each part costs microseconds. */
+const PARTS_MAX = 500;
+/** Each costs half a microsecond, however short; 25 MB of base64 have a third of it. */
+const LINES_MAX = 1_000_000;
+
+const requireFewLines = (raw: Buffer): void => {
+  if (raw.length <= LINES_MAX) return;
+  let lines = 0;
+  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
+    lines += 1;
+    if (lines > LINES_MAX) throw new Unreadable(`it has more than ${LINES_MAX} lines`);
+  }
+};
+
+/** Where the first empty line begins (RFC 5322 §2.1), and where the body does; without one all is header. */
+const headEnd = (bytes: Buffer): readonly [end: number, body: number] => {
+  for (let start = 0; start < bytes.length; ) {
+    const lineFeed = bytes.indexOf(LF, start);
+    const first = bytes[start];
+    if (lineFeed === start || (lineFeed === start + 1 && first === CR)) return [start, lineFeed + 1];
+    if (lineFeed < 0) break;
+    start = lineFeed + 1;
+  }
+  return [bytes.length, bytes.length];
+};
+
+/** A field whose line has no colon has all of it as its name, and no value. */
+const fieldOf = (text: string): HeaderField => {
+  const colon = text.indexOf(':');
+  if (colon < 0) return { name: text.trim(), value: '' };
+  return {
+    name: text.slice(0, colon).trim(),
+    value: text
+      .slice(colon + 1)
+      .replace(/[\t\r]/g, ' ')
+      .trim(),
+  };
+};
+
+const fieldsOf = (head: Buffer): readonly HeaderField[] => {
+  const lines: string[][] = [];
+  for (const line of head.toString('utf8').split(/\r?\n/)) {
+    const isFolded = line.startsWith(' ') || line.startsWith('\t');
+    if (isFolded && lines.length > 0) lines.at(-1)?.push(line);
+    else if (line !== '') lines.push([line]);
+  }
+  return lines.map((folded) => fieldOf(folded.join('')));
+};
+
+interface Delimiter {
+  readonly start: number;
+  /** Behind its line. */
+  readonly next: number;
+  readonly isLast: boolean;
+}
+
+const BLANKS: readonly (number | undefined)[] = [SPACE, HTAB, CR];
+
+/** The line `--boundary` or `--boundary--`, with white space after it at most (RFC 2046 §5.1.1); null: it is another. */
+const delimiterAt = (body: Buffer, start: number, length: number): Delimiter | null => {
+  if (start > 0 && body[start - 1] !== LF) return null;
+  let at = start + length;
+  const isLast = body[at] === HYPHEN && body[at + 1] === HYPHEN;
+  if (isLast) at += 2;
+  while (BLANKS.includes(body[at])) at += 1;
+  return at === body.length || body[at] === LF ? { start, next: Math.min(at + 1, body.length), isLast } : null;
+};
+
+function* delimitersIn(body: Buffer, boundary: string): Generator<Delimiter> {
+  const text = Buffer.from(`--${boundary}`);
+  for (let at = body.indexOf(text); at >= 0; at = body.indexOf(text, at + text.length)) {
+    const delimiter = delimiterAt(body, at, text.length);
+    if (delimiter !== null) yield delimiter;
+    if (delimiter?.isLast === true) return;
+  }
+}
+
+/** The line break before a delimiter is part of it. */
+const withoutLineEnd = (body: Buffer, start: number, end: number): Buffer => {
+  let stop = end;
+  if (stop > start && body[stop - 1] === LF) stop -= 1;
+  if (stop > start && stop < end && body[stop - 1] === CR) stop -= 1;
+  return body.subarray(start, stop);
+};
+
+/** The parts of a multipart; one that is cut off ends with the message. */
+const sectionsBetween = (body: Buffer, boundary: string): readonly Buffer[] => {
+  const sections: Buffer[] = [];
+  let open: Delimiter | null = null;
+  for (const delimiter of delimitersIn(body, boundary)) {
+    if (open !== null) sections.push(withoutLineEnd(body, open.next, delimiter.start));
+    open = delimiter;
+    if (sections.length > PARTS_MAX) break;
+  }
+  return open === null || open.isLast ? sections : [...sections, body.subarray(open.next)];
+};
+
+const firstValue = (headers: readonly HeaderField[], name: string): string | null =>
+  headers.find((field) => field.name.toLowerCase() === name)?.value ?? null;
+
+/** What all parts of a message have together, and no more. @throws {Unreadable} */
+const createBounds = () => {
+  let headerBytes = 0;
+  let parts = 0;
+  return (head: Buffer, depth: number): void => {
+    headerBytes += head.length;
+    parts += 1;
+    if (depth > NESTING_MAX) throw new Unreadable(`its parts are deeper than ${NESTING_MAX}`);
+    if (headerBytes > HEADERS_BYTES_MAX) throw new Unreadable(`its headers are larger than ${HEADERS_BYTES_MAX} bytes`);
+    if (parts > PARTS_MAX) throw new Unreadable(`it has more than ${PARTS_MAX} parts`);
+    // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
+    if (!isUtf8(head)) throw new Unreadable('its headers are neither ASCII nor UTF-8');
+  };
+};
+
+/** @throws {Unreadable} it is larger, deeper or more than anybody writes, or says nothing that can be understood. */
+export const readMimeTree = (raw: Buffer): MimeEntity => {
+  requireFewLines(raw);
+  const requireWithin = createBounds();
+
+  const partsOf = (type: ContentField, body: Buffer, depth: number): readonly MimeEntity[] => {
+    const boundary = parameterOf(type, 'boundary') ?? '';
+    const sections = boundary === '' ? [] : sectionsBetween(body, boundary);
+    if (sections.length === 0) throw new Unreadable(`it is ${type.value}, but no part of it can be found`);
+    const usual = type.value === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
+    return sections.map((section) => entityOf(section, depth + 1, usual));
+  };
+
+  const entityOf = (bytes: Buffer, depth: number, usualType: string): MimeEntity => {
+    const [end, start] = headEnd(bytes);
+    const [head, body] = [bytes.subarray(0, end), bytes.subarray(start)];
+    requireWithin(head, depth);
+    const headers = fieldsOf(head);
+    const content = (name: string): string => firstValue(headers, `content-${name}`) ?? '';
+    const written = contentFieldOf(content('type'));
+    const type = written.value === '' || written.value === 'text' ? { ...written, value: usualType } : written;
+    const isMultipart = type.value.startsWith('multipart/');
+    const decoded = isMultipart ? () => body : decoderOf(content('transfer-encoding'));
+    return {
+      ...{ headers, type, disposition: contentFieldOf(content('disposition')) },
+      contentId: content('id').replace(/^<(.*)>$/, '$1') || null,
+      parts: isMultipart ? partsOf(type, body, depth) : null,
+      bytes: () => decoded(body),
+    };
+  };
+
+  return entityOf(raw, 0, 'text/plain');
+};

@@ -1,0 +1,57 @@
+/** What stands at one place of a message to be read: text, html, or the same as both; several are one below the other. */
+export interface Shown {
+  readonly text: string[];
+  readonly html: string[];
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+const asHtml = (text: string): string =>
+  `<div>${text
+    .replace(/\n$/, '')
+    .replace(/[&<>]/g, (sign) => ESCAPES[sign] ?? sign)
+    .replaceAll('\n', '<br>\n')}</div>\n`;
+
+interface Framed {
+  /** Up to the end of `<body …>`. */
+  readonly before: string;
+  readonly content: string;
+  /** From `</body>` on. */
+  readonly after: string;
+}
+
+/** What a document shows, and the frame that only one of several can have. */
+const framed = (html: string): Framed => {
+  const start = /<body[\s>]/i.exec(html);
+  const from = start === null ? 0 : html.indexOf('>', start.index) + 1;
+  if (from === 0) return { before: '', content: html, after: '' };
+  const end = [...html.matchAll(/<\/body/gi)].at(-1)?.index ?? html.length;
+  const to = Math.max(from, end);
+  return { before: html.slice(0, from), content: html.slice(from, to), after: html.slice(to) };
+};
+
+/** One document below the other, in the frame of the first that has one. */
+const joinedHtml = (pages: readonly string[]): string => {
+  const [only] = pages;
+  if (pages.length === 1 && only !== undefined) return only;
+  const documents = pages.map(framed);
+  const { before = '', after = '' } = documents.find((one) => one.before !== '') ?? {};
+  return before + documents.map(({ content }) => content).join('\n') + after;
+};
+
+/**
+ * The body of a message that shows several texts one below the other. Where only some of it is html, all of it becomes
+ * html; text that stands for some of it alone would hide the rest from whoever reads text, and is left out.
+ */
+export const joinedBody = (shown: readonly Shown[]): { readonly text?: string; readonly html?: string } => {
+  const places = shown.filter(({ text, html }) => text.length + html.length > 0);
+  if (places.length === 0) return {};
+  const isHtml = places.some(({ html }) => html.length > 0);
+  const isText = places.every(({ text }) => text.length > 0);
+  return {
+    ...(isText ? { text: places.flatMap(({ text }) => text).join('\n') } : {}),
+    ...(isHtml
+      ? { html: joinedHtml(places.flatMap(({ html, text }) => (html.length > 0 ? html : text.map(asHtml)))) }
+      : {}),
+  };
+};
