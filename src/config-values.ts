@@ -1,5 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseMailbox } from './domain/email-address.ts';
+import { readLimits } from './domain/standing/sending-limits.ts';
 
 /** What values of the configuration look like. */
 
@@ -37,5 +39,40 @@ export const listOf = (isRight: (item: string) => boolean, remedy: string) =>
 export const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
 export const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
-export const isSmarthost = (value: string): boolean =>
-  hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
+const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
+
+/** Any text will do, but a short one can be guessed from a copy of the database. */
+const SECRET_KEY_CHARACTERS_MIN = 32;
+
+export const secretKey = text(
+  (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
+  `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
+);
+
+/** Of an address with or without a name. */
+export const addressOf = (mailbox: string): string => {
+  const parsed = parseMailbox(mailbox);
+  return typeof parsed === 'string' ? mailbox : parsed.address;
+};
+
+export const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
+  address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain}`);
+
+/** `capture`: nothing leaves the machine, mail goes to the inbox; `direct`: to the recipients' own servers. */
+export type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
+
+const MAIL_VALUES = 'set `capture:`, `direct:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
+
+const readMail = (value: string): MailRoute => {
+  if (value === 'capture:' || value === 'direct:') return { kind: value === 'direct:' ? 'direct' : 'capture' };
+  return { kind: 'smarthost', url: value };
+};
+
+export const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost(value), MAIL_VALUES)
+  .default('capture:')
+  .transform(readMail);
+
+export const limits = text(
+  (value) => readLimits(value) !== undefined,
+  'set three rising percentages, such as `2,4,5`, or `off`',
+).transform((value) => readLimits(value) ?? null);

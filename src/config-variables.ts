@@ -45,6 +45,16 @@ export const CONFIGURATION: readonly Variable[] = [
     default: '',
     meaning: 'encrypts secrets in the database; made in `DATA_DIR` for the built-in one',
   },
+  {
+    name: 'PREVIOUS_SECRET_KEY',
+    default: '',
+    meaning: 'a second key that is accepted while `SECRET_KEY` is rotated: the previous one, or the next',
+  },
+  {
+    name: 'ENCRYPT_CONTENTS',
+    default: 'false',
+    meaning: '`true` encrypts the contents of new messages in the database under `SECRET_KEY`',
+  },
   { name: 'EHLO_NAME', default: '', meaning: 'name given to mail servers; the name of the machine when absent' },
   {
     name: 'DNS_SERVERS',

@@ -1,7 +1,22 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { EVENT_STORE, HOST_NAME, isHost, isSmarthost, list, listOf, port, text, url } from './config-values.ts';
+import {
+  addressOf,
+  EVENT_STORE,
+  HOST_NAME,
+  isHost,
+  isUnder,
+  limits,
+  list,
+  listOf,
+  type MailRoute,
+  mail,
+  port,
+  secretKey,
+  text,
+  url,
+} from './config-values.ts';
 import { CONFIGURATION } from './config-variables.ts';
 import { readSecret } from './domain/api-key/secret.ts';
 import { parseMailbox } from './domain/email-address.ts';
@@ -14,9 +29,6 @@ import { StartRefused } from './domain/start-refused.ts';
 /** What one process may do; scaled out by starting processes with fewer. */
 const ROLES = ['api', 'projections', 'workers'] as const;
 type Role = (typeof ROLES)[number];
-
-/** `capture`: nothing leaves the machine, mail goes to the inbox; `direct`: to the recipients' own servers. */
-type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 type LogLevel = (typeof LOG_LEVELS)[number];
@@ -45,6 +57,10 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Absent, with the built-in PostgreSQL alone: made in `dataDir`. */
   readonly secretKey: string | undefined;
+  /** Opens what `secretKey` does not, and seals nothing. */
+  readonly previousSecretKey: string | undefined;
+  /** Whether new message contents are encrypted. */
+  readonly encryptContents: boolean;
   /** Lower case. Absent: undelivered mail goes back to its sender. */
   readonly bounceDomain: string | undefined;
   /** 0: a free one. */
@@ -83,35 +99,7 @@ interface Trial {
   readonly mxPort: number | undefined;
 }
 
-/** Any text will do, but a short one can be guessed from a copy of the database. */
-const SECRET_KEY_CHARACTERS_MIN = 32;
-
 const isRole = (value: string): value is Role => ROLES.some((role) => role === value);
-
-const MAIL_VALUES = 'set `capture:`, `direct:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';
-
-const readMail = (value: string): MailRoute => {
-  if (value === 'capture:' || value === 'direct:') return { kind: value === 'direct:' ? 'direct' : 'capture' };
-  return { kind: 'smarthost', url: value };
-};
-
-const mail = text((value) => readMail(value).kind !== 'smarthost' || isSmarthost(value), MAIL_VALUES)
-  .default('capture:')
-  .transform(readMail);
-
-const limits = text(
-  (value) => readLimits(value) !== undefined,
-  'set three rising percentages, such as `2,4,5`, or `off`',
-).transform((value) => readLimits(value) ?? null);
-
-/** Of an address with or without a name. */
-const addressOf = (mailbox: string): string => {
-  const parsed = parseMailbox(mailbox);
-  return typeof parsed === 'string' ? mailbox : parsed.address;
-};
-
-const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
-  address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain}`);
 
 const roles = z
   .string()
@@ -140,10 +128,9 @@ const schema = z
       'set the address of the API as its clients see it, such as `https://mail.example.com`',
     ).optional(),
     TRUSTED_PROXIES: listOf(isNetwork, 'set addresses or networks separated by commas, such as `10.0.0.0/8,192.0.2.7`'),
-    SECRET_KEY: text(
-      (value) => value.length >= SECRET_KEY_CHARACTERS_MIN,
-      `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
-    ).optional(),
+    SECRET_KEY: secretKey.optional(),
+    PREVIOUS_SECRET_KEY: secretKey.optional(),
+    ENCRYPT_CONTENTS: z.enum(['true', 'false'], 'set `true` or `false`').default('false'),
     EHLO_NAME: text((value) => HOST_NAME.test(value), 'set a host name, such as `mail.example.com`').optional(),
     DNS_SERVERS: listOf(isNameServer, 'set addresses by commas, such as `127.0.0.1,[2001:db8::1]:5353`'),
     BOUNCE_DOMAIN: text((value) => HOST_NAME.test(value), 'set a host name, such as `bounces.example.com`')
@@ -177,6 +164,11 @@ const schema = z
   .refine((read) => !isUnder(read.POSTMASTER, read.BOUNCE_DOMAIN), {
     path: ['POSTMASTER'],
     error: 'set an address of another domain than BOUNCE_DOMAIN: what is written there comes to this service itself',
+    when: () => true,
+  })
+  .refine((read) => read.PREVIOUS_SECRET_KEY === undefined || read.PREVIOUS_SECRET_KEY !== read.SECRET_KEY, {
+    path: ['PREVIOUS_SECRET_KEY'],
+    error: 'is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
     when: () => true,
   })
   .refine((read) => read.DATABASE_URL === undefined || read.SECRET_KEY !== undefined, {
@@ -221,6 +213,8 @@ export const readConfig = (environment: Environment): Config => {
     publicUrl: read.PUBLIC_URL === undefined ? undefined : plainPublicUrl(read.PUBLIC_URL),
     trustedProxies: read.TRUSTED_PROXIES,
     secretKey: read.SECRET_KEY,
+    previousSecretKey: read.PREVIOUS_SECRET_KEY,
+    encryptContents: read.ENCRYPT_CONTENTS === 'true',
     bounceDomain: read.BOUNCE_DOMAIN,
     bouncePort: read.BOUNCE_PORT,
     postmaster: read.POSTMASTER,

@@ -23,6 +23,7 @@ describe('the configuration', () => {
       ...{ sourceAddresses: [], allowPrivateMx: false },
       ...{ roles: new Set(['api', 'projections', 'workers']), host: '127.0.0.1', port: 3000 },
       ...{ dataDir: `${process.cwd()}/data`, publicUrl: undefined, trustedProxies: [], secretKey: undefined },
+      ...{ previousSecretKey: undefined, encryptContents: false },
       ...{ bounceDomain: undefined, bouncePort: 25, ehloName: undefined, dnsServers: [], logLevel: 'info' },
       sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
       adminKey: undefined,
@@ -52,6 +53,7 @@ describe('the configuration', () => {
       ...{ MAIL_URL: 'smtp://u:p@mail:587', ROLES: ' api , workers', HOST: '::1', PORT: '0', DATA_DIR: '/d' },
       ...{ SOURCE_ADDRESSES: '192.0.2.7, 2001:db8::7', ALLOW_PRIVATE_MX: 'true' },
       ...{ PUBLIC_URL: 'https://mail.example.com/', TRUSTED_PROXIES: '10.0.0.0/8, ::1', SECRET_KEY: KEY },
+      ...{ PREVIOUS_SECRET_KEY: `previous ${KEY}`, ENCRYPT_CONTENTS: 'true' },
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
       ...{ BOUNCE_RATES: '1, 2.5,3', COMPLAINT_RATES: 'off' },
       ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
@@ -65,6 +67,7 @@ describe('the configuration', () => {
       ...{ sourceAddresses: ['192.0.2.7', '2001:db8::7'], allowPrivateMx: true },
       ...{ host: '::1', port: 0, dataDir: '/d', publicUrl: 'https://mail.example.com' },
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
+      ...{ previousSecretKey: `previous ${KEY}`, encryptContents: true },
       sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
       ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
       dnsServers: [
@@ -108,6 +111,9 @@ describe('the configuration', () => {
         LOG_LEVEL: 'loud',
         OUTBOX_ADMIN_KEY: 'ob_live_x',
         METRICS_PORT: '1e3',
+        SECRET_KEY: 'short',
+        PREVIOUS_SECRET_KEY: 'shorter',
+        ENCRYPT_CONTENTS: 'yes',
       },
       ...{ SUBMISSION_PORT: '65536', SUBMISSION_TLS_PORT: 'x', POSTMASTER: 'nobody', TLS_CERT_FILE: '/tls/cert.pem' },
       ...{ BOUNCE_DOMAIN: 'a@b', BOUNCE_PORT: '-1', BOUNCE_RATES: '5,4,2', COMPLAINT_RATES: 'none' },
@@ -172,6 +178,9 @@ describe('the configuration', () => {
       'SECRET_KEY: set at least 32 characters of `openssl rand -hex 32`',
     ]);
     expect(problems({ ...database, SECRET_KEY: KEY })).toEqual([]);
+    expect(problems({ SECRET_KEY: KEY, PREVIOUS_SECRET_KEY: KEY })).toEqual([
+      'PREVIOUS_SECRET_KEY: is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
+    ]);
   });
 
   test('takes delivery to the recipients’ own servers', () => {

@@ -7,6 +7,7 @@ import { listKeysCommand } from './list-keys.ts';
 import { copyLogCommand } from './log-copy.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
+import { reencryptCommand } from './reencrypt.ts';
 
 /** Every operator's command. */
 export const COMMANDS: readonly Command[] = [
@@ -27,5 +28,6 @@ export const COMMANDS: readonly Command[] = [
   rebuildProjectionCommand,
   retryParkedCommand,
   copyLogCommand,
+  reencryptCommand,
   doctorCommand,
 ];

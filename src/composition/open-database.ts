@@ -2,6 +2,7 @@ import { checkPostgres } from '../adapters/postgres/check-postgres.ts';
 import { openEmbeddedPostgres } from '../adapters/postgres/embedded/open-embedded-postgres.ts';
 import { claimOwnership } from '../adapters/postgres/ownership.ts';
 import { loadOrMakeSecretKey } from '../adapters/secrets/load-or-make-secret-key.ts';
+import type { SecretKeys } from '../adapters/secrets/secret-box.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/logger.ts';
 import type { StartRefused } from '../domain/start-refused.ts';
@@ -10,7 +11,7 @@ import type { Closers } from './closers.ts';
 
 export interface OpenDatabase {
   readonly url: string;
-  readonly secretKey: string;
+  readonly secretKeys: SecretKeys;
   /** Where the data is, one sentence for the ready block. */
   readonly place: string;
 }
@@ -28,7 +29,7 @@ export interface OpenDatabaseOptions {
 
 const openBuiltIn = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
   const { config, system, logger, closers, owner, mustExist } = options;
-  const { dataDir } = config;
+  const { dataDir, previousSecretKey: previous } = config;
   const embedded = await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false, mustExist });
   closers.add('built-in PostgreSQL', embedded.close);
   const { url, location, relocated } = embedded;
@@ -36,9 +37,9 @@ const openBuiltIn = async (options: OpenDatabaseOptions): Promise<OpenDatabase> 
     const ownership = await claimOwnership({ url, system, logger, onLost: owner.onLost });
     closers.add('ownership', ownership.release);
   }
-  const secretKey = config.secretKey ?? (await loadOrMakeSecretKey(dataDir, system));
+  const current = config.secretKey ?? (await loadOrMakeSecretKey(dataDir, system));
   const why = relocated ? ` (the database's user cannot reach ${dataDir})` : '';
-  return { url, secretKey, place: `Data: built-in PostgreSQL in ${location}${why}` };
+  return { url, secretKeys: { current, previous }, place: `Data: built-in PostgreSQL in ${location}${why}` };
 };
 
 /** The database of `DATABASE_URL`, or the built-in one. @throws {StartRefused} */
@@ -48,5 +49,6 @@ export const openDatabase = async (options: OpenDatabaseOptions): Promise<OpenDa
   const url = config.databaseUrl;
   await checkPostgres({ url, system, logger });
   // The configuration insists on SECRET_KEY beside DATABASE_URL.
-  return { url, secretKey: config.secretKey ?? '', place: `Data: PostgreSQL at ${new URL(url).host}` };
+  const secretKeys = { current: config.secretKey ?? '', previous: config.previousSecretKey };
+  return { url, secretKeys, place: `Data: PostgreSQL at ${new URL(url).host}` };
 };

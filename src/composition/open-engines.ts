@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { createContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
@@ -7,6 +8,7 @@ import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { checkSecretKey } from '../adapters/secrets/check-secret-key.ts';
 import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
+import { createSecretBox, type SecretKeys } from '../adapters/secrets/secret-box.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import type { CommandContext } from '../commands/context.ts';
@@ -31,6 +33,7 @@ export interface Engines {
   readonly closers: Closers;
   readonly databaseUrl: string;
   readonly pool: Pool;
+  readonly secretKeys: SecretKeys;
   readonly store: EventStore;
   readonly context: CommandContext;
   /** The vault on connections that are not everybody's: see `withOwnConnections`. */
@@ -44,8 +47,8 @@ export interface Engines {
 /** The log that a URL names; without one, the log in PostgreSQL. @throws {StartRefused} it cannot be used. */
 export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
   if (eventStoreUrl === undefined) {
-    const { databaseUrl, system, logger } = parts;
-    return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, system, logger });
+    const { databaseUrl, system, logger, contentsCodec } = parts;
+    return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, contentsCodec, system, logger });
   }
   // Its client takes 20 MB, which others do not need.
   const { openEventStoreDb } = await import('./open-eventstoredb.ts');
@@ -71,15 +74,18 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   await migrate({ url: database.url });
   const pool = createPool({ url: database.url, name: 'service', logger });
   closers.add('database pool', () => pool.end());
-  const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKey: database.secretKey });
+  const { secretKeys } = database;
+  const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKeys });
   // Past the fail point: it writes its row at every start.
   await patiently({ system }, () => checkSecretKey(secretsOn(pool)));
+  const box = createSecretBox(secretKeys, 'vault.contents', system);
+  const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
   const vaultOn: Engines['vaultOn'] = (pool) => ({
     secrets: failing.secrets(secretsOn(pool)),
-    contents: failing.contents(createPostgresContents({ pool })),
+    contents: failing.contents(createPostgresContents({ pool, codec: contentsCodec })),
   });
   const { secrets, contents } = vaultOn(pool);
-  const storeParts = { databaseUrl: database.url, system, logger, contents };
+  const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
   const log = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
   const store = withCopyForFolding({ store: log, db: pool, logger });
   closers.add('event store', store.close);
@@ -100,6 +106,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     closers,
     databaseUrl: database.url,
     pool,
+    secretKeys,
     store,
     context,
     vaultOn,

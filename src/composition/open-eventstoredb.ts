@@ -1,3 +1,4 @@
+import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
 import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { eventCodec } from '../domain/codec.ts';
@@ -11,6 +12,8 @@ export interface StoreParts {
   readonly system: System;
   readonly logger: Logger;
   readonly contents: Contents;
+  /** How the log in PostgreSQL writes contents beside events. Absent: in clear. */
+  readonly contentsCodec?: ContentsCodec;
 }
 
 /** The log in EventStoreDB. @throws {StartRefused} it cannot be used. */

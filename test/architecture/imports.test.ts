@@ -25,7 +25,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
   composition: { folders: ['*'], packages: ['*'] },
   cli: { folders: ['*'], packages: ['*'] },
   'main.ts': { folders: ['*'], packages: ['*'] },
-  'config-values.ts': { folders: [], packages: ['zod'] },
+  'config-values.ts': { folders: ['domain'], packages: ['zod'] },
   'config-variables.ts': { folders: [], packages: [] },
   'config.ts': { folders: ['config-values.ts', 'config-variables.ts', 'domain'], packages: ['zod'] },
 };

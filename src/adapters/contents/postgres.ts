@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { type Contents, headOf, type MessageContents } from '../../domain/contents.ts';
 import { createGather, type Gather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { encodeContents } from './encode-contents.ts';
+import { type ContentsCodec, PLAIN_CONTENTS } from './contents-codec.ts';
 
 type Body = MessageContents['body'];
 type Head = ReturnType<typeof headOf>;
@@ -42,13 +42,18 @@ const GET = {
 const HEADS = {
   name: 'contents-heads',
   text: `
-    select id, case when kind = 'message' then head else body end as found
+    select id, kind, case when kind = 'message' then head else body end as found
     from vault.contents where id = any ($1::uuid[])`,
 };
 
 /** By id; null for what is there, but was not told. */
-type Found<T> = ReadonlyMap<string, T | null>;
-type Rows<T> = readonly { readonly id: string; readonly found: T | null }[];
+type Found = ReadonlyMap<string, Row | null>;
+/** As stored: decoded by the caller that asked, so that one row that does not open fails no other caller. */
+interface Row {
+  readonly id: string;
+  readonly kind?: string;
+  readonly found: unknown;
+}
 
 /** As many callers as fit into one query, the first always. */
 const admission = (): ((ids: readonly string[]) => boolean) => {
@@ -60,7 +65,7 @@ const admission = (): ((ids: readonly string[]) => boolean) => {
   };
 };
 
-const pick = <T>(found: Found<T>, ids: readonly string[]): Found<T> =>
+const pick = (found: Found, ids: readonly string[]): Found =>
   new Map(
     ids.flatMap((id) => {
       const one = found.get(id);
@@ -68,9 +73,9 @@ const pick = <T>(found: Found<T>, ids: readonly string[]): Found<T> =>
     }),
   );
 
-type Shared<T> = Gather<readonly string[], Found<T>>;
+type Shared = Gather<readonly string[], Found>;
 
-const createShared = <T>(query: (ids: readonly string[]) => Promise<Rows<T>>): Shared<T> =>
+const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>): Shared =>
   createGather({
     name: "the vault's contents",
     inFlightMax: 1,
@@ -80,41 +85,43 @@ const createShared = <T>(query: (ids: readonly string[]) => Promise<Rows<T>>): S
     admission,
     run: async (callers) => {
       const rows = await orUnavailable(query([...new Set(callers.flat())]));
-      const found: Found<T> = new Map(rows.map((row) => [row.id, row.found]));
+      const found: Found = new Map(rows.map((row) => [row.id, row.found === null ? null : row]));
       return callers.map((ids) => ({ status: 'fulfilled', value: pick(found, ids) }));
     },
   });
 
 /** Hands over what is told, a query's worth at a time. @returns ids of the rest. */
-const ask = async <T>(
-  shared: Shared<T>,
-  ids: readonly string[],
-  take: (id: string, one: T) => void,
-): Promise<readonly string[]> => {
+const ask = async (shared: Shared, ids: readonly string[], take: (row: Row) => void): Promise<readonly string[]> => {
   const untold: string[] = [];
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     for (const [id, one] of await shared.add(ids.slice(from, from + IDS_PER_QUERY))) {
       if (one === null) untold.push(id);
-      else take(id, one);
+      else take(one);
     }
   }
   return untold;
 };
 
+export interface PostgresContentsOptions {
+  readonly pool: Pool;
+  /** Absent: in clear. */
+  readonly codec?: ContentsCodec;
+}
+
 /** Contents in PostgreSQL. While one query runs, the next gathers all callers that come in the meantime. */
-export const createPostgresContents = ({ pool }: { readonly pool: Pool }): Contents => {
-  const bodies = createShared<Body>(async (ids) => (await pool.query({ ...GET, values: [ids, BYTES_PER_QUERY] })).rows);
-  const heads = createShared<Head>(async (ids) => (await pool.query({ ...HEADS, values: [ids] })).rows);
+export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: PostgresContentsOptions): Contents => {
+  const bodies = createShared(async (ids) => (await pool.query({ ...GET, values: [ids, BYTES_PER_QUERY] })).rows);
+  const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids] })).rows);
 
   /** Every query tells one at least, so this ends. */
-  const takeBodies = async (ids: readonly string[], take: (id: string, body: Body) => void): Promise<void> => {
+  const takeBodies = async (ids: readonly string[], take: (row: Row) => void): Promise<void> => {
     for (let left = ids; left.length > 0; ) left = await ask(bodies, left, take);
   };
 
   return {
     put: async (contents) => {
       if (contents.length === 0) return;
-      const rows = contents.map(encodeContents);
+      const rows = contents.map(codec.encode);
       const values = [
         rows.map(({ id }) => id),
         rows.map(({ organizationId }) => organizationId),
@@ -127,14 +134,17 @@ export const createPostgresContents = ({ pool }: { readonly pool: Pool }): Conte
 
     get: async (ids) => {
       const found = new Map<string, Body>();
-      await takeBodies(ids, (id, body) => found.set(id, body));
+      await takeBodies(ids, (row) => found.set(row.id, codec.decodeBody(row.id, row.found)));
       return found;
     },
 
     heads: async (ids) => {
       const found = new Map<string, Head>();
-      const withoutHead = await ask(heads, ids, (id, head) => found.set(id, head));
-      await takeBodies(withoutHead, (id, body) => found.set(id, headOf(body)));
+      const withoutHead = await ask(heads, ids, (row) => {
+        const part = row.kind === 'message' ? 'head' : 'body';
+        found.set(row.id, codec.decodeHead(row.id, row.found, part));
+      });
+      await takeBodies(withoutHead, (row) => found.set(row.id, headOf(codec.decodeBody(row.id, row.found))));
       return found;
     },
   };

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
 import { type Append, type Appended, AppendOutcomeUnknown, WrongExpectedRevision } from '../../domain/event-store.ts';
 import type { System } from '../../domain/system.ts';
-import { type EncodedContents, encodeContents } from '../contents/encode-contents.ts';
+import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import { createGather } from '../gather.ts';
 import { appendFailure, isDataFault, readFailure } from './postgres-faults.ts';
 import { integerArray, type TextRow, textArray, toPosition } from './postgres-rows.ts';
@@ -30,6 +30,12 @@ const APPEND = {
 
 const NO_STREAM = -1;
 
+/** How events and the contents that travel with them are written. */
+interface Codecs {
+  readonly codec: EventCodec;
+  readonly contentsCodec: ContentsCodec;
+}
+
 interface EncodedEvent {
   readonly id: string;
   readonly type: string;
@@ -44,12 +50,15 @@ interface EncodedAppend extends Pick<Append, 'stream' | 'expected'> {
   readonly bytes: number;
 }
 
-const encode = (codec: EventCodec, { stream, expected, events, context, contents = [] }: Append): EncodedAppend => {
+const encode = (
+  { codec, contentsCodec }: Codecs,
+  { stream, expected, events, context, contents = [] }: Append,
+): EncodedAppend => {
   const encoded = events.map((event): EncodedEvent => {
     const { type, schemaVersion, data } = codec.encode(event);
     return { id: event.id, type, version: schemaVersion, data: JSON.stringify(data) };
   });
-  const rows = contents.map(encodeContents);
+  const rows = contents.map(contentsCodec.encode);
   const metadata = JSON.stringify(context);
   const eventBytes = encoded.reduce((sum, { data }) => sum + data.length + metadata.length, 0);
   const bytes = rows.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
@@ -120,7 +129,7 @@ export interface Appending {
 /** Appends of this process that come while one commits travel in the next commit together. */
 export const createAppending = (
   pool: Pool,
-  codec: EventCodec,
+  codecs: Codecs,
   system: Pick<System, 'monotonicMs'>,
   patienceMs: number,
 ): Appending => {
@@ -183,5 +192,5 @@ export const createAppending = (
     run: commit,
   });
 
-  return { append: async (append) => gather.add(encode(codec, append)), close: gather.close };
+  return { append: async (append) => gather.add(encode(codecs, append)), close: gather.close };
 };

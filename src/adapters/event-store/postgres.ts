@@ -4,6 +4,7 @@ import type { EventCodec } from '../../domain/codec.ts';
 import { type EventStore, LOG_START, type Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
+import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
 import { readFailure } from './postgres-faults.ts';
 import { type PageRequest, readPage } from './postgres-read-all.ts';
@@ -17,6 +18,8 @@ export interface PostgresEventStoreOptions {
   /** Database of the log. It is also the vault's: contents of an append go to `vault.contents` in the same commit. */
   readonly url: string;
   readonly codec: EventCodec;
+  /** How contents are written. Absent: in clear. */
+  readonly contentsCodec?: ContentsCodec | undefined;
   readonly system: System;
   readonly logger: Logger;
   /** How long any call may take before the server is taken for gone. */
@@ -45,7 +48,7 @@ const createSchema = async (pool: Pool): Promise<void> => {
 
 /** Opens the log in PostgreSQL, and creates it where there is none. @throws {StoreUnavailable} */
 export const createPostgresEventStore = async (options: PostgresEventStoreOptions): Promise<EventStore> => {
-  const { codec, system, logger, patienceMs = PATIENCE_MS } = options;
+  const { codec, contentsCodec = PLAIN_CONTENTS, system, logger, patienceMs = PATIENCE_MS } = options;
   const config: PoolConfig = {
     connectionString: options.url,
     application_name: 'outbox event log',
@@ -71,7 +74,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   const reads = poolOf(READ_CONNECTIONS_MAX);
   const closing = new AbortController();
   const wakeUps = createWakeUps(config, system, logger);
-  const appending = createAppending(appends, codec, system, patienceMs);
+  const appending = createAppending(appends, { codec, contentsCodec }, system, patienceMs);
   const streams = createStreamReading(reads, codec, system, patienceMs);
   const read = (request: PageRequest): ReturnType<typeof readPage> => readPage(reads, codec, request);
   const follow = createSharedReading(read);

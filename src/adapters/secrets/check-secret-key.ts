@@ -2,7 +2,7 @@ import { type Secrets, WrongSecretKey } from '../../domain/secrets.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 
 /** A row that nobody needs, stored at the very first start: whether it opens tells whether the key is the same. */
-const CANARY = 'secret-key-check';
+export const CANARY = 'secret-key-check';
 
 /**
  * Makes sure at the start, not at the first delivery, that this process can open what is stored.
@@ -15,7 +15,7 @@ export const checkSecretKey = async (secrets: Secrets): Promise<void> => {
   } catch (error) {
     if (!(error instanceof WrongSecretKey)) throw error;
     throw new StartRefused(
-      'the secrets in the database were encrypted under another SECRET_KEY: set that one (for the built-in database it is in the file secret-key of DATA_DIR)',
+      'the secrets in the database were encrypted under another SECRET_KEY: set that one (for the built-in database it is in the file secret-key of DATA_DIR), or, while you rotate it, set it as PREVIOUS_SECRET_KEY',
     );
   }
 };

@@ -3,13 +3,12 @@ import type { Secrets } from '../../domain/secrets.ts';
 import type { System } from '../../domain/system.ts';
 import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { createSecretBox } from './secret-box.ts';
+import { createSecretBox, type SecretKeys } from './secret-box.ts';
 
 export interface PostgresSecretsOptions {
   readonly pool: Pool;
   readonly system: System;
-  /** The configuration's `SECRET_KEY`. */
-  readonly secretKey: string;
+  readonly secretKeys: SecretKeys;
 }
 
 /**
@@ -41,8 +40,8 @@ const DESTROY = { name: 'secrets-destroy', text: 'delete from vault.secrets wher
  * Secrets in PostgreSQL, encrypted: the database without `SECRET_KEY` gives none of them away. While queries run, the next
  * gathers all reads that come in the meantime.
  */
-export const createPostgresSecrets = ({ pool, system, secretKey }: PostgresSecretsOptions): Secrets => {
-  const box = createSecretBox(secretKey, system);
+export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecretsOptions): Secrets => {
+  const box = createSecretBox(secretKeys, 'vault.secrets', system);
   const kept = new Map<string, string>();
   /** Reads under way, by id: whoever asks for the same meanwhile shares the answer, and a connection. */
   const reading = new Map<string, Promise<string | undefined>>();

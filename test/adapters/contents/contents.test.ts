@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
+import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
 import type { Contents, MessageBody, MessageContents } from '../../../src/domain/contents.ts';
 import { StoreUnavailable } from '../../../src/domain/event-store.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
@@ -39,9 +42,14 @@ afterAll(async () => {
   await database.drop();
 });
 
+const KEYS = { current: 'a key of at least thirty-two characters' };
+const BOX = createSecretBox(KEYS, 'vault.contents', createSystem());
+const ENCRYPTING = createContentsCodec({ box: BOX, encrypts: true });
+
 const ADAPTERS: readonly (readonly [string, () => Contents])[] = [
   ['in memory', createInMemoryContents],
   ['in PostgreSQL', () => createPostgresContents({ pool })],
+  ['encrypted in PostgreSQL', () => createPostgresContents({ pool, codec: ENCRYPTING })],
 ];
 
 describe.each(ADAPTERS)('contents %s', (_name, create) => {

@@ -1,3 +1,4 @@
+import { createCipheriv, hkdfSync } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,8 +26,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-const inPostgres = (secretKey = 'a key of at least thirty-two characters') =>
-  createPostgresSecrets({ pool, system, secretKey });
+const KEY = 'a key of at least thirty-two characters';
+const inPostgres = (secretKey = KEY, previous?: string) =>
+  createPostgresSecrets({ pool, system, secretKeys: { current: secretKey, previous } });
 const folder = async (): Promise<string> => {
   const made = await mkdtemp(join(tmpdir(), 'outbox-secret-'));
   onTestFinished(() => rm(made, { recursive: true }));
@@ -95,6 +97,31 @@ describe('secrets in PostgreSQL', () => {
     await expect(inPostgres().get('mine')).rejects.toBeInstanceOf(WrongSecretKey);
     await pool.query(`update vault.secrets set ciphertext = '\\x01' where id = 'mine'`);
     await expect(inPostgres().get('mine')).rejects.toBeInstanceOf(WrongSecretKey);
+  });
+
+  test('open under either key while it is rotated, and are sealed under the new one', async () => {
+    const [old, next] = ['the old key of thirty-two characters', 'the new key of thirty-two characters'];
+    await inPostgres(old).put('before', 'org_a', 'plain');
+    const rotating = inPostgres(next, old);
+    expect(await rotating.get('before')).toBe('plain');
+    await rotating.put('after', 'org_a', 'plain too');
+    expect(await inPostgres(next).get('after')).toBe('plain too');
+    expect(await inPostgres(old, next).get('after')).toBe('plain too');
+    await expect(inPostgres(next).get('before')).rejects.toBeInstanceOf(WrongSecretKey);
+  });
+
+  test('that were sealed before keys had ids open under either key', async () => {
+    const sealed = (secretKey: string): Buffer => {
+      const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'outbox vault.secrets v1', 32));
+      const nonce = Buffer.alloc(12, 7);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(secretKey));
+      const text = Buffer.concat([cipher.update('plain'), cipher.final()]);
+      return Buffer.concat([Uint8Array.of(1), nonce, cipher.getAuthTag(), text]);
+    };
+    const keys = ['a key without an id, of thirty-two', 'another without an id, of thirty-two'];
+    for (const key of keys)
+      await pool.query('insert into vault.secrets (id, ciphertext) values ($1, $2)', [key, sealed(key)]);
+    for (const id of keys) expect(await inPostgres(keys[0], keys[1]).get(id)).toBe('plain');
   });
 
   test('under another key refuse the start, with a sentence', async () => {

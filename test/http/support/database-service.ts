@@ -1,8 +1,10 @@
 import { Client } from 'pg';
+import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
+import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
@@ -14,19 +16,25 @@ import { migratedDatabase } from '../../support/postgres.ts';
 import { type Service, startService } from './service.ts';
 
 export interface DatabaseService extends Service {
+  /** Of its database. */
+  readonly url: string;
   /** Breaks every connection to the database, as a restart of the server does. */
   breakConnections(): Promise<void>;
 }
 
+const SECRET_KEYS = { current: 'a secret key of a test, long enough' };
+
 /** The API on a database of its own, with its projections running. */
-export const startDatabaseService = async (): Promise<DatabaseService> => {
+export const startDatabaseService = async ({ encrypts = false } = {}): Promise<DatabaseService> => {
   const database = await migratedDatabase();
   const { url } = database;
   const system = createSystem();
   const logger = silentLogger;
   const pool = createPool({ url, name: 'test', logger });
   const runnerPool = createPool({ url, name: 'test projections', logger, max: RUNNER_CONNECTIONS });
-  const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
+  const box = createSecretBox(SECRET_KEYS, 'vault.contents', system);
+  const contentsCodec = createContentsCodec({ box, encrypts });
+  const store = await createPostgresEventStore({ url, codec: eventCodec, contentsCodec, system, logger });
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   const stopping = new AbortController();
   const running = createProjectionRunner({ pool: runnerPool, store, system, logger }).run(stopping.signal);
@@ -35,12 +43,13 @@ export const startDatabaseService = async (): Promise<DatabaseService> => {
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     readModels: createReadModels({ pool, store, system }),
     context: {
-      ...{ store, system, contents: createPostgresContents({ pool }) },
-      secrets: createPostgresSecrets({ pool, system, secretKey: 'a secret key of a test, long enough' }),
+      ...{ store, system, contents: createPostgresContents({ pool, codec: contentsCodec }) },
+      secrets: createPostgresSecrets({ pool, system, secretKeys: SECRET_KEYS }),
     },
   });
   return {
     ...service,
+    url,
     breakConnections: async () => {
       const client = new Client({ connectionString: url });
       await client.connect();

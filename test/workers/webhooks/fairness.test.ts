@@ -58,7 +58,7 @@ describe('a healthy endpoint', () => {
     const system = createSystem();
     const secretKey = 'a key of at least thirty-two characters';
     const ids = Array.from({ length: 512 }, (_, number) => `secret_${number}`);
-    const before = createPostgresSecrets({ pool, system, secretKey });
+    const before = createPostgresSecrets({ pool, system, secretKeys: { current: secretKey } });
     for (const id of ids) await before.put(id, 'org_1', `value of ${id}`);
     let open = 0;
     let most = 0;
@@ -74,7 +74,7 @@ describe('a healthy endpoint', () => {
         });
       },
     });
-    const secrets = createPostgresSecrets({ pool: counting, system, secretKey });
+    const secrets = createPostgresSecrets({ pool: counting, system, secretKeys: { current: secretKey } });
     expect(await Promise.all(ids.map(secrets.get))).toEqual(ids.map((id) => `value of ${id}`));
     expect(most).toBeLessThanOrEqual(2);
     expect(queries).toBeLessThanOrEqual(4);

@@ -1,0 +1,68 @@
+import { headOf, type MessageContents, type StoredBody, type StoredHead } from '../../domain/contents.ts';
+import { WrongSecretKey } from '../../domain/secrets.ts';
+import type { SecretBox } from '../secrets/secret-box.ts';
+
+/** A row of `vault.contents`, as its columns take it: JSON in text. */
+export interface EncodedContents {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly kind: string;
+  /** Empty: the body is its own head. */
+  readonly head: string;
+  readonly body: string;
+}
+
+/** The columns that hold contents. */
+export type Part = 'head' | 'body';
+
+export interface ContentsCodec {
+  encode(contents: MessageContents): EncodedContents;
+  /** @param found the column's value, parsed. @throws {WrongSecretKey} */
+  decodeBody(id: string, found: unknown): StoredBody;
+  decodeHead(id: string, found: unknown, part: Part): StoredHead;
+}
+
+export interface ContentsCodecOptions {
+  /** Absent: nothing is encrypted, and what is does not open. */
+  readonly box?: SecretBox;
+  /** Whether new rows are encrypted; what is stored is read either way. */
+  readonly encrypts?: boolean;
+}
+
+/** What is sealed for one column does not open for the other. */
+const sealedId = (id: string, part: Part): string => `${id} ${part}`;
+
+/** What is encrypted is a JSON string, in base64; what is in clear is an object. */
+export const sealContents = (box: SecretBox, id: string, part: Part, json: string): string =>
+  `"${box.seal(sealedId(id, part), json).toString('base64')}"`;
+
+/** @returns the JSON. @throws {WrongSecretKey} */
+export const openContents = (box: SecretBox, id: string, part: Part, found: string): string =>
+  box.open(sealedId(id, part), Buffer.from(found, 'base64'));
+
+/** Rows of `vault.contents` from and to what they hold, in clear or encrypted. */
+export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOptions = {}): ContentsCodec => {
+  const written = (id: string, part: Part, json: string): string =>
+    encrypts && box !== undefined && json !== '' ? sealContents(box, id, part, json) : json;
+
+  const decode = (id: string, part: Part, found: unknown): unknown => {
+    if (typeof found !== 'string') return found;
+    if (box === undefined) throw new WrongSecretKey(`${id} is encrypted, and there is no SECRET_KEY`);
+    return JSON.parse(openContents(box, id, part, found));
+  };
+
+  return {
+    encode: ({ id, organizationId, body }) => ({
+      id,
+      organizationId,
+      kind: body.kind,
+      head: body.kind === 'message' ? written(id, 'head', JSON.stringify(headOf(body))) : '',
+      body: written(id, 'body', JSON.stringify(body)),
+    }),
+    // What is stored was encoded by this codec.
+    decodeBody: (id, found) => decode(id, 'body', found) as StoredBody,
+    decodeHead: (id, found, part) => decode(id, part, found) as StoredHead,
+  };
+};
+
+export const PLAIN_CONTENTS = createContentsCodec();

@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
+import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
+import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import type { MessageBody, MessageContents } from '../../../src/domain/contents.ts';
+import { WrongSecretKey } from '../../../src/domain/secrets.ts';
+import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+
+const KEYS = { current: 'a key of at least thirty-two characters' };
+const BOX = createSecretBox(KEYS, 'vault.contents', createSystem());
+const ENCRYPTING = createContentsCodec({ box: BOX, encrypts: true });
+
+const message = (): MessageContents => ({
+  id: randomUUID(),
+  organizationId: 'org_a',
+  body: {
+    ...{ kind: 'message', messageId: 'msg_a', from: { address: 'a@example.test' } },
+    recipients: [{ id: 'rcp_a', kind: 'to', address: 'b@example.test' }],
+    ...{ replyTo: [], subject: 'A subject', html: '<p>"hello"</p>'.repeat(1000), headers: { 'X-A': 'b' } },
+    attachments: [{ filename: 'a.bin', contentType: 'application/octet-stream', content: 'QUJD' }],
+    ...{ tags: [{ name: 'a', value: 'b' }], metadata: {} },
+  } satisfies MessageBody,
+});
+
+const reply = (): MessageContents => ({
+  id: randomUUID(),
+  organizationId: 'org_a',
+  body: { kind: 'reply', messageId: 'msg_a', text: '550 no such user' },
+});
+
+let database: TestDatabase;
+let pool: Pool;
+
+beforeAll(async () => {
+  database = await migratedDatabase();
+  pool = new Pool({ connectionString: database.url, max: 4 });
+});
+afterAll(async () => {
+  await pool.end();
+  await database.drop();
+});
+
+describe('encrypted contents', () => {
+  const encrypting = () => createPostgresContents({ pool, codec: ENCRYPTING });
+
+  test('tell nothing to whoever has the database alone', async () => {
+    const put = [message(), reply()] as const;
+    await encrypting().put(put);
+    const { rows } = await pool.query<{ text: string }>(
+      'select c::text as text from vault.contents c where id = any ($1)',
+      [put.map(({ id }) => id)],
+    );
+    const stored = rows.map(({ text }) => text).join();
+    for (const word of ['example', 'hello', 'A subject', '550', 'a.bin', 'QUJD']) expect(stored).not.toContain(word);
+    await expect(createPostgresContents({ pool }).get([put[0].id])).rejects.toBeInstanceOf(WrongSecretKey);
+  });
+
+  test('are read beside rows in clear, whether new rows are encrypted or not', async () => {
+    const put = [message(), message(), reply(), reply()] as const;
+    await encrypting().put([put[0], put[2]]);
+    await createPostgresContents({ pool }).put([put[1], put[3]]);
+    const ids = put.map(({ id }) => id);
+    for (const encrypts of [true, false]) {
+      const contents = createPostgresContents({ pool, codec: createContentsCodec({ box: BOX, encrypts }) });
+      expect(await contents.get(ids)).toEqual(new Map(put.map(({ id, body }) => [id, body])));
+      expect([...(await contents.heads(ids)).keys()].sort()).toEqual([...ids].sort());
+    }
+  });
+
+  test('of another row, or of its other column, do not open', async () => {
+    const put = [message(), message()] as const;
+    await encrypting().put(put);
+    const [mine, other] = put.map(({ id }) => id);
+    await pool.query('update vault.contents set head = body where id = $1', [other]);
+    await expect(encrypting().heads([other ?? ''])).rejects.toBeInstanceOf(WrongSecretKey);
+    await pool.query('update vault.contents set body = (select body from vault.contents where id = $1) where id = $2', [
+      mine,
+      other,
+    ]);
+    await expect(encrypting().get([other ?? ''])).rejects.toBeInstanceOf(WrongSecretKey);
+    expect((await encrypting().get([mine ?? ''])).size).toBe(1);
+  });
+
+  test('cost a message of common size no more than tenths of a millisecond', () => {
+    const one = message();
+    const cpuMs = (codec: typeof ENCRYPTING): number => {
+      for (let warm = 0; warm < 200; warm += 1) codec.encode(one);
+      const begun = process.threadCpuUsage();
+      for (let times = 0; times < 500; times += 1) codec.encode(one);
+      const { user, system } = process.threadCpuUsage(begun);
+      return (user + system) / 1000 / 500;
+    };
+    expect(cpuMs(ENCRYPTING) - cpuMs(createContentsCodec())).toBeLessThan(0.5);
+  });
+});
