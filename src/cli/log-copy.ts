@@ -30,7 +30,7 @@ export const copyLogCommand: OperatorCommand = {
     const source = await openEventStore(fromUrl, parts);
     const target = await openEventStore(toUrl, parts);
     try {
-      const copied = await copyLog({ source, target, pool });
+      const copied = await copyLog({ source, target, targetKeepsOrder: toUrl !== undefined, pool });
       const next =
         toUrl === undefined
           ? 'start the service without EVENTSTORE_URL'

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { copyLog } from '../../src/composition/copy-log.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import type { EventStore } from '../../src/domain/event-store.ts';
+import { openEventStoreDb } from '../contracts/event-store/eventstoredb-store.ts';
+import { aContext, events, first, newStream, next } from '../contracts/event-store/samples.ts';
+import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { silentLogger } from '../support/logger.ts';
+import { migratedDatabase } from '../support/postgres.ts';
+import { slowness } from '../support/slowness.ts';
+
+const FAR_MS = 30;
+const STREAMS = 400;
+
+describe('copying a log', () => {
+  const system = createSystem();
+  const undo: (() => Promise<unknown>)[] = [];
+  let source: EventStore;
+  let double: EventStoreDbDouble;
+  let target: EventStore;
+  let copy: Parameters<typeof copyLog>[0];
+  let url: string;
+
+  beforeEach(async () => {
+    source = createInMemoryEventStore({ codec: eventCodec, system });
+    double = await startEventStoreDbDouble();
+    target = openEventStoreDb(double.url);
+    const database = await migratedDatabase();
+    url = database.url;
+    const pool = createPool({ url, name: 'test', logger: silentLogger });
+    undo.push(database.drop, () => pool.end(), double.close, target.close);
+    copy = { source, target, targetKeepsOrder: true, pool };
+  });
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  /** As of a quiet service: what follows upon an event in its stream comes next in the log. Then many at once. */
+  const fill = async (): Promise<void> => {
+    const streams = Array.from({ length: STREAMS }, () => newStream());
+    for (const [index, stream] of streams.entries()) {
+      await source.append(first(stream, events(2)));
+      await source.append({ ...next(stream, 1, events(1)), context: { ...aContext, requestId: `req_${index}` } });
+    }
+    for (const stream of streams) await source.append(next(stream, 2, events(1)));
+    for (const stream of streams) await source.append(next(stream, 3, events(1)));
+  };
+
+  const allOf = async (store: EventStore): Promise<readonly unknown[]> => {
+    const { events: all } = await store.readAll({ limit: 100_000 });
+    return all.map(({ position: _, ...event }) => event);
+  };
+
+  it('does not wait for a server far away after each event, and keeps their order', async () => {
+    await fill();
+    double.costs.callMs = FAR_MS;
+    const beganMs = performance.now();
+    const { events: copied } = await copyLog(copy);
+    const tookMs = performance.now() - beganMs;
+    expect(copied).toBe(5 * STREAMS);
+    expect(double.counts().append.calls).toBe(copied + 1); // the log's id
+    expect(tookMs).toBeLessThan(((copied * FAR_MS) / 20) * slowness());
+    expect(await allOf(target)).toEqual(await allOf(source));
+  });
+
+  it('goes on where it was cut off', async () => {
+    await fill();
+    double.costs.callMs = 1;
+    const cutAt = setInterval(() => {
+      if (double.counts().append.events > 2 * STREAMS) double.cut();
+    }, 5);
+    await expect(copyLog(copy)).rejects.toThrow();
+    clearInterval(cutAt);
+    await expect.poll(() => target.head().then(() => 'back', String), { timeout: 10_000 }).toBe('back');
+    await copyLog(copy);
+    expect(await allOf(target)).toEqual(await allOf(source));
+  });
+
+  it('says so when the server left out an event in the middle, and its place is taken', async () => {
+    await fill();
+    await target.logId();
+    double.badDays.droppedAppends.push({ code: 14, details: 'Server Is Not Ready' });
+    await expect(copyLog(copy)).rejects.toThrow('Server Is Not Ready');
+    await expect(copyLog(copy)).rejects.toThrow('the copy is not in the order of the log');
+  });
+
+  it('keeps the order in PostgreSQL too', async () => {
+    await fill();
+    const postgres = await createPostgresEventStore({ url, codec: eventCodec, system, logger: silentLogger });
+    undo.push(postgres.close);
+    await copyLog({ ...copy, target: postgres, targetKeepsOrder: false });
+    expect(await allOf(postgres)).toEqual(await allOf(source));
+  });
+});
