@@ -33,8 +33,20 @@ const ADDRESS = /[^\s<>()]{1,64}@[^\s<>(),;:]{1,253}/g;
 const plain = (text: string): string =>
   text.slice(0, TEXT_CHARACTERS_MAX).toLowerCase().replaceAll('’', "'").replace(ADDRESS, '').replace(/\s+/g, ' ');
 
-const byWords = (lines: readonly ReplyWords[], text: string, mx: string): BounceCategory | undefined =>
-  lines.find((line) => line.words.test(text) && (line.mx?.test(mx) ?? true))?.category;
+interface Plain {
+  readonly text: string;
+  readonly mx: string;
+  readonly status: string;
+}
+
+const byWords = (lines: readonly ReplyWords[], { text, mx, status }: Plain): BounceCategory | undefined =>
+  lines.find(
+    (line) =>
+      line.words.test(text) && (line.mx?.test(mx) ?? true) && (line.status === undefined || line.status === status),
+  )?.category;
+
+/** qmail and Courier write it behind the text: `sorry, no mailbox here by that name (#5.1.1)`. */
+const STATUS_BEHIND = /\(#([245]\.\d\.\d{1,3})\b/;
 
 const byCode = (codes: readonly StatusCode[]): ReadonlyMap<string, BounceCategory> =>
   new Map(codes.map(({ code, category }) => [code, category]));
@@ -43,14 +55,16 @@ const DEFINITE = byCode(STATUS_CODES);
 const GENERAL = byCode(VAGUE_STATUS_CODES);
 
 const judge = ({ code, enhanced, text, mx }: ClassifiedReply): BounceCategory | undefined => {
-  const said = plain(text);
-  const host = mx?.slice(0, HOST_CHARACTERS_MAX).toLowerCase().replace(/\.$/, '') ?? '';
-  const detail = enhanced?.slice('5.'.length) ?? '';
+  const said: Plain = {
+    text: plain(text),
+    mx: mx?.slice(0, HOST_CHARACTERS_MAX).toLowerCase().replace(/\.$/, '') ?? '',
+    status: (enhanced ?? STATUS_BEHIND.exec(text.slice(0, TEXT_CHARACTERS_MAX))?.[1])?.slice('5.'.length) ?? '',
+  };
   return (
-    byWords(PLAIN_WORDS, said, host) ??
-    DEFINITE.get(detail) ??
-    byWords(VAGUE_WORDS, said, host) ??
-    GENERAL.get(detail) ??
+    byWords(PLAIN_WORDS, said) ??
+    DEFINITE.get(said.status) ??
+    byWords(VAGUE_WORDS, said) ??
+    GENERAL.get(said.status) ??
     REPLY_CODES[code]
   );
 };

@@ -7,6 +7,8 @@ export interface ReplyWords {
   readonly words: RegExp;
   /** Only where this host answered. */
   readonly mx?: RegExp;
+  /** Only beside an enhanced code of this subject and detail, `7.1`. */
+  readonly status?: string;
   /** Who writes so: documentation of a provider, or the program. */
   readonly source: string;
   /** A reply as it comes, `550 5.1.1 No such user`: the test of this line. */

@@ -52,6 +52,8 @@ const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
 ]);
 /** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or takes nothing now. */
 const SYSTEM_AT_ALL = /^4\.3\.[12]$/;
+/** Whoever refuses for good does not ask for less, whatever this service makes of it. */
+const PERMANENT = 500;
 /** RFC 5321 §4.2.3: insufficient system storage. */
 const NO_STORAGE = 452;
 
@@ -61,18 +63,19 @@ const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect'
 
 /** To RCPT "451 local error" mostly is a table or a mailbox that cannot be read: that of this recipient (Postfix, Exim). */
 const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferred): boolean =>
-  stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? '');
+  code < PERMANENT && (stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? ''));
 
 const asksForLess = (said: Deferred): boolean => {
   const { smtp, category } = said;
   if (smtp.code === CLOSING) return true;
-  if (category === undefined || isOfOne(smtp.enhanced)) return smtp.stage === 'mail';
   if (category === 'system') return isSystemBusy(said);
-  return BUSY.has(category) || (smtp.stage === 'mail' && !NOT_OF_LOAD.has(category));
+  const isForNow = smtp.code < PERMANENT;
+  if (category === undefined || isOfOne(smtp)) return smtp.stage === 'mail' && isForNow;
+  return BUSY.has(category) || (smtp.stage === 'mail' && isForNow && !NOT_OF_LOAD.has(category));
 };
 
 /** A greeting with 5xx or a command that is refused for good asks for no mail at all, and a slower one will not change it. */
-const bearingOfSetUp = ({ smtp: { code } }: Deferred): Bearing => (code < 500 ? 'busy' : 'refusing');
+const bearingOfSetUp = ({ smtp: { code } }: Deferred): Bearing => (code < PERMANENT ? 'busy' : 'refusing');
 
 const bearingOfDeferred = (said: Deferred): Bearing | null => {
   if (said.smtp.code > 0 && !wasSetUp(said)) return bearingOfSetUp(said);

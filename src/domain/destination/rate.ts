@@ -49,7 +49,7 @@ export const asksForFewer = (outcomes: readonly AttemptOutcome[]): boolean =>
     (said) =>
       (said.outcome === 'deferred' || said.outcome === 'bounced') &&
       said.category === 'rate_limited' &&
-      !isOfOne(said.smtp.enhanced),
+      !isOfOne(said.smtp),
   );
 
 export interface Asked {

@@ -5,6 +5,7 @@ import {
   EXCHANGE,
   EXIM,
   GMAIL,
+  GREYLISTD,
   IRONPORT,
   MAIL_RU,
   MIMECAST,
@@ -14,6 +15,8 @@ import {
   POSTFIX,
   PROOFPOINT,
   QQ,
+  RSPAMD,
+  SENDMAIL,
   T_ONLINE,
   YAHOO,
 } from './sources.ts';
@@ -23,6 +26,7 @@ const authentication = saying('authentication');
 const reputation = saying('reputation');
 const rateLimited = saying('rate_limited');
 const greylisted = saying('greylisted');
+const relayDenied = saying('relay_denied');
 const senderRejected = saying('sender_rejected');
 
 /** What is held against whoever sends. Read first: it must never be held against a recipient. */
@@ -30,6 +34,13 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
   policy(/resolver\.rst\./, EXCHANGE, '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required'),
   senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),
   senderRejected(/bad outbound sender/, EXCHANGE, '550 5.1.8 Access denied, bad outbound sender'),
+
+  relayDenied(
+    /relay(?:ing)?(?: access)?(?: is| temporarily)? (?:denied|not (?:permitted|allowed)|prohibited)|relaying to <?>? ?denied/,
+    SENDMAIL,
+    '550 5.7.1 <a@example.com>... Relaying denied. Proper authentication required.',
+  ),
+  relayDenied(/credentials for relay/, GMAIL, '550 5.7.1 Invalid credentials for relay [192.0.2.1]'),
 
   authentication(
     /unauthenticated/,
@@ -78,11 +89,26 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
     '550 Rejected by header based Anti-Spoofing policy: example.com - see the administrator',
   ),
   authentication(
-    /(?:reverse (?:dns|hostname)|\brdns\b|\bptr record)/,
+    /\[spf\]|is not allowed to send mail from/,
+    EXIM,
+    '550 [SPF] 192.0.2.1 is not allowed to send mail from example.com.',
+  ),
+  authentication(
+    /client ip address \S{1,60} does not resolve|possibly forged hostname/,
+    SENDMAIL,
+    '451 4.1.8 Possibly forged hostname for 192.0.2.1',
+  ),
+  authentication(
+    /(?:reverse (?:dns|hostname)|\brdns\b|\bptr (?:resource )?record)/,
     POSTFIX,
     '450 4.7.25 Client host rejected: cannot find your reverse hostname, [192.0.2.1]',
   ),
 
+  rateLimited(
+    /temporarily rate limited/,
+    OUTLOOK,
+    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited due to IP reputation',
+  ),
   reputation(
     /permanently deferred/,
     YAHOO,
@@ -115,6 +141,11 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
   reputation(/\bhl:rep\b|\bmi:spb\b/, NETEASE, '550 HL:REP 163 smtp12, suspicious sending behaviour'),
   reputation(/\breputation\b/, IRONPORT, "554 Your access has been rejected due to the sending MTA's poor reputation"),
   reputation(
+    /\d{1,3}(?:\.\d{1,3}){3}\]? (?:is )?listed\b|client host rejected: access denied|\bspam ?traps?\b/,
+    SENDMAIL,
+    '550 5.7.1 Rejected: 192.0.2.1 listed at zen.example.com',
+  ),
+  reputation(
     /black ?-?list|block ?-?list|\bdnsbl\b|\brbl\b|blocked using/,
     BARRACUDA,
     '554 Service unavailable; Client host [192.0.2.1] blocked using Barracuda Central',
@@ -136,11 +167,6 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
     '450 4.2.1 The user you are trying to contact is receiving mail too quickly',
   ),
   rateLimited(
-    /temporarily rate limited/,
-    OUTLOOK,
-    '451 4.7.650 The mail server [192.0.2.1] has been temporarily rate limited',
-  ),
-  rateLimited(
     /server busy\. please try again later from/,
     OUTLOOK,
     '451 4.7.500 Server busy. Please try again later from [192.0.2.1]. (AS843)',
@@ -151,6 +177,11 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
     ORANGE,
     '421 opmta Service refuse. Veuillez essayer plus tard. OFR_999 [999]',
   ),
+  rateLimited(
+    /\brp-00\d\b|maximum number of concurrent|submission rate for this client/,
+    EXCHANGE,
+    '421 4.3.2 The maximum number of concurrent server connections has exceeded a per-source limit, closing transmission channel',
+  ),
   rateLimited(/frequency limited/, QQ, '550 Connection frequency limited. http://service.mail.qq.com/'),
   rateLimited(/\brp:(?:cel|trc|qrc)\b/, NETEASE, '450 RP:CEL 163 smtp10, too many connections'),
   rateLimited(/rate ?-?limit/, MAIL_RU, '451 Ratelimit exceeded for mailbox'),
@@ -160,12 +191,21 @@ export const OF_OUR_STANDING: readonly ReplyWords[] = [
     '550 5.1.90 Your message cannot be sent because the daily limit of recipients was reached',
   ),
   rateLimited(
-    /too many (?:concurrent |simultaneous |open )?(?:connections|sessions|messages|e?mails|recipients|rcpts|errors|invalid)/,
-    T_ONLINE,
-    '421 4.7.0 Too many concurrent connections from your host',
+    /too much mail from|too many (?:(?:concurrent|simultaneous|open|new|smtp|tls|auth|bad|invalid|unknown|login) ){0,3}(?:connections|sessions|messages|e?mails|recipients|rcpts|errors|attempts|commands|users|invalid)/,
+    POSTFIX,
+    '450 4.7.1 Error: too much mail from 192.0.2.1',
   ),
   rateLimited(/throttl|slow down/, EXCHANGE, '432 4.3.2 STOREDRV.Deliver; recipient thread limit exceeded, throttled'),
 
+  {
+    ...greylisted(/^try again later\.?$/, RSPAMD, '451 4.7.1 Try again later'),
+    status: '7.1',
+  },
+  greylisted(
+    /not yet authori[sz]ed to deliver/,
+    GREYLISTD,
+    '451 4.7.1 192.0.2.1 is not yet authorized to deliver mail',
+  ),
   greylisted(/gr[ea]y-? ?list/, POSTFIX, '450 4.2.0 <a@example.com>: Recipient address rejected: Greylisted'),
   greylisted(
     /internal resources? (?:are )?temporarily unavailable/,

@@ -1,12 +1,12 @@
 import { type ReplyWords, saying } from '../reply-words.ts';
 import {
+  AMAVIS,
   APPLE,
   BARRACUDA,
   EXCHANGE,
   EXIM,
   GMAIL,
   IRONPORT,
-  MAIL_RU,
   MIMECAST,
   NETEASE,
   POSTFIX,
@@ -32,7 +32,17 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     '550 5.7.1 Gmail has detected that this message is likely unsolicited mail',
   ),
   spam(/suspicion of spam/, YANDEX, '554 5.7.1 [1] Message rejected under suspicion of SPAM'),
-  spam(/\bspam (?:message|content|detected|score|mail|filter|check)/, MAIL_RU, '550 spam message rejected'),
+  spam(
+    /\bspam (?:message|content|detected|score|points|mail|filter|check|reject)|\bspam or forged/,
+    EXIM,
+    '550 This message scored 12.3 spam points.',
+  ),
+  spam(/\breject, id=\S{1,60} - spam|blocked by spamassassin/, AMAVIS, '554 5.7.0 Reject, id=1234-05 - spam'),
+  spam(
+    /message is suspicious/,
+    GMAIL,
+    '421 4.7.0 Our system has detected that this message is suspicious due to the nature of the content',
+  ),
   spam(/\bdt:sp[am]\b/, NETEASE, '554 DT:SPM 163 smtp3, please see http://mail.163.com/help'),
   spam(/spamsignature|spam signature/, MIMECAST, '554 Email rejected due to security policies - MCSpamSignature.x.x'),
   spam(
@@ -62,6 +72,7 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     QQ,
     '550 Mail content denied. http://service.mail.qq.com/',
   ),
+  contentRejected(/\breject, id=\S{1,60} - (?:infected|banned)/, AMAVIS, '554 5.7.0 Reject, id=1234-05 - BANNED: .exe'),
   contentRejected(
     /\bvirus|\bmalware|\btrojan|\bphish/,
     IRONPORT,
@@ -78,11 +89,6 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     '554 5.7.1 Message contains a URL listed by URIBL',
   ),
 
-  relayDenied(
-    /relay(?:ing)?(?: access)?(?: is)? (?:denied|not (?:permitted|allowed)|prohibited)/,
-    POSTFIX,
-    '554 5.7.1 <a@example.com>: Relay access denied',
-  ),
   relayDenied(
     /(?:unable|not (?:permitted|allowed|authori[sz]ed)) to relay|do not relay/,
     EXCHANGE,
@@ -104,7 +110,12 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     POSTFIX,
     '450 4.1.8 <b@example.net>: Sender address rejected: Domain not found',
   ),
-  senderRejected(/sender verif\w+ (?:failed|failure)|sender verify fail/, EXIM, '550 Sender verify failed'),
+  senderRejected(
+    /sender verif\w+ (?:failed|failure)|sender verify fail|complete sender verify/,
+    EXIM,
+    '550 Sender verify failed',
+  ),
+  senderRejected(/badmailfrom/, QMAIL, '553 sorry, your envelope sender is in my badmailfrom list (#5.7.1)'),
   senderRejected(
     /blocked senders?|blocked by (?:the )?recipient|recipient has blocked/,
     MIMECAST,
@@ -122,7 +133,7 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     "552 5.3.4 Your message exceeded Google's message size limits",
   ),
   tooLarge(
-    /(?:message|mail|data|size|file)\b.{0,24}(?:too (?:large|big|long)|exceeds? (?:the |fixed |maximum |size )*(?:limit|maximum|size))/,
+    /(?:message|mail|data|size|file)\b.{0,24}(?:too (?:large|big|long)|exceeds? (?:the |my |databytes |fixed |maximum |size )*(?:limit|maximum|size))/,
     POSTFIX,
     '552 5.3.4 Error: message file too big',
   ),

@@ -9,7 +9,12 @@ const protocol = saying('protocol');
 /** Words that many use for many things: a status code that says more is believed before them. */
 export const VAGUE_WORDS: readonly ReplyWords[] = [
   protocol(
-    /syntax error|command (?:not|unrecogni[sz]ed)|bad sequence|protocol (?:error|violation)|bare (?:lf|linefeed|newline)/,
+    /syntax error|syntax or protocol error|synchronization error|line length/,
+    EXIM,
+    '550 maximum allowed line length is 998 octets, got 1200',
+  ),
+  protocol(
+    /command (?:not|unrecogni[sz]ed)|bad sequence|protocol (?:error|violation)|bare (?:lf|linefeed|newline)/,
     GMAIL,
     '451 4.5.0 SMTP protocol violation, see RFC 2821',
   ),
@@ -39,6 +44,11 @@ export const VAGUE_WORDS: readonly ReplyWords[] = [
   network(/\btls\b.{0,30}(?:fail|handshake|error)|certificate/, POSTFIX, '0 Server certificate not trusted'),
 
   system(/mail loop|loops back to|routing loop|too many hops|hop count/, POSTFIX, '554 5.4.6 Too many hops'),
+  system(
+    /not accepting (?:connections|network messages|mail)|service (?:is |currently )?(?:not available|unavailable)/,
+    POSTFIX,
+    '554 mx.example.com ESMTP not accepting connections',
+  ),
   system(
     /server busy|resources temporarily unavailable/,
     YAHOO,
