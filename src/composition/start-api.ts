@@ -32,8 +32,8 @@ export interface RunningApi extends RunningRole {
   readonly submissionTlsPort: number | undefined;
 }
 
-/** A pause of the database longer than this is taken for an outage by whoever waits for a share of a limit. */
-const EXCHANGE_TIMEOUT_MS = 1_000;
+/** Of a sync of rate limits. Longer lets processes count by themselves for longer before the log tells of it. */
+const SYNC_TIMEOUT_MS = 1_000;
 
 /** In Redis if there is one; else in the database that other processes may use too, which the built-in one cannot be. */
 const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter> => {
@@ -41,7 +41,7 @@ const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter>
   const { system, logger, closers } = engines;
   if (redisUrl !== undefined) return createRedisRateLimiter({ url: redisUrl, system, logger });
   if (databaseUrl === undefined) return Promise.resolve(createInMemoryRateLimiter({ system }));
-  const options = { name: 'rate limits', max: 1, statementTimeoutMs: EXCHANGE_TIMEOUT_MS };
+  const options = { name: 'rate limits', max: 1, statementTimeoutMs: SYNC_TIMEOUT_MS };
   const pool = createPool({ url: databaseUrl, logger, ...options });
   closers.add('rate limits pool', () => pool.end());
   return createPostgresRateLimiter({ pool, system, logger });

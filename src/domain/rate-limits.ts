@@ -38,8 +38,8 @@ export interface RateLimitResult {
 }
 
 /**
- * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: a store that does not answer
- * within 50 ms is replaced by a local count until it does.
+ * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: while a store does not
+ * answer, each process counts by itself.
  */
 export interface RateLimiter {
   /** Takes `cost` from the bucket of `limitPerMinute`, all or nothing. */

@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { apiClient, eventually } from '../support/api-client.ts';
+import { apiClient } from '../support/api-client.ts';
 import { operator } from '../support/operator.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 
 const LIMIT = 100;
+/** Of two syncs, 0.2 s apart, on a machine that does much else. */
+const SYNCED_MS = 2_000;
 
 describe('two API processes', () => {
   const undo: (() => Promise<unknown>)[] = [];
@@ -49,20 +52,14 @@ describe('two API processes', () => {
     return answers.filter(({ status }) => status === 200).length;
   };
 
-  const expectSharedLimit = async ({ clients }: Two): Promise<void> => {
-    let admitted = 0;
-    for (const client of clients) admitted += await fire([client], 1);
-    expect(admitted).toBe(2);
-    // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.
-    const deadline = Date.now() + 10_000;
-    while (admitted < LIMIT - 5 && Date.now() < deadline) admitted += await fire(clients, 10);
-    admitted += await fire(clients, 25);
-    expect(admitted).toBeLessThanOrEqual(LIMIT);
-    expect(admitted).toBeGreaterThanOrEqual(LIMIT - 5);
-  };
-
-  test('share the limit of a key on PostgreSQL alone', async () => {
-    await expectSharedLimit(await openTwo());
+  test('share the limit of a key on PostgreSQL alone, but for what arrives between two syncs', async () => {
+    const { clients } = await openTwo();
+    const [first, second] = [clients.slice(0, 1), clients.slice(1)];
+    expect(await fire(first, 60)).toBe(60);
+    await sleep(SYNCED_MS);
+    expect(await fire(second, LIMIT)).toBe(LIMIT - 60);
+    await sleep(SYNCED_MS);
+    expect(await fire(clients, 50)).toBe(0);
   }, 60_000);
 
   test('let a key whose requests all go to one of them have its whole limit', async () => {
@@ -71,22 +68,8 @@ describe('two API processes', () => {
     let admitted = 0;
     for (let i = 0; i < 15; i += 1) admitted += await fire(first, 10);
     expect(admitted).toBe(LIMIT);
+    await sleep(SYNCED_MS);
     expect(await fire(second, 10)).toBe(0);
-  }, 60_000);
-
-  test('never let more in together after one of them was stopped and went on', async () => {
-    const { programs, clients } = await openTwo();
-    let admitted = await fire(clients, 10);
-    programs[0]?.child.kill('SIGSTOP');
-    admitted += await fire(clients.slice(1), 150);
-    programs[0]?.child.kill('SIGCONT');
-    // A key store that was stopped refuses until it has caught up with the log.
-    await eventually(
-      () => ask(clients[0]),
-      ({ status }) => status !== 503,
-    );
-    admitted += await fire(clients, 100);
-    expect(admitted).toBeLessThanOrEqual(LIMIT);
   }, 60_000);
 
   test.skipIf(redisIsMissing)(
@@ -94,7 +77,11 @@ describe('two API processes', () => {
     async () => {
       const redis = await startRedis();
       undo.push(redis.stop);
-      await expectSharedLimit(await openTwo({ REDIS_URL: redis.url }));
+      const { clients } = await openTwo({ REDIS_URL: redis.url });
+      let admitted = 0;
+      // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.
+      for (let i = 0; i < 20; i += 1) admitted += await fire(clients, 3);
+      expect(admitted).toBe(LIMIT);
     },
     60_000,
   );

@@ -1,174 +1,187 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../domain/logger.ts';
-import type { RateLimiter, RateLimitResult } from '../../domain/rate-limits.ts';
+import type { RateLimiter } from '../../domain/rate-limits.ts';
 import type { System } from '../../domain/system.ts';
 import { createBuckets } from './buckets.ts';
-import { createExchangeStatements } from './exchange-statement.ts';
-import { createExchanges } from './exchanges.ts';
-import {
-  allowanceOf,
-  changeLimit,
-  evenPart,
-  type Facts,
-  isForgettable,
-  newSlice,
-  noteLack,
-  type Slice,
-  takeFromSlice,
-} from './slice.ts';
-import { resultOf, type Taken, takeFrom, WINDOW_MS } from './sliding-window.ts';
+import { type Run, resultOf, takeFrom, WINDOW_MS } from './sliding-window.ts';
 
 /**
- * How long after its last exchange a process takes from its shares. Shorter gives them up for a pause of the database,
- * longer keeps a dead process' shares from the others.
+ * Rate limits of several processes without Redis. Each counts what it lets through, in memory, and tells PostgreSQL a few
+ * times a second; the answer says what the others let through. No request waits for that. A limit may therefore be
+ * exceeded by what arrives between two syncs of the processes concerned, and by no more.
+ *
+ * What is told is the whole count of a bucket, not a difference: a sync that is lost or repeated changes nothing. Only
+ * lengths of time are told, never times of day: clocks of processes may differ. While PostgreSQL does not answer, each
+ * process counts by itself and goes on with what it last heard of the others, until that has left the window.
  */
-const LEASE_MS = 5_000;
 
-/** A request waits this long at most for a share. Shorter falls back for a hiccup, longer is felt by everybody. */
-const PATIENCE_MS = 50;
+/** From the end of one sync to the next. Shorter costs PostgreSQL more, longer lets more through at several processes. */
+const SYNC_MS = 200;
+/** After a sync that failed. */
+const RETRY_MS = 1_000;
+/**
+ * What was told so long before the last sync is read again: a statement that was under way at that time was not seen yet.
+ * Longer than a statement may take (`start-api.ts`).
+ */
+const OVERLAP_MS = 2_000;
+/** Buckets of one statement, each of up to 0.7 kB. What is left goes with the next, at once. */
+const TOLD_MAX = 1_000;
+/** Rows of processes that ended, or of buckets that nobody uses any more. */
+const CLEAN_UP_MS = 60_000;
+/** A start waits so long for what the others have counted. */
+const FIRST_SYNC_MS = 1_000;
 
-/** What was told of a bucket is believed so long: each half second a bucket that lacks something is asked about. */
-const TOLD_MS = 1_000;
+const SYNC = `
+  with told as (
+    insert into limits.counters as c (bucket, process, costs, ages_ms, told_at)
+    select bucket, $1::uuid, costs, ages_ms, clock_timestamp()
+    from jsonb_to_recordset($2::jsonb) as t (bucket text, costs integer[], ages_ms integer[])
+    order by bucket
+    on conflict (bucket, process)
+      do update set costs = excluded.costs, ages_ms = excluded.ages_ms, told_at = excluded.told_at
+  )
+  select bucket, process, costs, ages_ms as "agesMs",
+    (extract(epoch from clock_timestamp() - told_at) * 1000)::float8 as "sinceMs"
+  from limits.counters
+  where process <> $1 and told_at > clock_timestamp() - $3 * interval '1 millisecond'`;
 
-/** At the start, how long to wait for a process that was alone to hear of this one. A dead one costs a start as much. */
-const SETTLING_MS = 1_500;
-const SETTLING_STEP_MS = 50;
+const CLEAN_UP = `delete from limits.counters where told_at < clock_timestamp() - $1 * interval '1 millisecond'`;
+
+/** Of one other process, of one bucket. */
+interface Heard {
+  readonly bucket: string;
+  readonly process: string;
+  readonly costs: readonly number[];
+  readonly agesMs: readonly number[];
+  readonly sinceMs: number;
+}
+
+interface Counter {
+  /** What this process let through, oldest first. */
+  readonly runs: Run[];
+  /** What each other process did. */
+  readonly others: Map<string, readonly Run[]>;
+}
 
 export interface PostgresRateLimiterOptions {
-  /** Of its own: exchanges must not wait for other work. */
+  /** Of its own: a sync must not wait for other work. */
   readonly pool: Pool;
   readonly system: System;
   readonly logger: Logger;
   readonly windowMs?: number;
-  readonly leaseMs?: number;
-  readonly patienceMs?: number;
   readonly bucketsMax?: number;
 }
 
-interface Attempt {
-  readonly facts: Facts;
-  readonly taken: Taken;
-  /** What this process may still take. */
-  readonly unspent: number;
-}
+const allRuns = ({ others }: Counter): readonly Run[] => (others.size === 0 ? [] : [...others.values()].flat());
 
-/** When it may be tried again: when enough of its own, or the first of the others', comes back. */
-const retryMs = (slice: Slice, cost: number, { taken, facts }: Attempt): number => {
-  if (taken.allowed) return 0;
-  if (cost > slice.limit) return taken.retryAfterMs;
-  const own = slice.runs.length > 0 ? taken.retryAfterMs : facts.windowMs;
-  const others = slice.othersFreeMs === null ? facts.windowMs : Math.max(slice.othersFreeMs - facts.nowMs, 1);
-  return Math.min(own, others);
-};
-
-const told = (slice: Slice, cost: number, attempt: Attempt): RateLimitResult => {
-  const { taken, unspent } = attempt;
-  const { limit, runs, free } = slice;
-  const retryAfterMs = retryMs(slice, cost, attempt);
-  const isTakenByOthers = runs.length === 0 && cost <= limit;
-  const resetMs = isTakenByOthers ? retryAfterMs : taken.resetMs;
-  return resultOf({ ...taken, used: limit - Math.min(unspent + free, limit), resetMs, retryAfterMs }, limit);
-};
-
-/** Whether an exchange may change the answer. Who only looks waits for one where nothing is known at all. */
-const isWorthAsking = (slice: Slice, cost: number, { taken, unspent, facts }: Attempt): boolean => {
-  if (slice.toldMs === Number.NEGATIVE_INFINITY) return cost === 0 || !taken.allowed;
-  if (taken.allowed || cost === 0 || cost > slice.limit) return false;
-  return facts.nowMs - slice.toldMs >= TOLD_MS || unspent + slice.free >= cost;
-};
-
-/** Counts each key's limit for all processes together, on slices that PostgreSQL gave each of them ahead of time. */
 export const createPostgresRateLimiter = async (options: PostgresRateLimiterOptions): Promise<RateLimiter> => {
-  const { pool, system, logger, windowMs = WINDOW_MS, leaseMs = LEASE_MS, patienceMs = PATIENCE_MS } = options;
-  const buckets = createBuckets<Slice>({
-    bucketsMax: options.bucketsMax,
-    isIdle: (slice, nowMs) => isForgettable(slice, nowMs, windowMs),
-    onForgotten: (name, slice) => exchanges.drop(name, slice),
-  });
-  const statements = createExchangeStatements({ pool, processId: system.uuid(), leaseMs, windowMs });
-  const exchanges = createExchanges({ statements, buckets, system, logger, windowMs, leaseMs, patienceMs });
+  const { pool, system, logger, windowMs = WINDOW_MS, bucketsMax } = options;
+  const processId = system.uuid();
+  const closing = new AbortController();
   const now = (): number => Math.floor(system.monotonicMs()); // whole milliseconds add up exactly
 
-  /** Nothing has been told of it, nor will be soon; or nothing is told of any bucket. */
-  const isLeftAlone = (slice: Slice, nowMs: number): boolean =>
-    exchanges.isAway(nowMs) || (slice.toldMs === Number.NEGATIVE_INFINITY && !exchanges.isGranting());
+  const isIdle = ({ runs, others }: Counter, nowMs: number): boolean =>
+    [runs, ...others.values()].every((each) => (each.at(-1)?.lastMs ?? 0) + windowMs <= nowMs);
+  const buckets = createBuckets<Counter>({ bucketsMax, isIdle });
+  /** What was let through since the last sync; told even if the bound has pushed the bucket out meanwhile. */
+  const changed = new Map<string, Counter>();
 
-  /** Whoever was stopped for longer than its lease asks again before it takes anything. */
-  const allowanceLapsed = (even: number): number => (exchanges.isGranting() ? 0 : even);
+  const counterOf = (bucket: string): Counter => buckets.get(bucket) ?? { runs: [], others: new Map() };
 
-  /** Where no share can be had, at least an even part: a key is neither shut out nor let in without end. */
-  const allowance = (slice: Slice, { nowMs, members }: Facts): number => {
-    if (exchanges.isAlone()) return slice.limit;
-    const even = evenPart(slice.limit, members);
-    if (exchanges.isLapsed(nowMs)) return allowanceLapsed(even);
-    const own = allowanceOf(slice, nowMs);
-    return isLeftAlone(slice, nowMs) ? Math.max(own, even) : own;
+  const rowOf = ([bucket, { runs }]: readonly [string, Counter], nowMs: number) => ({
+    bucket,
+    costs: runs.map(({ cost }) => cost),
+    ages_ms: runs.map(({ lastMs }) => nowMs - lastMs),
+  });
+
+  /** Counts it from now on: what the answer took on its way lets it go late, never early. */
+  const hear = ({ bucket, process, costs, agesMs, sinceMs }: Heard, nowMs: number): void => {
+    const runs = costs.map((cost, index): Run => {
+      const endedMs = nowMs - Math.floor(sinceMs) - (agesMs[index] ?? 0);
+      return { firstMs: endedMs, lastMs: endedMs, cost };
+    });
+    const counter = counterOf(bucket);
+    counter.others.set(process, runs);
+    buckets.use(bucket, counter, nowMs);
   };
 
-  const attempt = (slice: Slice, cost: number): Attempt => {
-    const facts = exchanges.factsAt(now());
-    const allowed = allowance(slice, facts);
-    const taken = takeFromSlice(slice, cost, allowed, facts);
-    return { facts, taken, unspent: Math.max(allowed - taken.used, 0) };
+  let heardAtMs = Number.NEGATIVE_INFINITY;
+  let cleanedAtMs = Number.NEGATIVE_INFINITY;
+  let isLost = false;
+
+  const tell = async (told: readonly (readonly [string, Counter])[]): Promise<void> => {
+    const beganMs = now();
+    const rows = JSON.stringify(told.map((each) => rowOf(each, beganMs)));
+    const sinceMs = Math.min(beganMs - heardAtMs + OVERLAP_MS, windowMs * 2);
+    const heard = await pool.query<Heard>({ name: 'sync-limits', text: SYNC, values: [processId, rows, sinceMs] });
+    for (const row of heard.rows) hear(row, now());
+    heardAtMs = beganMs;
   };
 
-  const afterwards = (bucket: string, slice: Slice, cost: number, last: Attempt): RateLimitResult => {
-    const { taken, unspent } = last;
-    if (!taken.allowed && cost <= slice.limit) noteLack(slice, cost);
-    if (taken.allowed && cost > 0 && slice.free > 0 && unspent < slice.lowWater && exchanges.isGranting()) {
-      slice.isAhead = true;
-      exchanges.note(bucket);
+  const cleanUp = async (): Promise<void> => {
+    if (heardAtMs - cleanedAtMs < CLEAN_UP_MS) return;
+    cleanedAtMs = heardAtMs;
+    await pool.query(CLEAN_UP, [windowMs * 2]);
+  };
+
+  const lost = (err: unknown): void => {
+    if (!isLost) logger.warn({ err }, 'rate limits: PostgreSQL does not answer, each process counts by itself');
+    isLost = true;
+  };
+  const found = (): void => {
+    if (isLost) logger.info({}, 'rate limits: PostgreSQL answers again and counts for all');
+    isLost = false;
+  };
+
+  /** What is to be told with the next sync. */
+  const takeChanged = (): readonly (readonly [string, Counter])[] => {
+    const told = [...changed].slice(0, TOLD_MAX);
+    for (const [bucket] of told) changed.delete(bucket);
+    return told;
+  };
+
+  /** @returns how long to wait for the next. Never fails. */
+  const sync = async (): Promise<number> => {
+    const told = takeChanged();
+    try {
+      await tell(told);
+      await cleanUp();
+    } catch (error) {
+      for (const [bucket, counter] of told) changed.set(bucket, counter);
+      lost(error);
+      return RETRY_MS;
     }
-    return told(slice, cost, last);
+    found();
+    return changed.size > 0 ? 0 : SYNC_MS;
   };
 
-  const sliceOf = (bucket: string, limit: number): Slice => {
-    const slice = buckets.get(bucket) ?? newSlice(limit);
-    if (slice.limit !== limit) {
-      changeLimit(slice, limit);
-      exchanges.note(bucket);
+  const keepInSync = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      const waitMs = await sync();
+      await system.sleep(waitMs, closing.signal).catch(() => undefined); // closing ends the wait
     }
-    slice.triedMs = now();
-    buckets.use(bucket, slice, slice.triedMs);
-    return slice;
   };
 
-  const ask = async (bucket: string, slice: Slice, cost: number): Promise<void> => {
-    if (cost > 0 && cost <= slice.limit) {
-      noteLack(slice, cost);
-      slice.isAhead = true;
-    }
-    await exchanges.ask(bucket, slice);
-  };
-
-  const takeShared = async (bucket: string, cost: number, limit: number): Promise<RateLimitResult> => {
-    const slice = sliceOf(bucket, limit);
-    const first = attempt(slice, cost);
-    if (!exchanges.isGranting() || !isWorthAsking(slice, cost, first)) return afterwards(bucket, slice, cost, first);
-    await ask(bucket, slice, cost);
-    return afterwards(bucket, slice, cost, attempt(slice, cost));
-  };
-
-  const takeAlone = (bucket: string, cost: number, limit: number): RateLimitResult => {
-    const nowMs = now();
-    const slice = buckets.get(bucket) ?? newSlice(limit);
-    slice.limit = limit;
-    slice.triedMs = nowMs;
-    const taken = takeFrom(slice.runs, { cost, limit, nowMs, windowMs });
-    if (taken.allowed && cost > 0) buckets.use(bucket, slice, nowMs);
-    return resultOf(taken, limit);
-  };
-
-  const settlingUntilMs = now() + SETTLING_MS;
-  await Promise.race([exchanges.exchange(), system.sleep(SETTLING_MS)]);
-  while (exchanges.isBlocked() && now() < settlingUntilMs) {
-    await system.sleep(SETTLING_STEP_MS);
-    await exchanges.exchange();
-  }
+  const first = sync();
+  await Promise.race([first, system.sleep(FIRST_SYNC_MS, closing.signal)]);
+  const running = first.then(keepInSync);
 
   return {
-    take: async (bucket, cost, limit) =>
-      exchanges.isAlone() ? takeAlone(bucket, cost, limit) : takeShared(bucket, cost, limit),
-    close: exchanges.close,
+    take: async (bucket, cost, limit) => {
+      const nowMs = now();
+      const counter = counterOf(bucket);
+      const taken = takeFrom(counter.runs, { cost, limit, nowMs, windowMs }, allRuns(counter));
+      if (taken.allowed && cost > 0) {
+        buckets.use(bucket, counter, nowMs);
+        changed.set(bucket, counter);
+      }
+      return resultOf(taken, limit);
+    },
+    // What was let through last is told too: another process may take over the clients.
+    close: async () => {
+      closing.abort();
+      await running;
+      if (!isLost) await sync();
+    },
   };
 };

@@ -61,18 +61,27 @@ const retryAfterMs = (runs: readonly Run[], used: number, { cost, limit, nowMs, 
   return Math.max(endMs - nowMs, 1);
 };
 
-/** Takes from a bucket, all or nothing. `runs` is the bucket, oldest first, and is changed. */
-export const takeFrom = (runs: Run[], take: Take): Taken => {
+const isInWindow = ({ lastMs }: Run, { nowMs, windowMs }: Take): boolean => lastMs + windowMs > nowMs;
+
+const byTime = (one: Run, other: Run): number => one.lastMs - other.lastMs;
+
+/**
+ * Takes from a bucket, all or nothing. `runs` is what was taken here, oldest first, and is changed.
+ * @param elsewhere what counts as well, in any order.
+ */
+export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []): Taken => {
   const { cost, limit, nowMs, windowMs } = take;
-  while (runs[0] !== undefined && runs[0].lastMs + windowMs <= nowMs) runs.shift();
-  const before = runs.reduce((sum, run) => sum + run.cost, 0);
+  while (runs[0] !== undefined && !isInWindow(runs[0], take)) runs.shift();
+  const others = elsewhere.filter((run) => isInWindow(run, take));
+  const before = [...runs, ...others].reduce((sum, run) => sum + run.cost, 0);
   const allowed = before + cost <= limit;
   if (allowed && cost > 0) remember(runs, take);
+  const all = others.length === 0 ? runs : [...runs, ...others].sort(byTime);
   return {
     allowed,
     used: allowed ? before + cost : before,
-    resetMs: (runs.at(-1)?.lastMs ?? nowMs - windowMs) + windowMs - nowMs,
-    retryAfterMs: allowed ? 0 : retryAfterMs(runs, before, take),
+    resetMs: (all.at(-1)?.lastMs ?? nowMs - windowMs) + windowMs - nowMs,
+    retryAfterMs: allowed ? 0 : retryAfterMs(all, before, take),
   };
 };
 
