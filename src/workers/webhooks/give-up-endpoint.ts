@@ -5,6 +5,7 @@ import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
 import { putLast } from '../messages/put-last.ts';
 import { persistently } from '../persistently.ts';
+import { GONE } from './post-webhook.ts';
 
 /** So often is it asked for how long an endpoint has been failing: each post that fails would be a query. */
 const LOOK_EVERY_MS = 60_000;
@@ -17,7 +18,6 @@ export interface GiveUpEndpoint {
   readonly system: System;
 }
 
-const GONE = 410;
 /** How long an endpoint may fail without a success in between (api.md, Webhooks): the waits of one delivery are shorter. */
 const FAILING_MS_MAX = 5 * 24 * 3_600_000;
 

@@ -22,12 +22,15 @@ export interface PostWebhook {
   readonly system: System;
 }
 
+/** RFC 9110 §15.5.11: it is not coming back, and nothing is posted there again. */
+export const GONE = 410;
+
 const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
 
 const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pick<FinishedTry, 'state' | 'dueAt'> => {
   const now = system.now();
   if (isSuccess(answer)) return { state: 'delivered', dueAt: now };
-  const waitMs = webhookRetryWaitMs(attempt, chance(system), answer.retryAfterSeconds);
+  const waitMs = answer.status === GONE ? null : webhookRetryWaitMs(attempt, chance(system), answer.retryAfterSeconds);
   if (waitMs === null) return { state: 'failed', dueAt: now };
   return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
 };

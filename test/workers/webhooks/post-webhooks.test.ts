@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect(endpoint.posts).toHaveLength(11);
   });
 
-  test('that answers 410 is disabled, and its events wait', async () => {
+  test('that answers 410 is disabled, what it answered so has failed, and nothing is posted again', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 410 }));
     outbox.workers().start();
@@ -131,6 +131,9 @@ describe('a webhook', () => {
       const { state } = await load(outbox.context.store, webhook, webhookStream(registered.webhookId));
       expect(state.status).toBe('disabled');
     });
+    expect(await deliveriesOf(outbox, registered.webhookId)).toMatchObject([
+      { state: 'failed', dueAt: null, tries: [{ status: 410 }] },
+    ]);
     outbox.system.shift(60_000);
     await outbox.send('bob@example.org', 'test');
     await sleep(800);
