@@ -91,10 +91,10 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   closers.add('event store', store.close);
   const capturing = config.mail.kind === 'capture';
   const allowLoopback = capturing || config.trial.isQuick;
-  const webhookTarget = failing.webhookTarget(createHttpWebhookTarget({ system, allowLoopback }));
-  closers.add('webhook target', webhookTarget.close);
   const resolver = createStubResolver({ system, servers: config.dnsServers });
   closers.add('resolver', resolver.close);
+  const webhookTarget = failing.webhookTarget(createHttpWebhookTarget({ system, allowLoopback, resolver }));
+  closers.add('webhook target', webhookTarget.close);
   const context: CommandContext = {
     ...{ store, contents, secrets, resolver, dkimKeys, webhookTarget, system, capturing },
     bounceDomain: config.bounceDomain ?? null,

@@ -1,36 +1,39 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import type { Resolver } from '../../domain/resolver.ts';
 import { mayReach, type Reach } from './reachable.ts';
 
 /** All addresses of a host; throws where there are none. */
 export type LookupAll = (host: string) => Promise<readonly LookupAddress[]>;
-
-/** A name server that is slower than this is as good as gone; the whole post has 15 s. */
-const DNS_TIMEOUT_MS = 3000;
-const DNS_TRIES = 2;
 
 /** The name was resolved, to an address that webhooks must not reach. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
-const addresses = (answer: PromiseSettledResult<readonly string[]>, family: 4 | 6): readonly LookupAddress[] =>
-  answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family })) : [];
+/** This machine's own names (`localhost`, its hosts file): what leads back to it. */
+const ownAddresses = async (host: string): Promise<readonly LookupAddress[]> => {
+  const found = await dns.lookup(host, { all: true }).catch(() => []);
+  return found.every(({ address }) => mayReach(address, { allowLoopback: true })) ? found : [];
+};
+
+const isOwn = (found: readonly LookupAddress[]): boolean =>
+  found.length > 0 && found.every(({ address }) => !mayReach(address, { allowLoopback: false }));
 
 /**
- * DNS without the thread pool: with `dns.lookup` four dead names would stop hashing and signing for everybody. Where the
- * machine itself may be reached, its hosts file counts (`localhost`).
+ * By the service's resolver, whose servers its operator names, and without the thread pool: with `dns.lookup` four dead
+ * names would stop hashing and signing for everybody. Where the machine itself may be reached, its own names count.
+ * @param resolver absent: this machine's own names are all there are.
  */
-export const createLookupAll = ({ allowLoopback }: Reach): LookupAll => {
-  if (allowLoopback) return (host) => dns.lookup(host, { all: true });
-  const resolver = new dns.Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
-  return async (host) => {
-    const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const found = [...addresses(four, 4), ...addresses(six, 6)];
-    if (found.length === 0) throw new Error(`${host} does not resolve`);
-    return found;
+export const createLookupAll =
+  ({ allowLoopback }: Reach, resolver?: Pick<Resolver, 'addresses'>): LookupAll =>
+  async (host) => {
+    const own = allowLoopback ? await ownAddresses(host) : [];
+    if (isOwn(own)) return own;
+    const { records = [] } = (await resolver?.addresses(host)) ?? {};
+    if (records.length === 0) throw new Error(`${host} does not resolve`);
+    return records;
   };
-};
 
 /** @throws {AddressRefused} when any address is one that must not be reached. */
 export const resolveGuarded = async (

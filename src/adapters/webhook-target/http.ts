@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, request } from 'undici';
+import type { Resolver } from '../../domain/resolver.ts';
 import type { System } from '../../domain/system.ts';
 import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/webhook-target.ts';
 import {
@@ -16,7 +17,9 @@ export interface HttpWebhookTargetOptions {
   readonly system: Pick<System, 'now' | 'monotonicMs'>;
   /** Plain http and this very machine are allowed too: only while mail is captured. */
   readonly allowLoopback: boolean;
-  /** Resolves names; the system's DNS by default. */
+  /** Resolves names. Absent: no names but those of this machine. */
+  readonly resolver?: Pick<Resolver, 'addresses'>;
+  /** Resolves names otherwise. */
   readonly lookupAll?: LookupAll;
 }
 
@@ -41,7 +44,7 @@ const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
 export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): WebhookTarget => {
   const { system, allowLoopback } = options;
   const reach = { allowLoopback };
-  const lookupAll = options.lookupAll ?? createLookupAll(reach);
+  const lookupAll = options.lookupAll ?? createLookupAll(reach, options.resolver);
   const agent = new Agent({
     connect: { lookup: createGuardedLookup(lookupAll, reach), timeout: CONNECT_TIMEOUT_MS },
     connections: CONNECTIONS_PER_ORIGIN,

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import type { WebhookPost, WebhookTarget } from '../../../src/domain/webhook-target.ts';
+import { asking } from '../dns/asking.ts';
 
 const PUBLIC: LookupAddress = { address: '93.184.215.14', family: 4 };
 const LOOPBACK: LookupAddress = { address: '127.0.0.1', family: 4 };
@@ -42,6 +43,34 @@ const PRIVATE = 'must lead to a public address, by https';
 const post = (url: string, timeoutMs = 2000): WebhookPost => ({
   ...{ url, body: '{}', timeoutMs },
   headers: { 'content-type': 'application/json' },
+});
+
+describe('names', () => {
+  const ZONE = {
+    'hook.customer.test': { A: ['93.184.215.14'] },
+    'inside.customer.test': { A: ['10.0.0.1'] },
+  };
+
+  test('are asked of the servers that the operator names, and of no others', async () => {
+    const { resolver, server: nameServer } = await asking(ZONE);
+    const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: false, resolver });
+    closers.push(() => made.close());
+    expect(await made.problemWith('https://hook.customer.test/')).toBeNull();
+    expect(await made.problemWith('https://inside.customer.test/')).toBe(PRIVATE);
+    expect(await made.problemWith('https://nobody.customer.test/')).toBe('has a host name that does not resolve');
+    expect(new Set(nameServer.asked.map(({ name }) => name))).toEqual(
+      new Set(['hook.customer.test', 'inside.customer.test', 'nobody.customer.test']),
+    );
+  });
+
+  test('of this machine count while mail is captured, beside those', async () => {
+    const { resolver } = await asking(ZONE);
+    const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: true, resolver });
+    closers.push(() => made.close());
+    expect(await made.problemWith('http://localhost:8080/')).toBeNull();
+    expect(await made.problemWith('https://hook.customer.test/')).toBeNull();
+    expect(await made.problemWith('https://inside.customer.test/')).toMatch(/^must lead to a public address/);
+  });
 });
 
 describe('registering a webhook', () => {

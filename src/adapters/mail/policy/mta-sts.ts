@@ -1,8 +1,7 @@
-import type { LookupFunction } from 'node:net';
 import { type Resolver, ResolverUnavailable } from '../../../domain/resolver.ts';
 import type { System } from '../../../domain/system.ts';
 import { createBoundedCache } from '../../bounded-cache.ts';
-import { createGuardedLookup } from '../../webhook-target/guarded-lookup.ts';
+import { createGuardedLookup, createLookupAll } from '../../webhook-target/guarded-lookup.ts';
 import { createFetchStsPolicy, type FetchStsPolicyOptions } from './fetch-sts-policy.ts';
 import { readStsPolicy, type StsPolicy } from './sts-policy.ts';
 import { stsRecordId } from './sts-record.ts';
@@ -43,23 +42,17 @@ interface Failed {
   readonly untilMs: number;
 }
 
-/** Resolved by what this service asks, for the sockets of HTTPS. */
-const publicLookup = (resolver: MtaStsOptions['resolver']): LookupFunction =>
-  createGuardedLookup(
-    async (host) => {
-      const { records } = await resolver.addresses(host);
-      if (records.length === 0) throw new Error(`${host} has no address`);
-      return records;
-    },
-    { allowLoopback: false },
-  );
+const PUBLIC = { allowLoopback: false } as const;
 
 /**
  * MTA-STS (RFC 8461). Policies are kept in memory, for as long as they say: one that was seen stays in force when the
  * domain's record or its policy cannot be had (§5.1). A process that has just started has seen none.
  */
 export const createMtaSts = ({ resolver, system, fetch: given = {} }: MtaStsOptions): MtaSts => {
-  const { fetch, close } = createFetchStsPolicy({ lookup: publicLookup(resolver), ...given });
+  const { fetch, close } = createFetchStsPolicy({
+    lookup: createGuardedLookup(createLookupAll(PUBLIC, resolver), PUBLIC),
+    ...given,
+  });
   const kept = createBoundedCache<Known>(CACHE_BYTES_MAX);
   const failures = createBoundedCache<Failed>(CACHE_BYTES_MAX);
   const underWay = new Map<string, Promise<StsPolicy | null>>();
