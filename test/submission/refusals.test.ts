@@ -165,6 +165,21 @@ describe('what cannot be said is refused in one line, and nothing is sent', () =
     expect(reply).toMatch(/^554 5\.6\.0 the message cannot be read: its headers are neither ASCII nor UTF-8/);
   });
 
+  test('a parameter of MAIL or RCPT that is not offered (RFC 5321 §4.1.1.11)', async () => {
+    const talk = await submitting.talk();
+    expect(await talk.ask('MAIL FROM:<ann@example.test> FROBNICATE=1\r\n')).toBe(
+      '555 5.5.4 the parameter FROBNICATE is not supported',
+    );
+    expect(await talk.ask('MAIL FROM:<ann@example.test> HOLDFOR=60 SIZE=10\r\n')).toMatch(/^555 5\.5\.4 .*HOLDFOR/);
+    const offered = 'SIZE=10 BODY=8BITMIME SMTPUTF8 RET=HDRS ENVID=x AUTH=<>';
+    expect(await talk.ask(`MAIL FROM:<ann@example.test> ${offered}\r\n`)).toMatch(/^250/);
+    expect(await talk.ask('RCPT TO:<bob@example.org> NOTIFY=NEVER RRVS=2026-11-22T00:00:00Z\r\n')).toMatch(
+      /^555 5\.5\.4 .*RRVS/,
+    );
+    expect(await talk.ask('RCPT TO:<bob@example.org> NOTIFY=NEVER ORCPT=rfc822;bob@example.org\r\n')).toMatch(/^250/);
+    talk.close();
+  });
+
   test('more than a hundred recipients (RFC 5321 §4.5.3.1.8)', async () => {
     const talk = await submitting.talk();
     await talk.ask(MAIL);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Logger } from '../../domain/logger.ts';
 import { boundConnections, type ConnectionBounds, type Connections } from './connections.ts';
 import { smtpAnswer } from './smtp-answer.ts';
@@ -44,6 +44,7 @@ const REFUSED_MS = 2_000;
 
 const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
 
+type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
 
 /** Nobody comes in beyond the bounds, and whoever leaves makes room. */
@@ -62,6 +63,30 @@ const counted = (task: Handlers, connections: () => Connections): Required<Handl
   },
 });
 
+/** Of the extensions that are offered (RFC 1870, 3461, 4954, 6152, 6531, 8689); what their values are is checked later. */
+const MAIL_PARAMETERS = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH', 'REQUIRETLS']);
+const RCPT_PARAMETERS = new Set(['NOTIFY', 'ORCPT']);
+
+/** RFC 5321 §4.1.1.11: a parameter that is not understood asks for something that would not be done. */
+const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string>): Error | null => {
+  const unknown = Object.keys(args || {}).find((name) => !known.has(name));
+  if (unknown === undefined) return null;
+  return smtpAnswer(555, `5.5.4 the parameter ${unknown.replace(/[^!-~]/g, '?').slice(0, 100)} is not supported`);
+};
+
+const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envelopes> => ({
+  onMailFrom: (address, session, callback) => {
+    const unknown = unknownParameter(address, MAIL_PARAMETERS);
+    if (unknown !== null || onMailFrom === undefined) return callback(unknown);
+    onMailFrom(address, session, callback);
+  },
+  onRcptTo: (address, session, callback) => {
+    const unknown = unknownParameter(address, RCPT_PARAMETERS);
+    if (unknown !== null || onRcptTo === undefined) return callback(unknown);
+    onRcptTo(address, session, callback);
+  },
+});
+
 const createServer = (
   { serve, bounds }: SmtpTask,
   { tls, tlsBegins, neighbourOf, logger }: SmtpListenerOptions,
@@ -76,6 +101,7 @@ const createServer = (
     disabledCommands: disabled,
     disableReverseLookup: true,
     logger: false,
+    ...understood(options),
     ...counted(options, inHand),
   });
   const connections = boundConnections(server.server, bounds, neighbourOf);
