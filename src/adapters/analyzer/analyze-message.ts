@@ -1,8 +1,7 @@
-import type { Analysis } from '../../domain/analysis/analysis.ts';
-import type { AnalyzedMessage } from '../../domain/analysis/analyzer.ts';
+import type { Analysis, AnalyzedMessage } from '../../domain/analysis/analysis.ts';
 import type { AttachmentFact, HtmlFacts, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
-import { textLinks } from '../../domain/analysis/text/text-links.ts';
+import { textLinks } from '../../domain/analysis/text.ts';
 import type { StoredAttachment } from '../../domain/contents.ts';
 import { checkHtml } from '../html-checker/check-html.ts';
 import { readHtml } from './read-html.ts';

@@ -1,5 +1,4 @@
-import type { Analysis } from '../../domain/analysis/analysis.ts';
-import { AnalysisUnavailable, type Analyzer } from '../../domain/analysis/analyzer.ts';
+import { type Analysis, AnalysisUnavailable, type Analyzer } from '../../domain/analysis/analysis.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { type AnalysisInput, analyzeMessage, inputOf } from './analyze-message.ts';

@@ -1,5 +1,5 @@
 import type { LinkFact } from '../../domain/analysis/facts.ts';
-import { targetOf } from '../../domain/analysis/hosts/web-address.ts';
+import { targetOf } from '../../domain/analysis/hosts.ts';
 import type { StartTag } from './start-tag.ts';
 
 /** An address that somebody reads is shorter. */

@@ -1,5 +1,5 @@
 import type { ImageFact } from '../../domain/analysis/facts.ts';
-import { targetOf } from '../../domain/analysis/hosts/web-address.ts';
+import { targetOf } from '../../domain/analysis/hosts.ts';
 import { declarationsOf } from './inline-style.ts';
 import type { StartTag } from './start-tag.ts';
 import { hiderOf, type Visibility } from './visibility.ts';

@@ -1,5 +1,5 @@
 import type { HiddenTextFact, Span } from '../../domain/analysis/facts.ts';
-import { seenCharacters } from '../../domain/analysis/text/seen-characters.ts';
+import { seenCharacters } from '../../domain/analysis/text.ts';
 import type { OpenElement } from './open-elements.ts';
 import { type Hider, hiderOf } from './visibility.ts';
 

@@ -1,4 +1,4 @@
-import { createPlaces } from '../../domain/analysis/text/places.ts';
+import { createPlaces } from '../../domain/analysis/text.ts';
 import { HTML_PROBLEMS_MAX, type HtmlProblem } from '../../domain/html-checker.ts';
 
 /** Names are the sender's: the longest that HTML knows is half as long, a megabyte would come back in each message. */

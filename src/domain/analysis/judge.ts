@@ -1,27 +1,13 @@
 import { type Analysis, FINDINGS_MAX, type Finding, type Severity, type Verdict } from './analysis.ts';
-import { activeContent } from './checks/active-content.ts';
 import { attachments } from './checks/attachments.ts';
-import { authentication } from './checks/authentication.ts';
-import { encodingDamage } from './checks/encoding-damage.ts';
-import { hiddenText } from './checks/hidden-text.ts';
-import { imageHeavy } from './checks/image-heavy.ts';
-import { images } from './checks/images.ts';
-import { linkHosts } from './checks/link-hosts.ts';
-import { linkTargets } from './checks/link-targets.ts';
-import { linkTexts } from './checks/link-texts.ts';
-import { lookalikes } from './checks/lookalikes.ts';
-import { secrets } from './checks/secrets.ts';
-import { sender } from './checks/sender.ts';
-import { size } from './checks/size.ts';
-import { subject } from './checks/subject.ts';
-import { templateMarkers } from './checks/template-markers.ts';
-import { textPart } from './checks/text-part.ts';
-import { unsubscribe } from './checks/unsubscribe.ts';
-import { validHtml } from './checks/valid-html.ts';
-import type { Check, Discovery } from './discovery.ts';
-import type { MessageFacts } from './facts.ts';
+import { authentication, lookalikes, sender, subject, unsubscribe } from './checks/headers.ts';
+import { activeContent, hiddenText, size, validHtml } from './checks/html.ts';
+import { imageHeavy, images } from './checks/images.ts';
+import { linkHosts, linkTargets, linkTexts } from './checks/links.ts';
+import { encodingDamage, secrets, templateMarkers, textPart } from './checks/texts.ts';
+import type { Check, Discovery, MessageFacts } from './facts.ts';
 import { RULE_TABLE, type Rule, type RuleName } from './rule-table.ts';
-import { createPlaces, type Places } from './text/places.ts';
+import { createPlaces, type Places } from './text.ts';
 
 /** More of one kind is told as a number: whoever mends ten has found the cause. */
 const FINDINGS_PER_RULE_MAX = 10;

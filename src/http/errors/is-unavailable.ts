@@ -1,4 +1,4 @@
-import { AnalysisUnavailable } from '../../domain/analysis/analyzer.ts';
+import { AnalysisUnavailable } from '../../domain/analysis/analysis.ts';
 import { DkimKeysBusy } from '../../domain/dkim-keys.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';

@@ -1,6 +1,5 @@
 import { analyzeMessage, inputOf } from '../../../src/adapters/analyzer/analyze-message.ts';
-import type { Analysis, DomainFacts } from '../../../src/domain/analysis/analysis.ts';
-import type { AnalyzedMessage } from '../../../src/domain/analysis/analyzer.ts';
+import type { Analysis, AnalyzedMessage, DomainFacts } from '../../../src/domain/analysis/analysis.ts';
 import type { RuleName } from '../../../src/domain/analysis/rule-table.ts';
 
 type Draft = AnalyzedMessage['draft'];

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { isIpAddress, isPrivateHost } from '../../../src/domain/analysis/hosts/is-private-host.ts';
-import { lookalikeOf } from '../../../src/domain/analysis/hosts/lookalike.ts';
-import { namedHosts } from '../../../src/domain/analysis/hosts/named-host.ts';
-import { siteOf } from '../../../src/domain/analysis/hosts/site-of.ts';
-import { targetOf } from '../../../src/domain/analysis/hosts/web-address.ts';
+import {
+  isIpAddress,
+  isPrivateHost,
+  lookalikeOf,
+  namedHosts,
+  siteOf,
+  targetOf,
+} from '../../../src/domain/analysis/hosts.ts';
 
 test.each([
   ['a.b.shop.example', 'shop.example'],

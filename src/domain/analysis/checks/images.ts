@@ -1,9 +1,16 @@
-import { type Check, type Discovery, discovery } from '../discovery.ts';
-import type { AttachmentFact, ImageFact } from '../facts.ts';
-import { isPrivateHost } from '../hosts/is-private-host.ts';
-import { isPixel } from '../is-pixel.ts';
-import { quoted } from '../text/quoted.ts';
-import { hasMarker } from './template-markers.ts';
+import { type AttachmentFact, type Check, type Discovery, discovery, type ImageFact } from '../facts.ts';
+import { isPrivateHost } from '../hosts.ts';
+import { quoted } from '../text.ts';
+import { hasMarker } from './texts.ts';
+
+/** Rules about images: what cannot be loaded or seen, and mail that consists of them. */
+
+/** `0`, `1`, `1px`. */
+const TINY = /^\s*[01](?:px)?\s*$/;
+
+/** An image nobody is meant to see. */
+export const isPixel = ({ width, height }: Pick<ImageFact, 'width' | 'height'>): boolean =>
+  TINY.test(width ?? '') && TINY.test(height ?? '');
 
 const CONTENT_ID = /^\s*cid:/i;
 const NO_SOURCE: ReadonlySet<string> = new Set(['empty', 'fragment', 'malformed', 'script', 'file']);
@@ -62,4 +69,24 @@ export const images: Check = function* ({ html, attachments }) {
     yield* host(image);
     yield* description(image);
   }
+};
+
+/** Most readers show no image unasked. A product picture with its caption has more, a mail made of pictures less. */
+const CHARACTERS_PER_IMAGE_MIN = 50;
+/** Icons, of networks and in lists, stand for no text. */
+const ICON_PIXELS_MAX = 48;
+
+const isPicture = (image: ImageFact): boolean => {
+  const width = Number.parseInt(image.width ?? '', 10);
+  return !isPixel(image) && !image.hidden && !(width <= ICON_PIXELS_MAX);
+};
+
+/** Mail that says nothing until its images are loaded. */
+export const imageHeavy: Check = function* ({ html }) {
+  if (html === null) return;
+  const count = html.images.filter(isPicture).length;
+  if (html.visibleCharacters >= count * CHARACTERS_PER_IMAGE_MIN) return;
+  const images = count === 1 ? 'one image' : `${count} images`;
+  const said = `the html shows ${images} and text of length ${html.visibleCharacters}`;
+  yield discovery('image-heavy', 'html', said);
 };

@@ -1,0 +1,171 @@
+import type { Mailbox } from '../../contents.ts';
+import { domainOf } from '../../email-address.ts';
+import type { RecordState } from '../../sending-domain/events.ts';
+import type { DomainFacts } from '../analysis.ts';
+import { type Check, type Discovery, discovery, type LinkFact, type MessageFacts } from '../facts.ts';
+import { lookalikeOf, mixesScripts, namedHosts, siteOf } from '../hosts.ts';
+import { quoted, seenCharacters } from '../text.ts';
+
+/** Rules about what stands above the body: the sender and its authentication, the subject, unsubscribing. */
+
+const RECORDS = [
+  ['spf', 'SPF', 'spf-not-valid'],
+  ['dkim', 'DKIM', 'dkim-not-valid'],
+  ['dmarc', 'DMARC', 'dmarc-not-valid'],
+] as const;
+
+const STATES: Readonly<Record<Exclude<RecordState, 'valid'>, string>> = {
+  missing: 'is missing',
+  invalid: 'is not valid',
+  include_broken: 'includes this service, whose own record is missing or wrong',
+  unknown: 'has not been checked yet',
+};
+
+function* records(domain: DomainFacts): Generator<Discovery> {
+  for (const [record, name, rule] of RECORDS) {
+    const state = domain[record];
+    if (state === 'valid') continue;
+    const said = `the ${name} record of ${domain.name} ${STATES[state]}`;
+    yield discovery(state === 'unknown' ? 'authentication-unchecked' : rule, 'from', said);
+  }
+}
+
+/** What receivers will think of the sending domain, from what was last seen in its DNS. */
+export const authentication: Check = function* ({ domain }) {
+  if (domain.capturing) {
+    yield discovery('mail-captured', 'from', `mail is captured here, so no receiver judges ${domain.name}`);
+    return;
+  }
+  if (!domain.verified) yield discovery('domain-not-verified', 'from', `the domain ${domain.name} is not verified`);
+  yield* records(domain);
+};
+
+const NO_REPLY = /^(?:do[-_.]?not|dont|no|non|never)[-_.]?(?:reply|respond|answer)/i;
+const WORD = /\S+/g;
+/** Also what joins two words into one, each in its own script: `IT-отдел`. */
+const BETWEEN_WORDS = /[^\p{L}\p{M}]+/u;
+/** They turn the direction of text around, or are there without being seen. */
+const DECEPTIVE = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
+
+/** The host of each e-mail address that a name contains, and each host that it names otherwise. */
+const hostsNamedIn = (name: string): readonly string[] => {
+  const words = (name.match(WORD) ?? []).filter((word) => word.includes('@'));
+  const behindAt = words.flatMap((word) => namedHosts(word.slice(word.lastIndexOf('@') + 1)));
+  return [...behindAt, ...namedHosts(name)].map(({ host }) => host);
+};
+
+function* misleading(field: string, { name = '', address }: Mailbox): Generator<Discovery> {
+  const own = siteOf(domainOf(address));
+  const other = hostsNamedIn(name).find((host) => siteOf(host) !== own);
+  if (other !== undefined) {
+    const said = `the display name ${quoted(name)} names ${other}, but the address is on ${domainOf(address)}`;
+    yield discovery('sender-name-misleading', field, said);
+  } else if (name.split(BETWEEN_WORDS).some(mixesScripts)) {
+    yield discovery('sender-name-misleading', field, `the display name ${quoted(name)} mixes scripts in one word`);
+  } else if (DECEPTIVE.test(name)) {
+    yield discovery('sender-name-misleading', field, `the display name ${quoted(name)} contains hidden characters`);
+  }
+}
+
+/** Who the mail says it is from. */
+export const sender: Check = function* ({ from, replyTo }) {
+  yield* misleading('from', from);
+  for (const [index, mailbox] of replyTo.entries()) {
+    yield* misleading(replyTo.length === 1 ? 'reply_to' : `reply_to[${index}]`, mailbox);
+  }
+  if (replyTo.length === 0 && NO_REPLY.test(from.address)) {
+    yield discovery('sender-no-reply', 'from', `nobody can answer ${from.address}`);
+  }
+};
+
+function* inAddresses({ from, replyTo }: MessageFacts): Generator<Discovery> {
+  const mailboxes = [['from', from] as const, ...replyTo.map((mailbox) => ['reply_to', mailbox] as const)];
+  for (const [field, { address }] of mailboxes) {
+    const found = lookalikeOf(domainOf(address));
+    if (found === null) continue;
+    yield discovery('lookalike-host', field, `the domain ${quoted(found.shown)} ${found.why}`);
+  }
+}
+
+function* inLinks(field: string, links: readonly LinkFact[]): Generator<Discovery> {
+  for (const { target, offset } of links) {
+    const found = target.kind === 'web' ? lookalikeOf(target.host) : null;
+    if (found === null) continue;
+    yield discovery('lookalike-host', field, () => `a link’s host ${quoted(found.shown)} ${found.why}`, offset);
+  }
+}
+
+/** Host names that deceive the eye. */
+export const lookalikes: Check = function* (facts) {
+  yield* inAddresses(facts);
+  yield* inLinks('html', facts.html?.links ?? []);
+  yield* inLinks('text', facts.textLinks);
+};
+
+/** RFC 5322 §2.1.1, and about what readers on a large screen show. */
+const CHARACTERS_SHOWN = 78;
+/** Nobody shows this much; some filters count it against the mail. */
+const CHARACTERS_MAX = 150;
+/** Shorter ones are often all abbreviations (`USA: FAQ`). */
+const LETTERS_MIN = 10;
+const CAPITALS_SHARE_MAX = 0.7;
+
+const CAPITAL = /\p{Lu}/gu;
+const SMALL = /\p{Ll}/gu;
+const REPEATED_MARKS = /[!?！？]{3}|\${3}/;
+/** In the languages that mail programs write it in. */
+const REPLY = /^\s*(?:re|aw|sv|vs|rif|odp|ynt|fwd?|wg|vb|tr|rv|enc|doorst)\s?(?:\[\d{1,3}\])?\s?[:：]/i;
+const ANSWERS = new Set(['in-reply-to', 'references']);
+
+const isShouted = (subject: string): boolean => {
+  const capitals = subject.match(CAPITAL)?.length ?? 0;
+  const letters = capitals + (subject.match(SMALL)?.length ?? 0);
+  return letters >= LETTERS_MIN && capitals > letters * CAPITALS_SHARE_MAX;
+};
+
+function* length(text: string): Generator<Discovery> {
+  const said = `the subject has ${text.length} characters`;
+  if (text.length > CHARACTERS_MAX) yield discovery('subject-too-long', 'subject', said);
+  else if (text.length > CHARACTERS_SHOWN) yield discovery('subject-long', 'subject', said);
+}
+
+function* shouting(text: string): Generator<Discovery> {
+  if (isShouted(text)) yield discovery('subject-shouting', 'subject', `the subject ${quoted(text)} is all capitals`);
+  const marks = REPEATED_MARKS.exec(text)?.[0];
+  if (marks !== undefined) yield discovery('subject-shouting', 'subject', `the subject contains ${quoted(marks)}`);
+}
+
+/** The line that decides whether the mail is opened. */
+export const subject: Check = function* ({ subject: text, headers }) {
+  if (seenCharacters(text) === 0) {
+    yield discovery('subject-blank', 'subject', 'the subject has no character that can be seen');
+    return;
+  }
+  yield* length(text);
+  yield* shouting(text);
+  const prefix = REPLY.exec(text)?.[0];
+  if (prefix !== undefined && !Object.keys(headers).some((name) => ANSWERS.has(name.toLowerCase()))) {
+    const said = `the subject begins with ${quoted(prefix)}, but the mail says of no message that it answers it`;
+    yield discovery('subject-fake-reply', 'subject', said);
+  }
+};
+
+const headerOf = ({ headers }: MessageFacts, name: string): string | undefined =>
+  Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
+
+/** RFC 8058: an https address, and the promise that a POST suffices; with `unsubscribe` the service makes it. */
+const isOneClick = (facts: MessageFacts): boolean => {
+  const { unsubscribe: ways } = facts;
+  if (ways === undefined) return headerOf(facts, 'list-unsubscribe-post') !== undefined;
+  return ways === 'managed' || (ways.url?.startsWith('https://') ?? false);
+};
+
+/** Whoever gets bulk mail can get rid of it. */
+export const unsubscribe: Check = function* (facts) {
+  if (facts.stream !== 'bulk') return;
+  if (facts.unsubscribe === undefined && headerOf(facts, 'list-unsubscribe') === undefined) {
+    yield discovery('unsubscribe-missing', 'unsubscribe', 'bulk mail has no way to unsubscribe');
+  } else if (!isOneClick(facts)) {
+    yield discovery('unsubscribe-not-one-click', 'unsubscribe', 'unsubscribing takes more than one click');
+  }
+};
