@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createReadModels } from '../projections/read-models.ts';
+import { withAbsentSuppressions } from '../projections/suppressions/absent-streams.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
@@ -46,7 +47,12 @@ export const openWorkers = async (
   { publicUrl, registry }: Pick<WorkersDependencies, 'publicUrl'> & { readonly registry?: Registry | undefined },
 ): Promise<OpenedWorkers> => {
   const engines = withOwnConnections(shared, 'workers');
-  const { context, pool, store, system, logger, closers, failing } = engines;
+  const { context, pool, system, logger, closers, failing } = engines;
+  // There each stream is a call of its own.
+  const store =
+    config.eventStoreUrl === undefined
+      ? engines.store
+      : withAbsentSuppressions({ store: engines.store, db: pool, logger });
   const queues = failing.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
   const { transport, local, destinations } = await openMail(config, engines);

@@ -1,8 +1,9 @@
 import type { Pool } from 'pg';
 import { type Contents, headOf, type MessageContents } from '../../domain/contents.ts';
+import { StoreUnavailable } from '../../domain/event-store.ts';
 import { createGather, type Gather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { type ContentsCodec, PLAIN_CONTENTS } from './contents-codec.ts';
+import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 
 type Body = MessageContents['body'];
 type Head = ReturnType<typeof headOf>;
@@ -13,6 +14,13 @@ const IDS_PER_QUERY = 100;
 const BYTES_PER_QUERY = 32_000_000;
 /** What waits are ids; refused callers get 503. At some thousand queries a second the last one waits seconds. */
 const WAITING_CALLERS_MAX = 10_000;
+
+/** One commits while the next gathers; a third would only be smaller. */
+const PUTS_IN_FLIGHT_MAX = 2;
+/** Of one commit: some 50 ms of work for the server. Smaller shares a commit among fewer. */
+const BYTES_PER_PUT = 8_000_000;
+/** What waits is memory; refused callers get 503. */
+const WAITING_BYTES_MAX = 128_000_000;
 
 const PUT = {
   name: 'contents-put-with-head',
@@ -54,6 +62,9 @@ interface Row {
   readonly kind?: string;
   readonly found: unknown;
 }
+
+const bytesOfAll = (rows: readonly EncodedContents[]): number =>
+  rows.reduce((sum, { head, body }) => sum + head.length + body.length, 0);
 
 /** As many callers as fit into one query, the first always. */
 const admission = (): ((ids: readonly string[]) => boolean) => {
@@ -118,18 +129,46 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
     for (let left = ids; left.length > 0; ) left = await ask(bodies, left, take);
   };
 
+  const insert = async (rows: readonly EncodedContents[]): Promise<void> => {
+    const values = [
+      rows.map(({ id }) => id),
+      rows.map(({ organizationId }) => organizationId),
+      rows.map(({ kind }) => kind),
+      rows.map(({ head }) => head),
+      rows.map(({ body }) => body),
+    ];
+    await orUnavailable(pool.query({ ...PUT, values }));
+  };
+
+  /** Those of many in one commit; where one of them is to blame, each for itself. */
+  const puts = createGather<readonly EncodedContents[], void>({
+    name: "the vault's contents",
+    inFlightMax: PUTS_IN_FLIGHT_MAX,
+    waitingMax: WAITING_CALLERS_MAX,
+    waitingBytesMax: WAITING_BYTES_MAX,
+    bytesOf: bytesOfAll,
+    admission: () => {
+      let bytes = 0;
+      return (rows) => {
+        const isFirst = bytes === 0;
+        bytes += bytesOfAll(rows);
+        return isFirst || bytes <= BYTES_PER_PUT;
+      };
+    },
+    run: async (callers) => {
+      try {
+        await insert(callers.flat());
+        return callers.map(() => ({ status: 'fulfilled', value: undefined }));
+      } catch (reason) {
+        if (callers.length === 1 || reason instanceof StoreUnavailable) throw reason;
+        return Promise.allSettled(callers.map(insert));
+      }
+    },
+  });
+
   return {
     put: async (contents) => {
-      if (contents.length === 0) return;
-      const rows = contents.map(codec.encode);
-      const values = [
-        rows.map(({ id }) => id),
-        rows.map(({ organizationId }) => organizationId),
-        rows.map(({ kind }) => kind),
-        rows.map(({ head }) => head),
-        rows.map(({ body }) => body),
-      ];
-      await orUnavailable(pool.query({ ...PUT, values }));
+      if (contents.length > 0) await puts.add(contents.map(codec.encode));
     },
 
     get: async (ids) => {

@@ -30,7 +30,7 @@ const DROPPED_SHARE = 5;
  */
 const QUIET_MS = 1_000;
 /** How long a reader waits for the subscription to bring what the head says is there. It then reads by itself. */
-const BRING_MS_MAX = 100;
+const BRING_MS_MAX = 250;
 /** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
 const RETRY_MS_MIN = 100;
 /** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */

@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from 'vitest';
+import { apiClient } from '../support/api-client.ts';
+import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { unlimitedKey } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, startProgram } from '../support/program.ts';
+import { allDelivered, sendMany } from '../support/senders.ts';
+
+const SECRET_KEY = 'a secret key that is long enough for a test';
+const MESSAGES = 300;
+const DELIVERED_MS_MAX = 60_000;
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+/** The program on a server that is as quick as one of our own, or as slow as one far away. */
+const onServer = async (callMs: number): Promise<{ double: EventStoreDbDouble; api: ReturnType<typeof apiClient> }> => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  const double = await startEventStoreDbDouble('24.6.0');
+  undo.push(double.close);
+  Object.assign(double.costs, { callMs, readsAtOnce: 8, scannedPerSecond: 30_000 });
+  const options = { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY, EVENTSTORE_URL: double.url } };
+  const program = await startProgram(options);
+  undo.push(() => program.end('SIGTERM'));
+  return { double, api: apiClient(program.baseUrl, await unlimitedKey(options)) };
+};
+
+const CALLS = [
+  ['nearby', 2],
+  ['far away', 30],
+] as const;
+
+test.each(CALLS)(
+  'on a server %s a message costs the log an append to accept, claim and record it, and no read',
+  async (_, callMs) => {
+    const { double, api } = await onServer(callMs);
+    const before = double.counts();
+    const streamsBefore = double.streamsRead.length;
+    const sending = sendMany(api, MESSAGES);
+    await sending.done;
+    const sent = sending.accepted.length;
+    expect(sent).toBeGreaterThan(0.9 * MESSAGES); // a busy machine refuses some
+    await allDelivered(api, sending.accepted, DELIVERED_MS_MAX);
+    const { append, readAll, subscribe } = double.counts();
+    // Beside them: what the service notes of itself, and what a busy machine makes it claim again.
+    expect(append.calls - before.append.calls).toBeGreaterThanOrEqual(3 * sent);
+    expect(append.calls - before.append.calls).toBeLessThan(3.2 * sent);
+    expect(double.streamsRead.slice(streamsBefore).length).toBeLessThan(sent / 10);
+    // Followers share one subscription; it may have to be opened again.
+    expect(subscribe.calls).toBeLessThanOrEqual(3);
+    expect(subscribe.events - before.subscribe.events).toBeLessThan(3.5 * sent);
+    // What followers had not brought in time, on a busy machine.
+    expect(readAll.events - before.readAll.events).toBeLessThan(6 * sent);
+  },
+  120_000,
+);
