@@ -1,6 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
+import type { ErrorCode } from '../../src/domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-statuses.ts';
 import { errorsOf, ruleOf } from '../../src/http/openapi/operation.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../src/http/route-table.ts';
@@ -8,7 +10,10 @@ import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '.
 import { strictOpenApi } from '../support/openapi/strict.ts';
 import { type Service, startService } from './support/service.ts';
 
-const names = Object.keys(ROUTES).filter(isRouteName);
+/** A browser at the root is led to the documentation: that is nobody's operation. */
+const names = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .filter((name) => name !== 'GET /');
 
 let service: Service;
 let source: unknown;
@@ -47,6 +52,15 @@ const codesOf = (document: OpenApi, { operation }: Located): readonly string[] =
 /** Pages that are not sent again to a client that has them. */
 const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs'];
 
+/** What refuses nobody is still no answer to what is no HTTP. */
+const isOpen = (errors: readonly ErrorCode[]): boolean => errors.every((code) => ERROR_STATUSES[code] >= 500);
+const codesWith = (errors: readonly ErrorCode[]): readonly ErrorCode[] =>
+  isOpen(errors) ? [...errors, 'invalid_request'] : errors;
+const refusedWith = (errors: readonly ErrorCode[]): readonly (number | string)[] => [
+  ...errors.map((code) => ERROR_STATUSES[code]),
+  ...(isOpen(errors) ? ['4XX'] : []),
+];
+
 describe('/openapi.json', () => {
   test('is OpenAPI 3.1 in every object of it', () => {
     expect(strictOpenApi.safeParse(source).error?.issues ?? []).toEqual([]);
@@ -62,9 +76,10 @@ describe('/openapi.json', () => {
     const found = located(name);
     const errors = errorsOf(rule);
     const unchanged = PREPARED.includes(name) ? [304] : [];
-    const statuses = [rule.status, ...unchanged, ...errors.map((code) => ERROR_STATUSES[code])].map(String);
+    const statuses = [rule.status, ...unchanged, ...refusedWith(errors)].map(String);
     expect(Object.keys(found?.operation.responses ?? {}).sort()).toEqual([...new Set(statuses)].sort());
-    expect(found === undefined ? [] : [...codesOf(document, found)].sort()).toEqual([...errors].sort());
+    const codes = found === undefined ? [] : codesOf(document, found);
+    expect([...codes].sort()).toEqual([...codesWith(errors)].sort());
   });
 
   test('names every operation once, as a program would', () => {
@@ -74,20 +89,26 @@ describe('/openapi.json', () => {
     expect(ids).toEqual(expect.arrayContaining(['sendMessage', 'listMessages', 'createKey', 'rotateKey', 'getStats']));
   });
 
-  test('points only to what is there, and holds no schema that nothing points to', () => {
-    const all = references(source);
+  test('points only to what is there, and holds no component that nothing points to', () => {
+    const { 'x-elsewhere': _elsewhere, ...standard } = source as Readonly<Record<string, unknown>>;
+    const all = references(standard); // programs do not know the extension
     const broken = all.filter((reference) => {
       const place = reference.split('/').slice(1);
       return place.reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], source) === undefined;
     });
     expect(broken).toEqual([]);
-    const pointedAt = new Set(all.map(nameIn));
-    expect(Object.keys(document.components.schemas).filter((name) => !pointedAt.has(name))).toEqual([]);
+    const pointedAt = new Set(all);
+    const unused = Object.entries(document.components)
+      .filter(([kind]) => kind !== 'securitySchemes')
+      .flatMap(([kind, components]) => Object.keys(components as object).map((name) => `#/components/${kind}/${name}`))
+      .filter((component) => !pointedAt.has(component));
+    expect(unused).toEqual([]);
   });
 
   test('has schemas that are JSON Schema 2020-12, with no word or format that nobody knows', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
+    ajv.addVocabulary(['discriminator']);
     const components = JSON.stringify(document.components.schemas).replaceAll('"#/components/schemas/', '"');
     const schemas = JSON.parse(components) as Record<string, object>;
     for (const [name, schema] of Object.entries(schemas)) ajv.addSchema({ ...schema, $id: name });
@@ -99,7 +120,7 @@ describe('/openapi.json', () => {
   test('has examples that fit the schemas they stand beside', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
-    ajv.addVocabulary(['components']);
+    ajv.addVocabulary(['components', 'discriminator']);
     ajv.addSchema({ components: { schemas: document.components.schemas } }, 'document');
     const problems = operations.flatMap(({ operation }) =>
       Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema, examples }) => {
@@ -170,10 +191,10 @@ describe('/openapi.json', () => {
     expect(headers('getMessage', '200')).toContain('ETag');
     expect(headers('getMessageContent', '200')).not.toContain('ETag');
     expect(headers('livez', '200')).toEqual(['X-Request-Id']);
-    const { RateLimitExceeded, Unauthorized, UnknownMethod } = document.components.responses;
+    const { RateLimitExceeded, Unauthorized } = document.components.responses;
     expect(Object.keys(RateLimitExceeded?.headers ?? {})).toContain('Retry-After');
     expect(Object.keys(Unauthorized?.headers ?? {})).toEqual(['X-Request-Id', 'WWW-Authenticate']);
-    expect(Object.keys(UnknownMethod?.headers ?? {})).toContain('Allow');
+    expect(Object.keys(document['x-elsewhere'][405]?.headers ?? {})).toContain('Allow');
   });
 
   test('introduces the reader to what holds everywhere', () => {
@@ -183,6 +204,28 @@ describe('/openapi.json', () => {
       ...['Authentication', 'Environments', 'Errors', 'Idempotency', 'Changing what you have seen'],
       ...['Rate limits', 'Lists', 'Versions'],
     ]);
+  });
+
+  test('requires of a request what must be sent, and nothing that has a default', () => {
+    const bodies = within(document.components.schemas).filter((one) => 'default' in one);
+    expect(bodies).toEqual([]);
+    expect(document.components.schemas.SendMessageRequest?.properties).toMatchObject({
+      stream: { description: expect.stringContaining('Default: `"transactional"`.') },
+    });
+  });
+
+  test('has a schema for the data of every type of event, told apart by the type', () => {
+    const { oneOf, discriminator } = document.components.schemas.Event as {
+      readonly oneOf: readonly { readonly $ref: string }[];
+      readonly discriminator: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
+    };
+    expect(discriminator.propertyName).toBe('type');
+    expect(Object.keys(discriminator.mapping).sort()).toEqual([...CUSTOMER_EVENT_TYPES].sort());
+    expect(new Set(Object.values(discriminator.mapping))).toEqual(new Set(oneOf.map(({ $ref }) => $ref)));
+    const { properties } = document.components.schemas.MessageBouncedEvent as {
+      readonly properties: { readonly data: { readonly required: readonly string[] } };
+    };
+    expect(properties.data.required).toEqual(expect.arrayContaining(['message_id', 'recipient', 'smtp', 'reason']));
   });
 
   test('says what a send needs', () => {

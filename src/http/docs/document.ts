@@ -10,6 +10,7 @@ export interface Shape {
   readonly const?: unknown;
   readonly enum?: readonly unknown[] | undefined;
   readonly anyOf?: readonly Shape[] | undefined;
+  readonly oneOf?: readonly Shape[] | undefined;
   readonly properties?: Readonly<Record<string, Shape>> | undefined;
   readonly required?: readonly string[] | undefined;
   readonly additionalProperties?: Shape | boolean | undefined;

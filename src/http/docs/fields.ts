@@ -34,7 +34,8 @@ export const typeOf = (shape: Shape): string => {
   if (shape.$ref !== undefined) return link(shape.$ref);
   if (shape.const !== undefined) return quoted([shape.const]);
   if (shape.enum !== undefined) return `one of ${quoted(shape.enum)}`;
-  if (shape.anyOf !== undefined) return shape.anyOf.map(typeOf).join(' or ');
+  const variants = shape.anyOf ?? shape.oneOf;
+  if (variants !== undefined) return variants.map(typeOf).join(' or ');
   return [shape.type ?? 'any']
     .flat()
     .map((type) => ofType(shape, type))

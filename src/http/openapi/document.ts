@@ -4,7 +4,7 @@ import { INTRODUCTION } from './introduction.ts';
 import { type Json, present } from './json.ts';
 import { type Operation, ruleOf } from './operation.ts';
 import { parametersOf } from './parameters.ts';
-import { responsesOf, sharedResponses } from './responses.ts';
+import { responsesElsewhere, responsesOf, sharedResponses } from './responses.ts';
 import { type Schemas, schemasOf } from './schemas.ts';
 import { tagOf, tagsOf } from './tags.ts';
 import { WEBHOOKS } from './webhooks.ts';
@@ -14,7 +14,7 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'ob_live_… or ob_test_…',
-    description: 'An API key. The roles that operations name are its permissions; `admin` has them all.',
+    description: 'An API key. `x-permission` of an operation is the permission that it needs; `admin` has them all.',
   },
 };
 
@@ -59,7 +59,7 @@ const operationObject = (operation: Operation, schemas: Schemas): Json => {
     summary: operation.summary,
     description: [operation.description, access(rule)].filter((part) => part !== undefined).join('\n\n'),
     tags: [tagOf(url)],
-    security: rule.permission === null ? [] : [{ apiKey: [rule.permission] }],
+    security: rule.permission === null ? [] : [{ apiKey: [] }],
     parameters: parameters.length === 0 ? undefined : parameters,
     requestBody: requestBodyOf(operation, schemas),
     responses: responsesOf(operation, rule, schemas),
@@ -77,8 +77,12 @@ const pathsOf = (operations: readonly Operation[], schemas: Schemas): Json => {
   return paths;
 };
 
+/** What a browser is led away from is nobody's operation. */
+const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 302;
+
 /** The OpenAPI 3.1 document of these operations. @param publicUrl where clients reach them. */
-export const openApiDocument = (operations: readonly Operation[], publicUrl: string): Json => {
+export const openApiDocument = (routes: readonly Operation[], publicUrl: string): Json => {
+  const operations = routes.filter(isOperation);
   const schemas = schemasOf(operations);
   return {
     openapi: '3.1.0',
@@ -87,12 +91,15 @@ export const openApiDocument = (operations: readonly Operation[], publicUrl: str
       version: '1',
       summary: 'Sends mail, tells what became of it, and can prove it later.',
       description: INTRODUCTION,
+      contact: { name: 'Whoever runs this service', url: publicUrl },
+      license: { name: 'Proprietary', url: publicUrl },
     },
     servers: [{ url: publicUrl, description: 'This service' }],
     tags: tagsOf(operations.map(({ name }) => tagOf(methodAndUrl(name).url))),
     security: [{ apiKey: [] }],
     paths: pathsOf(operations, schemas),
     webhooks: WEBHOOKS,
+    'x-elsewhere': responsesElsewhere(schemas),
     components: {
       schemas: schemas.components,
       headers: HEADERS,

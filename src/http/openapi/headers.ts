@@ -30,7 +30,6 @@ export const HEADERS = {
     schema: { type: 'integer', minimum: 1 },
   },
   'WWW-Authenticate': { description: 'The scheme that is taken.', required: true, schema: { const: 'Bearer' } },
-  Allow: { description: 'The methods that the path takes.', required: true, schema: { type: 'string' } },
   ETag: {
     description: 'The revision of the resource: send it as `If-Match` to change only what you have seen.',
     required: true,
@@ -88,9 +87,13 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
   ]);
 };
 
+/** Of the answer to a method that a path does not take, which no operation gives. */
+export const ALLOW: Json = {
+  Allow: { description: 'The methods that the path takes.', required: true, schema: { type: 'string' } },
+};
+
 const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
-  405: ['Allow'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 };

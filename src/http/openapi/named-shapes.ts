@@ -5,7 +5,7 @@ import { batchShape } from '../shapes/batch-shape.ts';
 import { billingShape, usageShape } from '../shapes/billing-shape.ts';
 import { domainShape } from '../shapes/domain-shape.ts';
 import { errorShape } from '../shapes/error-shape.ts';
-import { eventShape } from '../shapes/event-shape.ts';
+import { EVENT_SHAPES, eventShape } from '../shapes/event-shape.ts';
 import { capturedMailShape } from '../shapes/inbox-shape.ts';
 import { keyHistoryEntryShape } from '../shapes/key-history-shape.ts';
 import { listedMessageShape, messageContentShape, messageShape, sentMessageShape } from '../shapes/message-shape.ts';
@@ -25,6 +25,7 @@ export const NAMED_SHAPES: Readonly<Record<string, z.ZodType>> = {
   Domain: domainShape,
   Error: errorShape,
   Event: eventShape,
+  ...EVENT_SHAPES,
   CapturedMail: capturedMailShape,
   ListedMessage: listedMessageShape,
   MessageContent: messageContentShape,

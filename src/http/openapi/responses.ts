@@ -1,7 +1,7 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../errors/error-statuses.ts';
 import type { RouteRule } from '../route-table.ts';
-import { errorHeaders, referencesTo, successHeaders } from './headers.ts';
+import { ALLOW, errorHeaders, referencesTo, successHeaders } from './headers.ts';
 import { type Json, present } from './json.ts';
 import { errorsOf, type Operation, ruleOf } from './operation.ts';
 import type { Schemas } from './schemas.ts';
@@ -77,13 +77,25 @@ export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Sche
   return {
     [rule.status]: success(operation, rule, schemas),
     ...(operation.conditional === true ? { 304: NOT_MODIFIED } : {}),
+    ...(refusals.every(([status]) => Number(status) >= 500)
+      ? { '4XX': { $ref: '#/components/responses/Malformed' } }
+      : {}),
     ...Object.fromEntries(refusals),
   };
 };
 
 const NOWHERE: RouteRule = { permission: null, status: 200, errors: [] };
 
-/** Refusals that operations share, and those of paths and methods that are none. */
+const elsewhere = (code: ErrorCode, schemas: Schemas, headers: Json = {}): Json =>
+  refusal([code], { ...errorHeaders(ERROR_STATUSES[code], NOWHERE), ...headers }, schemas.error);
+
+/** What is answered where no operation is: on a path that is none, and to a method that the path does not take. */
+export const responsesElsewhere = (schemas: Schemas): Json => ({
+  404: elsewhere('not_found', schemas),
+  405: elsewhere('method_not_allowed', schemas, ALLOW),
+});
+
+/** Refusals that operations share, and that of what is no well-formed HTTP. */
 export const sharedResponses = (operations: readonly Operation[], schemas: Schemas): Json => {
   const shared = operations.flatMap(({ name: route }) => {
     const rule = ruleOf(route);
@@ -92,12 +104,5 @@ export const sharedResponses = (operations: readonly Operation[], schemas: Schem
       return name === null ? [] : [[name, refusal(codes, errorHeaders(status, rule), schemas.error)]];
     });
   });
-  const elsewhere = (code: ErrorCode): Json =>
-    refusal([code], errorHeaders(ERROR_STATUSES[code], NOWHERE), schemas.error);
-  return {
-    ...Object.fromEntries(shared),
-    Malformed: elsewhere('invalid_request'),
-    UnknownPath: elsewhere('not_found'),
-    UnknownMethod: elsewhere('method_not_allowed'),
-  };
+  return { ...Object.fromEntries(shared), Malformed: elsewhere('invalid_request', schemas) };
 };

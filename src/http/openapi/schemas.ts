@@ -16,7 +16,8 @@ export interface Schemas {
   readonly error: Json;
 }
 
-type Io = 'input' | 'output';
+/** What a schema is for; those of parameters and of answers keep their defaults as a word. */
+type Purpose = 'body' | 'parameters' | 'answer';
 
 const DEFINITION = '#/$defs/';
 const COMPONENT = '#/components/schemas/';
@@ -24,6 +25,10 @@ const COMPONENT = '#/components/schemas/';
 const ERROR = 'error';
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+interface Variant {
+  readonly properties?: { readonly type?: { readonly enum?: readonly string[] } };
+}
 
 interface Converting {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
@@ -39,6 +44,19 @@ const plain = ({ jsonSchema }: Converting): void => {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
 
+/**
+ * A field with a default may be left out; generators of clients (openapi-typescript) take the word `default` for the
+ * opposite. So what it is stands in words.
+ */
+const asked = (converting: Converting): void => {
+  plain(converting);
+  const { jsonSchema } = converting;
+  if (jsonSchema.default === undefined) return;
+  const told = `Default: \`${JSON.stringify(jsonSchema.default)}\`.`;
+  jsonSchema.description = jsonSchema.description === undefined ? told : `${jsonSchema.description} ${told}`;
+  delete jsonSchema.default;
+};
+
 /** Fields are added to answers within a version: a client that refuses what it does not know would break. */
 const open = (converting: Converting): void => {
   plain(converting);
@@ -46,15 +64,18 @@ const open = (converting: Converting): void => {
   if (converting.jsonSchema.additionalProperties === false) delete converting.jsonSchema.additionalProperties;
 };
 
+const OVERRIDES = { body: asked, parameters: plain, answer: open } as const;
+
 interface Converted {
   readonly roots: Readonly<Record<string, Json>>;
   readonly named: Readonly<Record<string, Json>>;
 }
 
-const convert = (schemas: Readonly<Record<string, z.ZodType>>, io: Io): Converted => {
+const convert = (schemas: Readonly<Record<string, z.ZodType>>, purpose: Purpose): Converted => {
   const all = z.toJSONSchema(z.object(schemas), {
-    ...{ io, unrepresentable: 'any' },
-    override: io === 'input' ? plain : open,
+    io: purpose === 'answer' ? 'output' : 'input',
+    unrepresentable: 'any',
+    override: OVERRIDES[purpose],
   }) as {
     readonly properties?: Readonly<Record<string, Json>>;
     readonly $defs?: Readonly<Record<string, Json>>;
@@ -82,6 +103,17 @@ const byId = (
     }),
   );
 
+/** A union of objects that each name their types: generators make a type for each, told apart by it. */
+const told = (schema: Json, components: Json): Json => {
+  const variants = (schema.oneOf ?? []) as readonly { readonly $ref?: string }[];
+  const mapping = variants.flatMap(({ $ref = '' }) => {
+    const variant = components[$ref.slice(COMPONENT.length)] as Variant | undefined;
+    return (variant?.properties?.type?.enum ?? []).map((type) => [type, $ref] as const);
+  });
+  if (mapping.length === 0) return schema;
+  return { ...schema, discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) } };
+};
+
 /** Named schemas under their names, and roots that are no mere reference under their own. */
 const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => string): Json =>
   Object.fromEntries([
@@ -90,6 +122,9 @@ const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => str
       .filter(([, schema]) => !isReference(schema))
       .map(([name, schema]) => [name, relinked(schema, nameOf)]),
   ]);
+
+const withDiscriminators = (components: Json): Json =>
+  Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, told(schema as Json, components)]));
 
 /** A reference to a root, or to what it refers to. */
 const linkTo = ({ roots }: Converted, name: string, nameOf: (name: string) => string): Json => {
@@ -101,21 +136,21 @@ const linkTo = ({ roots }: Converted, name: string, nameOf: (name: string) => st
 export const schemasOf = (operations: readonly Operation[]): Schemas => {
   const bodies = convert(
     byId(operations, 'Request', ({ body }) => body),
-    'input',
+    'body',
   );
   const queries = convert(
     byId(operations, 'Query', ({ query }) => query),
-    'input',
+    'parameters',
   );
-  const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorShape }, 'output');
+  const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorShape }, 'answer');
   const same = (name: string): string => name;
   // What is asked for may leave out what is answered always: such a schema is two.
   const differs = (name: string): boolean =>
     name in answers.named && JSON.stringify(answers.named[name]) !== JSON.stringify(bodies.named[name]);
-  const asked = (name: string): string => (differs(name) ? `${name}Input` : name);
+  const askedName = (name: string): string => (differs(name) ? `${name}Input` : name);
   return {
-    components: { ...componentsOf(bodies, asked), ...componentsOf(answers, same) },
-    body: ({ operationId }) => linkTo(bodies, `${capitalized(operationId)}Request`, asked),
+    components: withDiscriminators({ ...componentsOf(bodies, askedName), ...componentsOf(answers, same) }),
+    body: ({ operationId }) => linkTo(bodies, `${capitalized(operationId)}Request`, askedName),
     query: ({ operationId }) => relinked(queries.roots[`${capitalized(operationId)}Query`] ?? {}, same) as Json,
     answer: ({ operationId }) => linkTo(answers, `${capitalized(operationId)}Answer`, same),
     error: linkTo(answers, ERROR, same),

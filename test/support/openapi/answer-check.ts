@@ -10,6 +10,9 @@ export interface RealAnswer extends Asked {
   readonly text: string;
 }
 
+type Header = OpenApi['components']['headers'][string];
+type DeclaredHeader = OpenApiResponse['headers'][string];
+
 /** What an answer is wrong about, by the document; empty: nothing. */
 export type AnswerCheck = (answer: RealAnswer) => readonly string[];
 
@@ -35,7 +38,7 @@ const told = (errors: readonly ErrorObject[] | null | undefined): readonly strin
 const validator = (schemas: OpenApi['components']['schemas']): Validate => {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
   addFormats.default(ajv);
-  ajv.addVocabulary(['components']);
+  ajv.addVocabulary(['components', 'discriminator']);
   ajv.addSchema({ components: { schemas: closed(schemas) } }, ROOT);
   const compiled = new Map<string, ValidateFunction>();
   return (schema, value) => {
@@ -80,8 +83,11 @@ export const answerCheck = (document: OpenApi): AnswerCheck => {
   const validate = validator(schemas);
   const responseTo = responseFinder(document);
 
-  const headerProblems = (answer: RealAnswer, name: string, reference: string): readonly string[] => {
-    const { required = false, schema = {} } = headers[nameIn(reference)] ?? {};
+  const headerOf = (declared: DeclaredHeader): Header =>
+    '$ref' in declared ? (headers[nameIn(String(declared.$ref))] ?? { schema: {} }) : (declared as Header);
+
+  const headerProblems = (answer: RealAnswer, name: string, declared: DeclaredHeader): readonly string[] => {
+    const { required = false, schema } = headerOf(declared);
     const given = answer.headers.get(name);
     if (given === null) return isDue(name, required, answer.status) ? [`it has no ${name}`] : [];
     const value = (schema as { readonly type?: string }).type === 'integer' ? Number(given) : given;
@@ -93,7 +99,7 @@ export const answerCheck = (document: OpenApi): AnswerCheck => {
     if (declared === undefined) return ['the status is not documented'];
     const named = Object.entries(declared.headers);
     return [
-      ...named.flatMap(([name, { $ref }]) => headerProblems(answer, name, $ref)),
+      ...named.flatMap(([name, header]) => headerProblems(answer, name, header)),
       ...bodyProblems(answer, declared, validate),
     ];
   };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 
-const header = z.looseObject({ $ref: z.string() });
+const header = z.looseObject({ required: z.boolean().optional(), schema: z.looseObject({}) });
+const headerOrReference = z.union([z.strictObject({ $ref: z.string() }), header]);
 const response = z.looseObject({
-  headers: z.record(z.string(), header),
+  headers: z.record(z.string(), headerOrReference),
   content: z.record(z.string(), z.looseObject({ schema: z.looseObject({}) })).optional(),
   'x-error-codes': z.array(z.string()).optional(),
 });
@@ -28,10 +29,11 @@ const operation = z.looseObject({
 
 const documentSchema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operation)),
+  'x-elsewhere': z.record(z.string(), response),
   components: z.looseObject({
     schemas: z.record(z.string(), z.looseObject({})),
     responses: z.record(z.string(), response),
-    headers: z.record(z.string(), z.looseObject({ required: z.boolean().optional(), schema: z.looseObject({}) })),
+    headers: z.record(z.string(), header),
   }),
 });
 

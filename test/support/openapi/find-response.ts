@@ -1,4 +1,4 @@
-import { nameIn, type OpenApi, type OpenApiResponse } from './document.ts';
+import { nameIn, type OpenApi, type OpenApiOperation, type OpenApiResponse } from './document.ts';
 
 export interface Asked {
   readonly method: string;
@@ -11,8 +11,6 @@ export interface Asked {
 const ELSEWHERE: Readonly<Record<number, string>> = {
   400: 'Malformed',
   401: 'Unauthorized',
-  404: 'UnknownPath',
-  405: 'UnknownMethod',
   429: 'RateLimitExceeded',
   503: 'Unavailable',
 };
@@ -33,18 +31,26 @@ const isDecodable = (path: string): boolean => {
 const BEFORE = new Set([408, 431]);
 
 /** How a document describes an answer; undefined: it does not. */
-export const responseFinder = ({ paths, components }: OpenApi): ((asked: Asked) => OpenApiResponse | undefined) => {
+export const responseFinder = ({
+  paths,
+  components,
+  'x-elsewhere': nowhere,
+}: OpenApi): ((asked: Asked) => OpenApiResponse | undefined) => {
   // The most exact path first: `/v1/messages/send` is no id.
   const known = Object.entries(paths)
     .sort(([left], [right]) => parameters(left) - parameters(right))
     .map(([template, operations]) => ({ pattern: asPattern(template), operations }));
+
+  /** A status, or all refusals at once where an operation knows none of its own. */
+  const responseIn = ({ responses }: OpenApiOperation, status: number) =>
+    responses[String(status)] ?? (status >= 400 && status < 500 ? responses['4XX'] : undefined);
 
   const resolve = (one: OpenApiResponse | { readonly $ref: string } | undefined): OpenApiResponse | undefined =>
     one !== undefined && '$ref' in one ? components.responses[nameIn(String(one.$ref))] : (one as OpenApiResponse);
 
   /** Only a path that is there has other methods. */
   const elsewhere = (isThere: boolean, status: number): OpenApiResponse | undefined =>
-    status === 405 && !isThere ? undefined : components.responses[ELSEWHERE[status] ?? ''];
+    status === 405 && !isThere ? undefined : (nowhere[status] ?? components.responses[ELSEWHERE[status] ?? '']);
 
   return ({ method, path, status }) => {
     if (BEFORE.has(status)) return components.responses.Malformed;
@@ -52,7 +58,7 @@ export const responseFinder = ({ paths, components }: OpenApi): ((asked: Asked) 
     const name = method === 'HEAD' ? 'get' : method.toLowerCase();
     const found = known.filter(({ pattern }) => isDecodable(plain) && pattern.test(plain));
     const operation = found.map(({ operations }) => operations[name]).find((one) => one !== undefined);
-    if (operation !== undefined) return resolve(operation.responses[String(status)]);
+    if (operation !== undefined) return resolve(responseIn(operation, status));
     return elsewhere(found.length > 0, status);
   };
 };

@@ -17,7 +17,7 @@ const content = z.record(z.string().regex(/^\w+\/[\w.+-]+$/), mediaType);
 
 const response = z.strictObject({
   description: text,
-  headers: z.record(z.string(), reference),
+  headers: z.record(z.string(), z.union([reference, header])),
   content: content.optional(),
   'x-error-codes': z.array(text).min(1).optional(),
 });
@@ -43,7 +43,7 @@ const operation = z.strictObject({
   security: z.array(securityRequirement),
   parameters: z.array(parameter).min(1).optional(),
   requestBody: z.strictObject({ required: z.boolean(), content }).optional(),
-  responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
+  responses: z.record(z.string().regex(/^(?:[1-5]\d\d|4XX)$/), z.union([reference, response])),
   'x-permission': text.optional(),
   'x-environments': z.array(text).optional(),
   'x-rate-limit': text.optional(),
@@ -51,7 +51,11 @@ const operation = z.strictObject({
 
 export const strictOpenApi = z.strictObject({
   openapi: z.literal('3.1.0'),
-  info: z.strictObject({ title: text, version: text, summary: text, description: text }),
+  info: z.strictObject({
+    ...{ title: text, version: text, summary: text, description: text },
+    contact: z.strictObject({ name: text, url: z.url() }),
+    license: z.strictObject({ name: text, url: z.url() }),
+  }),
   servers: z.array(z.strictObject({ url: z.url(), description: text })).length(1),
   tags: z.array(z.strictObject({ name: text, description: text })),
   security: z.array(securityRequirement),
@@ -65,6 +69,7 @@ export const strictOpenApi = z.strictObject({
       delete: operation.optional(),
     }),
   ),
+  'x-elsewhere': z.record(z.string().regex(/^4\d\d$/), response),
   webhooks: named(z.strictObject({ post: operation })),
   components: z.strictObject({
     schemas: named(schema),

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startService } from '../http/support/service.ts';
+
+/** A folder of their own: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that nobody else needs. */
+const CLIENTS = new URL('openapi-clients', import.meta.url).pathname;
+const README = new URL('../../README.md', import.meta.url).pathname;
+const INSTALL_MS_MAX = 300_000;
+
+const run = promisify(execFile);
+let folder: string;
+let readme: string;
+
+const inFolder = async (...command: readonly string[]): Promise<string> =>
+  (await run(process.execPath, [...command], { cwd: folder, maxBuffer: 10_000_000 })).stdout;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'openapi-clients-'));
+  await cp(CLIENTS, folder, { recursive: true });
+  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  const service = await startService({ publicUrl: 'https://mail.outbox.test' });
+  await writeFile(join(folder, 'openapi.json'), (await service.request({ url: '/openapi.json' })).body);
+  await service.close();
+  readme = await readFile(README, 'utf8');
+}, INSTALL_MS_MAX);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** What the compiler says of a program that uses the generated types; empty: nothing. */
+const compiled = async (program: string): Promise<string> => {
+  await writeFile(join(folder, 'program.ts'), program);
+  const compiler = join('node_modules', 'typescript', 'bin', 'tsc');
+  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'preserve', '--lib', 'es2022,dom'];
+  try {
+    return await inFolder(compiler, ...options, '--types', 'node', 'program.ts');
+  } catch (error) {
+    return (error as { readonly stdout: string }).stdout;
+  }
+};
+
+const CLIENT = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './outbox';
+const outbox = createClient<paths>({ baseUrl: 'http://127.0.0.1:3000' });
+`;
+
+describe('the OpenAPI document', () => {
+  test('has no warning by the recommended rules of Redocly and Spectral', async () => {
+    expect(JSON.parse(await inFolder('lint.mjs', 'openapi.json'))).toEqual([]);
+  }, 120_000);
+
+  describe('read by openapi-typescript and openapi-fetch as they come', () => {
+    beforeAll(async () => {
+      await inFolder(join('node_modules', 'openapi-typescript', 'bin', 'cli.js'), 'openapi.json', '-o', 'outbox.ts');
+    }, 120_000);
+
+    test('compiles the first example of the README, in TypeScript and as it is sent by curl', async () => {
+      const [, program = ''] = /```ts\n([\s\S]*?)```/.exec(readme) ?? [];
+      expect(program).toContain('/v1/messages/send');
+      expect(await compiled(program)).toBe('');
+      const [, body = ''] = /\/v1\/messages\/send .* -d '([^']*)'/.exec(readme) ?? [];
+      expect(await compiled(`${CLIENT}await outbox.POST('/v1/messages/send', { body: ${body} });`)).toBe('');
+    }, 120_000);
+
+    test('knows what must be sent, and as what', async () => {
+      const send = (body: string): string => `${CLIENT}await outbox.POST('/v1/messages/send', { body: ${body} });`;
+      expect(await compiled(send(`{ from: 'a@b.test', to: 'c@d.test' }`))).toContain("'subject' is missing");
+      expect(await compiled(send(`{ from: 'a@b.test', to: 'c@d.test', subject: 7 }`))).toContain("'number'");
+    }, 120_000);
+
+    test('tells the data of an event by its type', async () => {
+      const told = `${CLIENT}
+export const tell = (event: components['schemas']['Event']): string => {
+  switch (event.type) {
+    case 'message.bounced':
+      return event.data.reason + event.data.smtp.code + event.data.recipient.id;
+    case 'message.failed':
+      return event.data.reason;
+    case 'api_key.rotated':
+      return event.data.api_key_id;
+    default:
+      return event.type;
+  }
+};`;
+      expect(await compiled(told)).toBe('');
+      expect(await compiled(told.replace('event.data.api_key_id', 'event.data.message_id'))).toContain('message_id');
+    }, 120_000);
+  });
+});
