@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+
 const QUOTED_PRINTABLE = /=(?:\r?\n|([0-9A-Fa-f]{2}))/g;
 /** RFC 2047 §2. */
 const ENCODED_WORD = /=\?([\w-]{1,40})\?([BQ])\?([^?\s]{0,200})\?=(?:\s+(?==\?))?/gi;
@@ -10,8 +12,11 @@ const quotedPrintable = (octets: string): Buffer => {
   return Buffer.from(decoded, 'latin1');
 };
 
-/** An unknown character set is read as UTF-8: what counts in a report is ASCII. */
+const ASCII = /^(?:us-)?ascii$/i;
+
+/** An unknown character set is read as UTF-8: what counts in a report is ASCII. What is called that often is UTF-8. */
 const inCharset = (bytes: Buffer, charset: string): string => {
+  if (ASCII.test(charset) && isUtf8(bytes)) return bytes.toString('utf8');
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {

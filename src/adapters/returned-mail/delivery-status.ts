@@ -2,6 +2,7 @@ import type { ReportedFailure } from '../../domain/bounce/report.ts';
 import { hostName, quotedReply, readable } from './quoted-reply.ts';
 import { type Fields, firstField, readFields } from './read-fields.ts';
 import { reportedAddress } from './reported-address.ts';
+import { saidByAddress } from './text-report.ts';
 
 /** A message goes to 50; more are told of where it was multiplied on its way, or by somebody who tries how much we read. */
 const RECIPIENTS_MAX = 1000;
@@ -17,6 +18,24 @@ const addressesOf = (fields: Fields): readonly string[] => {
   return [...new Set(named.flatMap((name) => reportedAddress(firstField(fields, name) ?? '')))];
 };
 
+/** What a report says to people of one recipient; '': nothing. */
+type Said = (addresses: readonly string[]) => string;
+
+const readSaid = (text: string): Said => {
+  const byAddress = saidByAddress(text);
+  return (addresses) => addresses.map((address) => byAddress.get(address)).find((said) => said !== undefined) ?? '';
+};
+
+/** RFC 3463 §3.5, X.4.7: the delivery time expired. */
+const EXPIRED = /^[45]\.4\.7/;
+
+/**
+ * OpenSMTPD writes its last report as it writes of a delay, down to the words that it goes on trying: only what it says
+ * of the recipient differs (`Envelope expired`). Others have this status for a delay (Exchange), and say until when.
+ */
+const isLastDelay = (fields: Fields, status: string, said: Said): boolean =>
+  EXPIRED.test(status) && !fields.has('will-retry-until') && /\bexpired\b/i.test(said(addressesOf(fields)));
+
 /** RFC 3464 §2.3.3; where it is left out, the status tells. */
 const actionOf = (fields: Fields, status: string): string => {
   const action = firstField(fields, 'action')?.toLowerCase().split(/[\s(]/, 1)[0];
@@ -30,16 +49,31 @@ const enhancedOf = (status: string, quoted: string | null): string | null => {
   return status.endsWith('.0.0') && quoted !== null ? quoted : status;
 };
 
-const failureOf = (fields: Fields): ReportedFailure | null => {
-  const [status = ''] = STATUS.exec(firstField(fields, 'status') ?? '') ?? [];
-  if (actionOf(fields, status) !== 'failed') return null;
+const isGivenUp = (fields: Fields, status: string, said: Said): boolean => {
+  const action = actionOf(fields, status);
+  return action === 'failed' || (action === 'delayed' && isLastDelay(fields, status, said));
+};
+
+/** Its diagnostic; where there is none, what people are told of it. */
+const diagnosticOf = (fields: Fields, addresses: readonly string[], said: Said): string => {
   const diagnostic = withoutType(firstField(fields, 'diagnostic-code') ?? '');
+  return diagnostic === '' ? said(addresses) : diagnostic;
+};
+
+const failureOf = (fields: Fields, said: Said): ReportedFailure | null => {
+  const [status = ''] = STATUS.exec(firstField(fields, 'status') ?? '') ?? [];
+  if (!isGivenUp(fields, status.trim(), said)) return null;
+  const addresses = addressesOf(fields);
+  const diagnostic = diagnosticOf(fields, addresses, said);
   const quoted = quotedReply(diagnostic);
   const enhanced = enhancedOf(status.trim(), quoted.enhanced);
   const mx = hostName(withoutType(firstField(fields, 'remote-mta') ?? '')) ?? quoted.mx;
   const isPermanent = quoted.code === 0 ? enhanced?.startsWith('5') === true : quoted.code >= 500;
-  return { addresses: addressesOf(fields), isPermanent, code: quoted.code, enhanced, mx, text: readable(diagnostic) };
+  return { addresses, isPermanent, code: quoted.code, enhanced, mx, text: readable(diagnostic) };
 };
+
+const withText = (failure: ReportedFailure, said: string): ReportedFailure =>
+  failure.text === '' ? { ...failure, text: readable(said) } : failure;
 
 const isRecipient = (fields: Fields): boolean =>
   ['final-recipient', 'original-recipient', 'action', 'status'].some((name) => fields.has(name));
@@ -47,13 +81,17 @@ const isRecipient = (fields: Fields): boolean =>
 /**
  * Recipients that a `message/delivery-status` (RFC 3464, RFC 6533) says were given up; the delayed, relayed, expanded
  * and delivered ones are not. null: it is about nobody.
+ * @param said what the report says to people: what became of a recipient where its fields do not tell.
  */
-export const readDeliveryStatus = (text: string): readonly ReportedFailure[] | null => {
+export const readDeliveryStatus = (text: string, said: string): readonly ReportedFailure[] | null => {
   const recipients = text
     .split(/\n[ \t]*\n/, 2 * RECIPIENTS_MAX)
     .map(readFields)
     .filter(isRecipient)
     .slice(0, RECIPIENTS_MAX);
   if (recipients.length === 0) return null;
-  return recipients.flatMap((fields) => failureOf(fields) ?? []);
+  const toPeople = readSaid(said);
+  const failures = recipients.flatMap((fields) => failureOf(fields, toPeople) ?? []);
+  // What is said to people is about the one whom it is about, and of several about nobody in particular.
+  return recipients.length === 1 ? failures.map((failure) => withText(failure, said)) : failures;
 };

@@ -4,7 +4,6 @@ import { readComplaint } from './complaint.ts';
 import { readDeliveryStatus } from './delivery-status.ts';
 import { type MailParts, readParts } from './mail-parts.ts';
 import { quotedIn } from './quoted-message.ts';
-import { readable } from './quoted-reply.ts';
 import { firstField, readFields } from './read-fields.ts';
 import { readTextReport } from './text-report.ts';
 
@@ -14,14 +13,12 @@ const STATUS_TYPES: ReadonlySet<string> = new Set(['message/delivery-status', 'm
 const failed = (failures: readonly ReportedFailure[]): Report =>
   failures.length > 0 ? { kind: 'failures', failures } : { kind: 'nothing', why: 'not given up' };
 
-/** A report without a diagnostic is told with what it says to people. */
-const withText = (failure: ReportedFailure, text: string): ReportedFailure =>
-  failure.text === '' ? { ...failure, text: readable(text) } : failure;
-
 const statusReport = ({ parts, text }: MailParts): Report | null => {
-  const statuses = parts.filter(({ type }) => STATUS_TYPES.has(type)).map((part) => readDeliveryStatus(part.text));
+  const statuses = parts
+    .filter(({ type }) => STATUS_TYPES.has(type))
+    .map((part) => readDeliveryStatus(part.text, text));
   const told = statuses.filter((status) => status !== null);
-  return told.length === 0 ? null : failed(told.flat().map((failure) => withText(failure, text)));
+  return told.length === 0 ? null : failed(told.flat());
 };
 
 /** Of the fields about the whole message: a part may begin with them, or with an empty line. */

@@ -12,12 +12,12 @@ const GIVEN_UP =
   /could(?: not|n['’]t) be (?:delivered|reached)|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
 /** The other side goes on trying. */
 const STILL_TRIED =
-  /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to resend|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
+  /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to re-?send|only a temporary failure|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
 const FOR_GOOD = /permanent|giving up|given up|fatal error|will not be retried|no longer (?:try|attempt)/i;
 
 /** Where the message that is returned begins. */
 const COPY =
-  /^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
+  /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
 
 const ADDRESS_LINE =
   /^[ \t>*-]{0,12}(?:to: ?|recipient: ?)?<?([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253}?)>?[.:;,]?(?:\s|$)/i;
@@ -57,6 +57,36 @@ const addressesIn = (head: string): readonly string[] => [
   ...new Set((head.match(ADDRESS_ANYWHERE) ?? []).slice(0, RECIPIENTS_MAX).flatMap(reportedAddress)),
 ];
 
+/** What a report says to people, without the message that it returns. */
+const headOf = (text: string): string => text.slice(0, COPY.exec(text)?.index ?? text.length);
+
+/** What a report says to people of each recipient, by address: the lines that begin with it. */
+export const saidByAddress = (text: string): ReadonlyMap<string, string> =>
+  new Map(
+    segmentsOf(headOf(text))
+      .toReversed() // the first counts
+      .flatMap((segment) => segment.addresses.map((address) => [address, segment.text] as const)),
+  );
+
+/** Given up after tries: nobody knows whether another would come to the same. */
+const AFTER_TRIES = /retry time|timed? ?out|expired/i;
+
+/** Exim names those whom it has given up, in whatever language its text is (`bounce_message_file`). */
+const failedByExim = ({ headers }: MailParts, head: string): readonly ReportedFailure[] => {
+  const named = (headers.get('x-failed-recipients') ?? [])
+    .flatMap((value) => value.split(','))
+    .slice(0, RECIPIENTS_MAX);
+  const addresses = named.map((each) => reportedAddress(each)).filter((each) => each.length > 0);
+  const said = saidByAddress(head);
+  return addresses.map((each): ReportedFailure => {
+    const own = each.map((address) => said.get(address)).find((text) => text !== undefined);
+    const text = own ?? (addresses.length === 1 ? head : '');
+    const { code, enhanced, mx } = quotedReply(text);
+    const isPermanent = code === 0 ? !AFTER_TRIES.test(text) : code >= 500;
+    return { addresses: each, isPermanent, code, enhanced, mx, text: readable(text) };
+  });
+};
+
 const failureOf = ({ addresses, text }: Segment, head: string): ReportedFailure => {
   const near = quotedReply(text);
   const { code, enhanced, mx } = near.code === 0 && near.enhanced === null ? quotedReply(head) : near;
@@ -78,10 +108,13 @@ const isReport = ({ from, subject }: MailParts, said: string): boolean => {
  */
 export const readTextReport = (parts: MailParts): readonly ReportedFailure[] | null => {
   const { text } = parts;
-  if (!isReport(parts, flowing(text))) return null;
-  const head = text.slice(0, COPY.exec(text)?.index ?? text.length);
+  const isExims = parts.headers.has('x-failed-recipients');
+  if (!isExims && !isReport(parts, flowing(text))) return null;
+  const head = headOf(text);
   const said = flowing(head);
   if (STILL_TRIED.test(said) && !FOR_GOOD.test(said)) return [];
+  const exims = isExims ? failedByExim(parts, head) : [];
+  if (exims.length > 0) return exims;
   const segments = segmentsOf(head);
   const found = segments.length > 0 ? segments : [{ addresses: addressesIn(head), text: head }];
   return found.map((segment) => failureOf(segment, head));

@@ -11,6 +11,7 @@ export const EXPECTATIONS: Readonly<Record<string, readonly string[]>> = {
   'cut-in-status': ['ann@example.org: permanent 0 5.1.1 mx.example.org no_mailbox'],
   domino: ['ann@example.org: permanent 0 5.1.1 - no_mailbox'],
   'exchange-2003-text': ['ann@example.org: permanent 0 5.1.1 - no_mailbox'],
+  'exchange-delayed': ['nothing: not given up'],
   'exchange-online-access-denied': [
     'ann@example.org: permanent 550 5.4.1 example-org.mail.protection.outlook.com no_mailbox',
   ],
@@ -18,6 +19,15 @@ export const EXPECTATIONS: Readonly<Record<string, readonly string[]>> = {
   'exchange-quota': ['ann@example.org: permanent 554 5.2.2 - mailbox_full'],
   'exchange-restricted': ['ann@example.org: permanent 550 5.7.1 - policy'],
   'exim-delayed': ['nothing: not given up'],
+  'exim-german-ascii': ['ann@example.org: permanent 0 - - no_mailbox'],
+  'exim-japanese-iso-2022-jp': [
+    'ann@example.org: permanent 550 5.1.1 mx2.example.org no_mailbox',
+    'bob@example.org: given up 0 - - mailbox_full',
+  ],
+  'exim-japanese-undeclared': [
+    'ann@example.org: permanent 550 5.1.1 mx2.example.org no_mailbox',
+    'bob@example.org: given up 0 - - mailbox_full',
+  ],
   'exim-report-part': ['ann@example.org: permanent 550 5.1.1 mx.example.org no_mailbox'],
   'exim-unrouteable': ['ann@example.invalid: permanent 0 - - no_mailbox'],
   'exim-user-unknown': ['ann@example.org: permanent 550 5.1.1 mx.example.org no_mailbox'],
@@ -28,10 +38,21 @@ export const EXPECTATIONS: Readonly<Record<string, readonly string[]>> = {
   'gmail-report': ['ann@gmail.com: permanent 550 5.1.1 gmail-smtp-in.l.google.com no_mailbox'],
   'hotmail-complaint': ['complaint of ann@hotmail.com'],
   mimecast: ['ann@example.org: permanent 550 5.0.0 mx.example.org no_mailbox'],
+  'no-diagnostic-three-recipients': [
+    'ann@example.org: permanent 0 5.0.0 - mailbox_full',
+    'bob@example.org: permanent 550 5.7.1 - spam',
+    'eve@example.org: permanent 0 5.0.0 - unknown',
+  ],
   'no-boundary-end': ['ann@example.org: permanent 550 5.1.1 mx.example.org no_mailbox'],
   'no-status-no-action': ['ann@example.org: permanent 0 5.1.1 - no_mailbox'],
   'office365-html': ['ann@example.org: permanent 550 5.1.10 - no_mailbox'],
   'one-block-without-blank-line': ['ann@example.org: permanent 550 5.1.1 - no_mailbox'],
+  'opensmtpd-delayed': ['nothing: not given up'],
+  'opensmtpd-expired': ['ann@example.org: given up 0 4.4.7 - network'],
+  'opensmtpd-two-recipients': [
+    'ann@example.org: permanent 550 5.1.1 - no_mailbox',
+    'bob@example.org: permanent 552 5.2.2 - mailbox_full',
+  ],
   'original-recipient-in-xtext': [
     'ann+2bnews@example.org ann+news@example.org forwarded@elsewhere.example: permanent 550 5.1.1 mx.example.org no_mailbox',
   ],
