@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { BODIES_IN_FLIGHT_BYTES_MAX, type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
+import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { createCatchUpLimit } from './door/catch-up-limit.ts';
@@ -129,9 +129,9 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   nameStages(server, deps.eventLoop);
   refuseInWords(server);
   if (deps.registry !== undefined) measureRequests(server, deps.registry);
-  const bodies = createBodyBudget(BODIES_IN_FLIGHT_BYTES_MAX);
+  const bodies = deps.bodies ?? createBodyBudget();
   server.decorate('shared', { door, bodies });
-  readJsonBodies(server, bodies);
+  readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
   answerErrors(server, logger, door);
   const house = { server, deps, door, closing: closing.signal, operations: collectOperations(server) };
   // `sendMessageRoute` registers what clients call `sendMessage`.

@@ -10,6 +10,7 @@ import type { RequestOrigins } from '../domain/request-origins.ts';
 import type { UsageMarks } from '../domain/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
+import type { BodyBudget } from './bodies/body-budget.ts';
 
 /** Something that is about to keep the event loop for a moment: a request, at one of its stages. */
 export interface LoopWork {
@@ -45,6 +46,8 @@ export interface HttpDependencies {
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
   /** Told of each stage of a request; absent: nobody looks how long it holds the event loop. */
   readonly eventLoop?: { touch(work: LoopWork): void };
+  /** Room for the bodies of requests. Absent: as `BODY_LIMITS` has it. */
+  readonly bodies?: BodyBudget;
   /** Where times of answers are counted; absent: nowhere. */
   readonly registry?: Registry;
 }

@@ -4,6 +4,7 @@ import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/caller.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
 import type { Described, Operation } from './openapi/operation.ts';
@@ -32,7 +33,8 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
   readonly body?: Body;
   readonly query?: Query;
   readonly examples?: Readonly<Record<string, z.input<Body>>>;
-  readonly bodyBytesMax?: number;
+  /** Of its body; absent: those of most. */
+  readonly bounds?: JsonBounds;
   /** Longer than any answer takes; after it, 503. */
   readonly deadlineMs?: number;
   /** Problems that the schema cannot see, found in the body as it was sent, so that all are told at once. */
@@ -61,8 +63,6 @@ export const workOf = ({ id, method, routeOptions }: FastifyRequest): LoopWork =
   requestId: id,
 });
 
-/** Most bodies are small; whoever takes more says so. */
-const BODY_BYTES_MAX = 64_000;
 /** Waiting for a read model takes 2 s at most, retrying an append a few: longer only keeps the client hanging. */
 const DEADLINE_MS = 15_000;
 
@@ -133,7 +133,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     method: method as HTTPMethods, // the table's own
     url,
     schema: routeSchema(operationId, name, definition),
-    bodyLimit: definition.bodyBytesMax ?? BODY_BYTES_MAX,
+    config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
     onRequest: (request, reply) => passDoor(door, rule, request, reply),
     handler: async (request, reply) => {
       const body = await within(deadlineMs, answer(request, reply));

@@ -9,12 +9,14 @@ export interface Admission {
   readonly key: string;
   /** The client's, of its socket. */
   readonly address: string;
+  /** Of the key. */
+  readonly organizationId: string;
 }
 
 /** The same key may do the same by either way. */
 const RULE = ROUTES['POST /v1/messages/send'];
 
-const letIn = async (door: DoorTools, { key, address }: Admission): Promise<Admitted> => {
+const letIn = async (door: DoorTools, { key, address }: Pick<Admission, 'key' | 'address'>): Promise<Admitted> => {
   const admitted = await authenticate(door, `Bearer ${key}`, address);
   requireRight(admitted.caller, RULE);
   return admitted;
@@ -22,8 +24,8 @@ const letIn = async (door: DoorTools, { key, address }: Admission): Promise<Admi
 
 /** Whether the key opens this door now. @throws {Refusal} by the catalogue, as HTTP does. */
 export const admit = async (door: DoorTools, key: string, address: string): Promise<Admission> => {
-  await letIn(door, { key, address });
-  return { key, address };
+  const { caller } = await letIn(door, { key, address });
+  return { key, address, organizationId: caller.organizationId };
 };
 
 /** The same, as one more message begins, which counts against the key's limit. @throws {Refusal} by the catalogue. */

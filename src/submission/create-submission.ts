@@ -75,6 +75,16 @@ const admissionOf = ({ user, secure }: SMTPServerSession): Admission => {
   throw new SmtpRefusal(530, secure ? AUTHENTICATION_REQUIRED : '5.7.0 Must issue a STARTTLS command first');
 };
 
+/** Whose room a message takes. */
+const organizationOf = ({ user, remoteAddress }: SMTPServerSession): string =>
+  user !== undefined && user !== false ? (user as Admission).organizationId : remoteAddress;
+
+/** `SIZE` of RFC 1870, which the server has checked; null: there is none. */
+const declaredBytes = ({ envelope: { mailFrom } }: SMTPServerSession): number | null => {
+  const { SIZE: size } = (mailFrom === false ? false : mailFrom.args) || {};
+  return size === undefined ? null : Number(size);
+};
+
 const requireMailbox = ({ address }: SMTPServerAddress): string => {
   const parsed = parseMailbox(address);
   if (typeof parsed === 'string') throw new SmtpRefusal(553, `5.1.3 not an email address: ${parsed}`);
@@ -123,13 +133,14 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
       const requestId = `req_${context.system.uuid().replaceAll('-', '')}`;
       const late = setTimeout(() => connections.end(session), options.times?.dataMs ?? DATA_MS_MAX);
       const accept = async (): Promise<string> => {
-        const { chunks, bytes } = await receiveMessage(stream, bodies).finally(() => clearTimeout(late));
+        const receiving = { bodies, organizationId: organizationOf(session), declaredBytes: declaredBytes(session) };
+        const { chunks, reservation } = await receiveMessage(stream, receiving).finally(() => clearTimeout(late));
         try {
           const admission = admissionOf(session);
           const envelope = session.envelope.rcptTo.map(requireMailbox);
           return await within(DEADLINE_MS, submitMessage(house, { admission, requestId, envelope, chunks }));
         } finally {
-          bodies.give(bytes);
+          reservation.release();
         }
       };
       accept().then(

@@ -3,7 +3,7 @@ import { canonicalAddress } from '../domain/email-address.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/mail-parser.ts';
 import { isAttachmentType } from '../domain/message/attachment-type.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
-import type { BeyondBody } from '../http/routes/messages/send-body.ts';
+import { type BeyondBody, BODY_CHARACTERS_MAX } from '../http/routes/messages/send-body.ts';
 import { headerProblem, headerValue } from '../http/routes/messages/send-fields.ts';
 import type { Problem } from '../http/validation/wording.ts';
 import { addressed, addressText } from './addressed.ts';
@@ -125,8 +125,14 @@ const isSealed = ({ attachments, alternatives, multiparts }: ParsedMail): boolea
   multiparts.some((subtype) => SEALING.has(subtype)) ||
   [...attachments, ...alternatives].some(({ contentType }) => SEALED.test(contentType));
 
+/** HTML that is refused for its length is not searched for every attachment. */
+const searchable = (html = ''): string => (html.length > BODY_CHARACTERS_MAX ? '' : html);
+
 /** The last line's end is that of the message: another is written behind it. */
-const withoutLastEnd = (text: string): string => text.replace(/\r?\n$/, '');
+const withoutLastEnd = (text: string): string => {
+  if (!text.endsWith('\n')) return text;
+  return text.slice(0, text.endsWith('\r\n') ? -2 : -1);
+};
 
 const contentOf = ({ html, text, attachments }: ParsedMail): Readonly<Record<string, unknown>> => ({
   ...(html === undefined ? {} : { html: withoutLastEnd(html) }),
@@ -134,7 +140,7 @@ const contentOf = ({ html, text, attachments }: ParsedMail): Readonly<Record<str
   ...(html !== undefined && text === undefined ? {} : { text: withoutLastEnd(text ?? '') }),
   ...(attachments.length === 0
     ? {}
-    : { attachments: attachments.map((each, index) => attachmentOf(each, index, html ?? '')) }),
+    : { attachments: attachments.map((each, index) => attachmentOf(each, index, searchable(html))) }),
 });
 
 /** @param envelope addresses, as parsed, each once: they alone get it. */

@@ -43,3 +43,11 @@ test('what is taken out is not served', () => {
   queue.remove('b', 'b1');
   expect(drained(queue)).toEqual(['a2']);
 });
+
+test('owners whose next one cannot go are passed over, and keep their turn', () => {
+  const queue = filled('a1', 'b1', 'c1');
+  const canGo = (item: string): boolean => item !== 'a1';
+  expect([queue.peek(canGo), queue.shift(canGo)]).toEqual(['b1', 'b1']);
+  expect(queue.shift(() => false)).toBeUndefined();
+  expect(drained(queue)).toEqual(['a1', 'c1']);
+});

@@ -1,7 +1,10 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BODY_LIMITS, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
 import { type Service, startService } from './support/service.ts';
+
+const PATIENCE_MS = 500;
 
 let service: Service;
 let key: string;
@@ -9,7 +12,7 @@ let port: number;
 let base: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ bodies: createBodyBudget({ ...BODY_LIMITS, patienceMs: PATIENCE_MS }) });
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
@@ -108,8 +111,8 @@ describe('a body', () => {
     expect(await refusalOf(await post('/v1/messages/send', body))).toEqual([413, 'body_too_large']);
   });
 
-  test('finds no room when others in flight hold 128 MB, and finds it again when they are gone', async () => {
-    const part = Buffer.alloc(26_000_000, ' ');
+  test('finds no room when others in flight hold it, and finds it again when they are gone', async () => {
+    const part = Buffer.from('{"attachments":[{"content":"'.padEnd(26_000_000, 'A'));
     const lines = ['Content-Type: application/json', `Content-Length: ${part.length + 1}`];
     const holders = Array.from({ length: 4 }, () => {
       const socket = connect(port, '127.0.0.1', () => {
@@ -121,13 +124,45 @@ describe('a body', () => {
     });
     await Promise.all(holders.map((socket) => new Promise((resolve) => socket.once('drain', resolve))));
     await sleep(300);
-    const large = JSON.stringify({ ...VALID, html: undefined, text: 'x', x: 'y'.repeat(25_500_000) });
+    const large = JSON.stringify({ ...VALID, attachments: [{ content: 'A'.repeat(25_500_000) }] });
     const refused = await post('/v1/messages/send', large);
-    expect(refused.headers.get('retry-after')).toBe('2');
+    expect(refused.headers.get('retry-after')).toBe('5');
     expect(await refusalOf(refused)).toEqual([503, 'unavailable']);
     for (const socket of holders) socket.destroy();
     await sleep(300);
     expect(await refusalOf(await post('/v1/messages/send', large))).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('fields with far too much in them', () => {
+  const many = <T>(count: number, make: (index: number) => T): readonly T[] =>
+    Array.from({ length: count }, (_, index) => make(index));
+  const keyed = (count: number) => Object.fromEntries(many(count, (index) => [`x-${index}`, '\0']));
+
+  test.each([
+    [
+      'to',
+      many(1_000, () => '@'),
+      ['to must have at most 100 items', 'to, cc and bcc must have at most 50 addresses together'],
+    ],
+    ['to', many(100_000, () => '@'), ['to must have at most 1000 items']],
+    ['headers', keyed(1_000), ['headers must have at most 50 keys']],
+    ['headers', keyed(34_000), ['headers must have at most 1000 keys']],
+    ['metadata', keyed(1_000), ['metadata must have at most 50 keys']],
+    ['tags', many(1_000, () => ({ x: 1 })), ['tags must have at most 10 items']],
+    ['attachments', many(900, () => ({ content_id: 'same' })), ['attachments must have at most 20 items']],
+  ])('are told of %s by their number alone', async (field, value, sentences) => {
+    const answer = await post('/v1/messages/send', JSON.stringify({ ...VALID, [field]: value }));
+    const { error } = (await answer.json()) as { error: { details: unknown } };
+    expect([answer.status, error.details]).toEqual([400, { [field]: sentences }]);
+  });
+
+  test('are told by a hundred sentences at most, each of a bounded length', async () => {
+    const body = { ...VALID, ...Object.fromEntries(many(900, (index) => [`${index}${'k'.repeat(1_900)}`, 1])) };
+    const answer = await post('/v1/messages/send', JSON.stringify(body));
+    const text = await answer.text();
+    expect([answer.status, Object.keys(JSON.parse(text).error.details).length]).toEqual([400, 100]);
+    expect(text.length).toBeLessThan(40_000);
   });
 });
 

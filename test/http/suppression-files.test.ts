@@ -79,14 +79,13 @@ describe('importing a file', () => {
     ['address,note\na@example.net,"x\n', 'csv must have quotes only around whole fields, doubled within'],
     ['address,note\na@example.net,"x"y\n', 'csv must have quotes only around whole fields, doubled within'],
     [`address\n${'a@example.net\n'.repeat(10_001)}`, 'csv must have at most 10000 rows'],
-    [`address\n${'x'.repeat(5_000_000)}\n`, 'csv must have at most 5000000 characters'],
   ])('refuses %.30j as a whole', async (csv, problem) => {
     const { status, body } = await tenant.importCsv(csv);
     expect([status, body.error.details]).toEqual([400, { csv: [problem] }]);
   });
 
-  test('refuses a body that is larger than any file', async () => {
-    expect((await tenant.importCsv('x'.repeat(10_000_000))).status).toBe(413);
+  test('refuses a file of more than a megabyte', async () => {
+    expect((await tenant.importCsv('x'.repeat(1_000_000))).status).toBe(413);
   });
 
   test('refuses hostile rows, and those alone', async () => {
@@ -104,7 +103,7 @@ describe('importing a file', () => {
   }, 120_000);
 
   test('refuses a field without an end before it has been read over and over', async () => {
-    const { status, body } = await tenant.importCsv(`address,note\na@example.net,"${'"",\n'.repeat(1_000_000)}"\n`);
+    const { status, body } = await tenant.importCsv(`address,note\na@example.net,"${'"",\n'.repeat(130_000)}"\n`);
     expect([status, body.error.details]).toEqual([400, { csv: ['csv must have rows of at most 50000 characters'] }]);
   });
 

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { BODY_LIMITS, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
+import { holdAllRoom } from '../support/hold-all-room.ts';
 import { plain, talkSmtp } from './support/smtp-talk.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';
 
@@ -75,16 +77,17 @@ describe('a client', () => {
       end.close();
     });
     expect(accepted).toBe(0);
-    expect(submitting.bodies.take(128_000_000)).toBe(true);
-    submitting.bodies.give(128_000_000);
+    expect(submitting.bodies.held()).toBe(0);
   });
 
   test('is told to come back when too much is in hand', async () => {
-    submitting.bodies.take(128_000_000);
-    const reply = await submitting.sendRaw(`${HEADER}\r\nHi`);
-    submitting.bodies.give(128_000_000);
+    const hasty = await startSubmitting({}, { bodies: createBodyBudget({ ...BODY_LIMITS, patienceMs: 300 }) });
+    const release = await holdAllRoom(hasty.bodies);
+    const reply = await hasty.sendRaw(`${HEADER}\r\nHi`);
+    release();
     expect(reply).toMatch(/^451 4\.3\.0 too many large messages are in hand/);
-    expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toMatch(/^250/);
+    expect(await hasty.sendRaw(`${HEADER}\r\nHi`)).toMatch(/^250/);
+    await hasty.close();
   });
 
   test('is told to come back while the log is away, and the message is whole or not there', async () => {
@@ -109,7 +112,7 @@ describe('a client', () => {
     expect(await talk.next()).toBe('');
     clearInterval(trickling);
     expect(await hasty.accepted()).toBe(0);
-    expect(hasty.bodies.take(128_000_000)).toBe(true);
+    expect(hasty.bodies.held()).toBe(0);
     await hasty.close();
   });
 

@@ -1,4 +1,12 @@
-import { headOf, type MessageContents, type StoredBody, type StoredHead } from '../../domain/contents.ts';
+import { isBase64 } from '../../domain/base64.ts';
+import {
+  headOf,
+  type MessageBody,
+  type MessageContents,
+  type StoredAttachment,
+  type StoredBody,
+  type StoredHead,
+} from '../../domain/contents.ts';
 import { WrongSecretKey } from '../../domain/secrets.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
@@ -40,6 +48,21 @@ export const sealContents = (box: SecretBox, id: string, part: Part, json: strin
 export const openContents = (box: SecretBox, id: string, part: Part, found: string): string =>
   box.open(sealedId(id, part), Buffer.from(found, 'base64'));
 
+/** Writing a longer content as JSON takes milliseconds, and base64 is JSON as it stands. */
+const WRITTEN_CHARACTERS_MAX = 100_000;
+
+const encodeAttachment = (attachment: StoredAttachment): string => {
+  const { content, ...rest } = attachment;
+  const isPlain = content.length > WRITTEN_CHARACTERS_MAX && isBase64(content);
+  return isPlain ? `${JSON.stringify(rest).slice(0, -1)},"content":"${content}"}` : JSON.stringify(attachment);
+};
+
+const encodeBody = (body: MessageBody): string => {
+  const { attachments, ...rest } = body;
+  if (attachments.length === 0) return JSON.stringify(body);
+  return `${JSON.stringify(rest).slice(0, -1)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
+};
+
 /** Rows of `vault.contents` from and to what they hold, in clear or encrypted. */
 export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOptions = {}): ContentsCodec => {
   const written = (id: string, part: Part, json: string): string =>
@@ -57,7 +80,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
       organizationId,
       kind: body.kind,
       head: body.kind === 'message' ? written(id, 'head', JSON.stringify(headOf(body))) : '',
-      body: written(id, 'body', JSON.stringify(body)),
+      body: written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body)),
     }),
     // What is stored was encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as StoredBody,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
 import { type Append, type Appended, AppendOutcomeUnknown, WrongExpectedRevision } from '../../domain/event-store.ts';
@@ -19,6 +20,8 @@ const GROUP_BYTES_MAX = 8_000_000;
 /** What waits is memory; refused callers get 503. At 10,000 appends a second the last one waits a second. */
 const WAITING_APPENDS_MAX = 10_000;
 const WAITING_BYTES_MAX = 128_000_000;
+/** Encoded and sent in one turn of the event loop: some milliseconds. */
+const TURN_BYTES_MAX = 1_000_000;
 
 /** One commit for all: see `event_log.append_with_heads` in `postgres.sql`. */
 const APPEND = {
@@ -145,6 +148,8 @@ export const createAppending = (
   const send = async (client: PoolClient, group: readonly EncodedAppend[]): Promise<readonly TextRow[]> => {
     try {
       const query = { ...APPEND, rowMode: 'array' as const, values: parametersOf(group) };
+      // The client copies it again to send it.
+      if (group.reduce((sum, { bytes }) => sum + bytes, 0) > TURN_BYTES_MAX) await nextTurn();
       const { rows } = await client.query<(string | null)[]>(query);
       client.release();
       return rows;

@@ -31,6 +31,8 @@ export interface MimeEntity {
 
 /** Of all parts together. A hundred recipients and their thread fit many times; each header costs time in proportion. */
 const HEADERS_BYTES_MAX = 256_000;
+/** Of one part. What goes further handles each; a header of a hundred is a long one. */
+const FIELDS_MAX = 2_000;
 /** Mail programs nest three or four; each level is read once more. */
 const NESTING_MAX = 20;
 /** Twenty attachments fit many times; each part costs microseconds. */
@@ -79,6 +81,7 @@ const fieldsOf = (head: Buffer): readonly HeaderField[] => {
     if (isFolded && lines.length > 0) lines.at(-1)?.push(line);
     else if (line !== '') lines.push([line]);
   }
+  if (lines.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
   return lines.map((folded) => fieldOf(folded.join('')));
 };
 

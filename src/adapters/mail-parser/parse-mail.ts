@@ -120,14 +120,25 @@ const createSorting = (contents: Contents) => {
   };
 };
 
-const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] =>
-  headers
+/** Many times what any message may have: what goes further handles each, beside the requests of others. */
+const ADDRESSES_MAX = 1_000;
+const ATTACHMENTS_MAX = 100;
+
+const requireFew = <Item>(items: readonly Item[], maximum: number, unit: string): readonly Item[] => {
+  if (items.length > maximum) throw new Unreadable(`it has more than ${maximum} ${unit}`);
+  return items;
+};
+
+const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] => {
+  const written = headers
     .filter(({ name }) => name.toLowerCase() === wanted)
     .flatMap(({ value }) => addressParser(value))
     // A group without members is shown by its name alone.
     .flatMap(({ name, address, group }) => (group === undefined || group.length === 0 ? [{ name, address }] : group))
     .map(({ name, address }) => ({ name, address: address ?? '' }))
     .filter(({ name, address }) => name !== '' || address !== '');
+  return requireFew(written, ADDRESSES_MAX, `addresses in ${wanted}`);
+};
 
 /** @returns what the message says, or why it cannot be read, in a phrase. */
 export const parseMail = (raw: Buffer): ParsedMail | string => {
@@ -143,7 +154,7 @@ export const parseMail = (raw: Buffer): ParsedMail | string => {
       replyTo: addressesIn(tree.headers, 'reply-to'),
       ...joinedBody(contents.shown),
       alternatives: contents.alternatives,
-      attachments: contents.attachments,
+      attachments: requireFew(contents.attachments, ATTACHMENTS_MAX, 'attachments'),
       multiparts: multipartsIn(tree),
     };
   } catch (error) {

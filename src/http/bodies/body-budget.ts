@@ -1,23 +1,157 @@
-/** How much of request bodies this process holds at once. */
+import { createFairQueue } from '../../domain/fair-queue.ts';
+
+/**
+ * How much of request bodies this process holds at once, and who is next when there is no room. A body is reserved as a
+ * whole before its first byte is read, so that bodies never starve each other half-way. Small bodies pass by; large ones
+ * wait in one queue, in which organizations take turns, and none may hold all the room.
+ */
 export interface BodyBudget {
-  /** false: there is no room, and nothing was taken. */
-  take(bytes: number): boolean;
-  give(bytes: number): void;
+  /**
+   * Waits for room for some seconds, if it is to wait at all.
+   * @param organizationId whose share of the room it is.
+   * @param signal aborted when nobody wants the room any more.
+   * @returns null when there is no room, and nothing is held.
+   */
+  reserve(organizationId: string, bytes: number, how: How): Promise<Reservation | null>;
+  /** Bytes reserved now. */
+  held(): number;
+}
+
+export interface How {
+  readonly waits: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Reservation {
+  bytes(): number;
+  /** Gives back what is more than this. */
+  shrink(bytes: number): void;
+  /** Gives all of it back; again: nothing. */
+  release(): void;
+}
+
+export interface BudgetLimits {
+  readonly bytesMax: number;
+  /** For all large bodies together. */
+  readonly largeBytesMax: number;
+  /** For the large bodies of one organization. */
+  readonly organizationBytesMax: number;
+  /** Longer keeps clients hanging, shorter refuses what would have had its turn. */
+  readonly patienceMs: number;
 }
 
 /** Each byte costs a few more while it is parsed and stored: more endangers the process, less refuses large mail. */
 export const BODIES_IN_FLIGHT_BYTES_MAX = 128_000_000;
+/** Up to here a body never waits behind large ones. Higher: less room for those; lower: ordinary HTML mail waits. */
+export const SMALL_BODY_BYTES_MAX = 256_000;
+export const BODY_LIMITS: BudgetLimits = {
+  bytesMax: BODIES_IN_FLIGHT_BYTES_MAX,
+  // The rest is for small bodies.
+  largeBytesMax: 112_000_000,
+  // One body of the largest kind of another organization always fits beside it.
+  organizationBytesMax: 80_000_000,
+  patienceMs: 10_000,
+};
+/** Each is an open request without a body. More would not get their turn in time. */
+const WAITING_PER_ORGANIZATION_MAX = 64;
+const WAITING_MAX = 512;
 
-export const createBodyBudget = (maximum: number): BodyBudget => {
-  let taken = 0;
+interface Wanted {
+  readonly organizationId: string;
+  readonly bytes: number;
+}
+
+interface Waiting extends Wanted {
+  readonly settle: (reservation: Reservation | null) => void;
+}
+
+export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget => {
+  const queue = createFairQueue<Waiting>();
+  /** By organization; none of them is 0. */
+  const waitingOf = new Map<string, number>();
+  const largeHeldBy = new Map<string, number>();
+  let held = 0;
+
+  const addTo = (counts: Map<string, number>, organizationId: string, difference: number): void => {
+    const total = (counts.get(organizationId) ?? 0) + difference;
+    if (total === 0) counts.delete(organizationId);
+    else counts.set(organizationId, total);
+  };
+
+  const countWaiting = (organizationId: string, difference: number): void =>
+    addTo(waitingOf, organizationId, difference);
+
+  const isLarge = (bytes: number): boolean => bytes > SMALL_BODY_BYTES_MAX;
+  const fits = (bytes: number): boolean => held + bytes <= (isLarge(bytes) ? limits.largeBytesMax : limits.bytesMax);
+
+  const grant = ({ organizationId, bytes: wanted }: Wanted): Reservation => {
+    let bytes = 0;
+    const change = (difference: number): void => {
+      bytes += difference;
+      held += difference;
+      if (isLarge(wanted)) addTo(largeHeldBy, organizationId, difference);
+    };
+    change(wanted);
+    const shrink = (left: number): void => {
+      if (left >= bytes) return;
+      change(left - bytes);
+      serve();
+    };
+    return { bytes: () => bytes, shrink, release: () => shrink(0) };
+  };
+
+  const isWithinShare = ({ organizationId, bytes }: Wanted): boolean =>
+    !isLarge(bytes) || (largeHeldBy.get(organizationId) ?? 0) + bytes <= limits.organizationBytesMax;
+
+  /** Whoever is next is waited for: room for it would never come together if others overtook. */
+  const serve = (): void => {
+    for (let next = queue.peek(isWithinShare); next !== undefined; next = queue.peek(isWithinShare)) {
+      if (!fits(next.bytes)) return;
+      queue.shift(isWithinShare);
+      countWaiting(next.organizationId, -1);
+      next.settle(grant(next));
+    }
+  };
+
+  const canWait = ({ organizationId, bytes }: Wanted, { waits, signal }: How): boolean =>
+    waits &&
+    signal?.aborted !== true &&
+    bytes <= Math.min(limits.largeBytesMax, limits.organizationBytesMax) &&
+    queue.size < WAITING_MAX &&
+    (waitingOf.get(organizationId) ?? 0) < WAITING_PER_ORGANIZATION_MAX;
+
+  const wait = (wanted: Wanted, { signal }: How): Promise<Reservation | null> =>
+    new Promise((resolve) => {
+      const giveUp = (): void => {
+        queue.remove(waiting.organizationId, waiting);
+        countWaiting(waiting.organizationId, -1);
+        waiting.settle(null);
+        serve();
+      };
+      const timer = setTimeout(giveUp, limits.patienceMs);
+      signal?.addEventListener('abort', giveUp, { once: true });
+      const waiting: Waiting = {
+        ...wanted,
+        settle: (reservation) => {
+          clearTimeout(timer);
+          signal?.removeEventListener('abort', giveUp);
+          resolve(reservation);
+        },
+      };
+      queue.push(waiting.organizationId, waiting);
+      countWaiting(waiting.organizationId, 1);
+    });
+
   return {
-    take: (bytes) => {
-      if (taken + bytes > maximum) return false;
-      taken += bytes;
-      return true;
+    reserve: async (organizationId, bytes, how) => {
+      const wanted = { organizationId, bytes };
+      const overtakesNobody = !isLarge(bytes) || queue.size === 0;
+      if (overtakesNobody && fits(bytes) && isWithinShare(wanted)) return grant(wanted);
+      if (!canWait(wanted, how)) return null;
+      const reservation = wait(wanted, how);
+      serve();
+      return reservation;
     },
-    give: (bytes) => {
-      taken -= bytes;
-    },
+    held: () => held,
   };
 };

@@ -1,99 +1,203 @@
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../domain/refusal.ts';
-import type { BodyBudget } from './body-budget.ts';
+import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
+import { type BoundedJson, createBoundedJson, type JsonBounds } from './bounded-json.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why the body could not be read; whoever needs the body refuses with it. */
     bodyRefusal: Refusal | null;
-    bodyBytes: number;
+    bodyReservation: Reservation | null;
+  }
+  interface FastifyContextConfig {
+    /** Of the route's body; absent: `DEFAULT_BOUNDS`. */
+    bounds?: JsonBounds;
   }
 }
 
-/** Names that change an object's prototype in some program or other. */
-const POISON = /"(?:__proto__|(?:\\u005[fF]|_){2}proto(?:\\u005[fF]|_){2})"\s*:/;
+/** Most bodies are small; whoever takes more says so. */
+const BODY_BYTES_MAX = 64_000;
+/** Five times what any field of any route takes, a batch apart. */
+const VALUES_MAX = 5_000;
+
+/** @param bytesMax at most 1 MB: what is larger is the business of attachments. */
+export const bodyOf = (bytesMax: number): JsonBounds => ({ bytesMax, restBytesMax: bytesMax, valuesMax: VALUES_MAX });
+
+const DEFAULT_BOUNDS = bodyOf(BODY_BYTES_MAX);
+
+/**
+ * Bodies whose length is not announced hold this much at first, then as much as a small body, then all that the route
+ * takes. More refuses clients that send small bodies so.
+ */
+const UNANNOUNCED_BYTES = 16_000;
+/** Such a body waits for room only where it comes in pieces of some size: what waits is kept piece by piece. */
+const PIECE_BYTES_MIN = 512;
+/** With the time below, 25 MB at 4 Mbit/s. Slower clients hold room that others wait for. */
+const BYTES_PER_MS_MIN = 600;
+const BODY_MS_MIN = 10_000;
+const RETRY_AFTER_SECONDS = 5;
+const SECOND_MS = 1_000;
+
 const tooLarge = (maximum: number): Refusal =>
   new Refusal('body_too_large', `the body is larger than ${maximum} bytes`);
 
 const noRoom = (): Refusal =>
-  new Refusal('unavailable', 'too many large requests are in hand', { retryAfterSeconds: 2 });
-
-const notJson = (): Refusal => new Refusal('invalid_json', 'the body is not well-formed JSON in UTF-8');
-
-/** @returns undefined for an empty body. */
-const parse = (bytes: Buffer): unknown => {
-  if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) throw notJson();
-  const text = bytes.toString('utf8');
-  if (POISON.test(text)) throw new Refusal('invalid_json', 'the body names a field __proto__');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw notJson();
-  }
-};
-
-interface Reading {
-  readonly payload: IncomingMessage;
-  readonly maximum: number;
-  readonly take: (bytes: number) => boolean;
-}
-
-/** All bytes of a body; refused as soon as they are too many, and the rest is let run out unseen. */
-const readBytes = ({ payload, maximum, take }: Reading): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let received = 0;
-    const stop = (error: Error): void => {
-      payload.removeAllListeners('data');
-      payload.resume();
-      reject(error);
-    };
-    payload.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > maximum) stop(tooLarge(maximum));
-      else if (take(chunk.length)) chunks.push(chunk);
-      else stop(noRoom());
-    });
-    payload.once('end', () =>
-      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
-    );
-    payload.once('error', () => reject(notJson()));
-    // Every body is closed in the end: a refusal and its stack are made for those alone that did not come to theirs.
-    payload.once('close', () => {
-      if (!payload.readableEnded) reject(notJson());
-    });
+  new Refusal('unavailable', 'too many large requests are in hand: send this one again in some seconds', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
+
+const tooSlow = (ms: number): Refusal =>
+  new Refusal('unavailable', `the body did not arrive within ${Math.round(ms / SECOND_MS)} seconds`, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
+const notWhole = (): Refusal => new Refusal('invalid_json', 'the body is not well-formed JSON in UTF-8');
 
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 
+/** null: it comes in chunks. */
+const announcedBytes = ({ headers }: FastifyRequest): number | null =>
+  headers['content-length'] === undefined ? null : Number(headers['content-length']);
+
+interface Reserving {
+  readonly request: FastifyRequest;
+  readonly payload: IncomingMessage;
+  readonly bytes: number;
+  readonly waits: boolean;
+}
+
+interface Widening extends Pick<Reserving, 'request' | 'payload'> {
+  readonly received: number;
+  readonly bytesMax: number;
+  /** Of its pieces on the average. */
+  readonly pieceBytes: number;
+}
+
+interface Reading {
+  readonly payload: IncomingMessage;
+  readonly json: BoundedJson;
+  /** Asks for room where there is not enough for so many bytes; null: there is, or there will be none. */
+  widen(received: number, pieceBytes: number): Promise<Refusal | null> | null;
+  readonly deadlineMs: number;
+}
+
+/** Aborts when the client goes away. */
+const endOf = (payload: IncomingMessage): AbortSignal => {
+  const gone = new AbortController();
+  if (payload.destroyed) gone.abort();
+  else payload.once('close', () => gone.abort());
+  return gone.signal;
+};
+
+/** All of a body; refused as soon as it breaks a bound, and the rest is let run out unseen. */
+const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let received = 0;
+    let pieces = 0;
+    const timer = setTimeout(() => stop(tooSlow(deadlineMs)), deadlineMs);
+    const stop = (error: unknown): void => {
+      clearTimeout(timer);
+      payload.removeAllListeners('data');
+      payload.resume();
+      reject(error);
+    };
+    const add = (chunk: Buffer): void => {
+      try {
+        json.add(chunk);
+      } catch (error) {
+        stop(error);
+      }
+    };
+    payload.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      pieces += 1;
+      const widening = widen(received, received / pieces);
+      if (widening === null) {
+        add(chunk);
+        return;
+      }
+      payload.pause();
+      widening.then((refusal) => {
+        if (refusal !== null) return stop(refusal);
+        add(chunk);
+        payload.resume();
+      }, stop);
+    });
+    payload.once('end', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    payload.once('error', () => stop(notWhole()));
+    // Every body is closed in the end: a refusal and its stack are made for those alone that did not come to theirs.
+    payload.once('close', () => {
+      if (!payload.readableEnded) stop(notWhole());
+    });
+    if (payload.destroyed) stop(notWhole());
+  });
+
 /**
- * Reads JSON, and nothing else, within the route's limit and what all bodies together may take. What is wrong with a
+ * Reads JSON, and nothing else, within the route's bounds and what all bodies together may take. What is wrong with a
  * body is kept for the handler: were it thrown here, Fastify would end the connection while the client still writes,
  * and the client would never see why.
+ * @param marker unguessable text; see `createBoundedJson`.
  */
-export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget): void => {
+export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, marker: string): void => {
   server.decorateRequest('bodyRefusal', null);
-  server.decorateRequest('bodyBytes', 0);
+  server.decorateRequest('bodyReservation', null);
+
+  const release = (request: FastifyRequest): void => {
+    request.bodyReservation?.release();
+    request.bodyReservation = null;
+  };
+
+  /** In place of what the request holds already. */
+  const reserve = async ({ request, payload, bytes, waits }: Reserving): Promise<Refusal | null> => {
+    const signal = bytes > SMALL_BODY_BYTES_MAX ? endOf(payload) : undefined;
+    const organizationId = request.caller?.organizationId ?? request.ip;
+    const reservation = await budget.reserve(organizationId, bytes, { waits, signal });
+    if (reservation === null) return noRoom();
+    release(request);
+    request.bodyReservation = reservation;
+    return null;
+  };
+
+  /** The room that a body begins with. */
+  const reserveFirst = (request: FastifyRequest, payload: IncomingMessage, bytesMax: number) => {
+    const bytes = announcedBytes(request);
+    if (bytes !== null && bytes > bytesMax) throw tooLarge(bytesMax);
+    return bytes === null
+      ? reserve({ request, payload, bytes: Math.min(bytesMax, UNANNOUNCED_BYTES), waits: false })
+      : reserve({ request, payload, bytes, waits: true });
+  };
+
+  /** The room for all of a body whose length was not announced, once so much of it has come. */
+  const reserveMore = ({ request, payload, received, bytesMax, pieceBytes }: Widening) => {
+    const isSmall = received <= SMALL_BODY_BYTES_MAX;
+    const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
+    const waits = !isSmall && pieceBytes >= PIECE_BYTES_MIN;
+    return reserve({ request, payload, bytes, waits });
+  };
 
   const read = async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
     if (isEncoded(request)) throw new Refusal('unsupported_media_type', 'Content-Encoding is not supported');
-    const maximum = request.routeOptions.bodyLimit;
-    if (Number(request.headers['content-length'] ?? 0) > maximum) throw tooLarge(maximum);
-    const take = (bytes: number): boolean => {
-      const taken = budget.take(bytes);
-      if (taken) request.bodyBytes += bytes;
-      return taken;
+    const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
+    const { bytesMax } = bounds;
+    const refusal = await reserveFirst(request, payload, bytesMax);
+    if (refusal !== null) throw refusal;
+    const json = createBoundedJson(bounds, marker);
+    const widen: Reading['widen'] = (received, pieceBytes) => {
+      const held = request.bodyReservation?.bytes() ?? 0;
+      return received <= held || received > bytesMax
+        ? null
+        : reserveMore({ request, payload, received, bytesMax, pieceBytes });
     };
-    return parse(await readBytes({ payload, maximum, take }));
-  };
-
-  const release = (request: FastifyRequest): void => {
-    budget.give(request.bodyBytes);
-    request.bodyBytes = 0;
+    const deadlineMs = BODY_MS_MIN + (announcedBytes(request) ?? bytesMax) / BYTES_PER_MS_MIN;
+    await readWhole({ payload, json, widen, deadlineMs });
+    const value = await json.end();
+    request.bodyReservation?.shrink(json.heldBytes());
+    return value;
   };
 
   server.removeAllContentTypeParsers();
@@ -101,6 +205,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget): voi
     try {
       return await read(request, payload);
     } catch (error) {
+      release(request);
       if (!(error instanceof Refusal)) throw error;
       request.bodyRefusal = error;
       return undefined;

@@ -6,6 +6,12 @@ Bodies are JSON in UTF-8. Names are \`snake_case\`; times are ISO 8601 in UTC wi
 characters: \`msg_…\`, \`key_…\`, \`dom_…\`, \`whk_…\`, \`sup_…\`, \`evt_…\`. Fields and query parameters that an operation does not know are
 refused, so that a misspelt one never goes unnoticed.
 
+A body has at most 64 kB, where an operation does not take more: 500 kB of addresses, 1 MB of a CSV file, 29 MB with
+attachments, of which at most 8 MB are anything else than the \`content\` of attachments. No list has more than 1,000 items,
+no object more than 1,000 keys, nothing is nested deeper than 16 levels, and a body has at most 5,000 values in all, a batch
+50,000. Send \`Content-Length\` with large bodies: they wait for room then, and are answered 503 before they are read where
+there is none for ten seconds.
+
 ## Authentication
 
 Every request under \`/v1\` carries an API key: \`Authorization: Bearer ob_live_…\`. A key is shown in full once, when it is

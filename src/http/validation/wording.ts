@@ -3,11 +3,21 @@ import type { z } from 'zod';
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
+/** A name that a client made up can be as long as it likes. */
+const NAME_CHARACTERS_MAX = 100;
+/** Of what one issue says: nobody reads more. */
+const KEYS_TOLD_MAX = 100;
+
+const nameOf = (key: PropertyKey): string => {
+  const name = String(key);
+  return name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}…` : name;
+};
+
 /** `to[1]`, `rate_limits.send`. */
 const pathText = (path: Path): string =>
   path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;
-    return text === '' ? String(key) : `${text}.${String(key)}`;
+    return text === '' ? nameOf(key) : `${text}.${nameOf(key)}`;
   }, '');
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
@@ -79,11 +89,13 @@ const UNKNOWN: Readonly<Record<Part, string>> = {
 const problemsOf = (issue: Issue, data: unknown, part: Part): readonly Problem[] => {
   const prefix = issue.path;
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => [String(prefix[0] ?? key), `${pathText([...prefix, key])} ${UNKNOWN[part]}`]);
+    return issue.keys
+      .slice(0, KEYS_TOLD_MAX)
+      .map((key) => [nameOf(prefix[0] ?? key), `${pathText([...prefix, key])} ${UNKNOWN[part]}`]);
   }
   const inner = issue.code === 'invalid_union' ? deepest(issue) : null;
   if (inner !== null) return inner.flatMap((one) => problemsOf(one, data, part));
-  const field = String(prefix[0] ?? part);
+  const field = nameOf(prefix[0] ?? part);
   const subject = prefix.length === 0 ? part : pathText(prefix);
   return [[field, `${subject} ${saidOf(issue, valueAt(data, prefix), part)}`]];
 };

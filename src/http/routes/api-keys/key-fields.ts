@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { rangeProblem } from '../../../domain/address-ranges.ts';
 import { permissionSchema } from '../../../domain/api-key/permissions.ts';
 import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
+import { atMost } from '../../validation/at-most.ts';
 import { timeParameter } from '../../validation/query.ts';
 import { line } from '../../validation/text.ts';
 import type { Problem } from '../../validation/wording.ts';
 
 const NAME_CHARACTERS_MAX = 200;
+/** There are four; one that is named again is taken for the same. */
+const PERMISSIONS_MAX = 20;
 /** Compared one after another with the address of every request. */
 const RANGES_MAX = 100;
 /** The longest there is: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128`. */
@@ -15,23 +18,23 @@ const RANGE_CHARACTERS_MAX = 49;
 /** What can be said of a key when it is made and when it is changed. */
 export const keyFields = {
   name: line(NAME_CHARACTERS_MAX).describe('For people: what the key is for.'),
-  permissions: z
-    .array(permissionSchema)
-    .min(1)
+  permissions: atMost(PERMISSIONS_MAX, z.array(permissionSchema).min(1))
     .transform((permissions) => [...new Set(permissions)])
     .describe('What the key may do. None but `admin` includes another.'),
-  allowed_cidrs: z
-    .array(
-      z
-        .string()
-        .max(RANGE_CHARACTERS_MAX)
-        .superRefine((text, context) => {
-          const problem = rangeProblem(text);
-          if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-        }),
-    )
-    .max(RANGES_MAX)
-    .describe('Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any.'),
+  allowed_cidrs: atMost(
+    RANGES_MAX,
+    z
+      .array(
+        z
+          .string()
+          .max(RANGE_CHARACTERS_MAX)
+          .superRefine((text, context) => {
+            const problem = rangeProblem(text);
+            if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+          }),
+      )
+      .max(RANGES_MAX),
+  ).describe('Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any.'),
   expires_at: timeParameter().nullable().describe('When the key ends, in ISO 8601; null: never.'),
 };
 

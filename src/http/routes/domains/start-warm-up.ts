@@ -3,14 +3,12 @@ import { startWarmUp } from '../../../commands/warm-up/start-warm-up.ts';
 import { CAP_MAX, DEFAULT_PLAN, PLAN_DAYS_MAX } from '../../../domain/warm-up/start-warm-up.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { warmUpShape } from '../../shapes/warm-up-shape.ts';
+import { atMost } from '../../validation/at-most.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentWarmUp } from './present-warm-up.ts';
 
 const body = z.strictObject({
-  plan: z
-    .array(z.int().min(1).max(CAP_MAX))
-    .min(1)
-    .max(PLAN_DAYS_MAX)
+  plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
     .default([...DEFAULT_PLAN])
     .describe('Recipients that each destination gets on the first day, the second, and so on.'),
 });

@@ -6,7 +6,7 @@ import { defineEndpoint, type House } from '../../endpoint.ts';
 import { analysisShape, showAnalysis } from '../../shapes/analysis-shape.ts';
 import { draftOf, sendBody, sendProblems } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
-import { SEND_BYTES_MAX } from './send-message.ts';
+import { SEND_BOUNDS } from './send-message.ts';
 
 /** What would refuse a send is a finding here. */
 const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
@@ -28,7 +28,7 @@ export const analyzeMessageRoute = (house: House): void => {
       body: sendBody,
       examples: SEND_EXAMPLES,
       answer: analysisShape,
-      bodyBytesMax: SEND_BYTES_MAX,
+      bounds: SEND_BOUNDS,
       problems: sendProblems(UNCHECKED),
     },
     async ({ caller, body }) => {

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../domain/refusal.ts';
 import { ERROR_STATUSES } from '../../errors/error-statuses.ts';
-import { detailsOf } from '../../validation/details.ts';
+import { detailsOf, PROBLEMS_MAX } from '../../validation/details.ts';
 import type { Problem } from '../../validation/wording.ts';
 
 const SENTENCES = 'some messages are refused, so that none was sent: see details';
@@ -29,5 +29,10 @@ export const batchRefusal = (refusals: ReadonlyMap<number, Refusal>): Refusal =>
   // Broken HTML has a code of its own where nothing else is wrong.
   if (codes.size > 1) codes.delete('invalid_html');
   const [code = 'invalid_request'] = codes;
-  return new Refusal(code, SENTENCES, { details: detailsOf(told.flatMap(problemsOf)) });
+  const problems: Problem[] = [];
+  for (const one of told) {
+    if (problems.length >= PROBLEMS_MAX) break;
+    problems.push(...problemsOf(one));
+  }
+  return new Refusal(code, SENTENCES, { details: detailsOf(problems) });
 };

@@ -6,6 +6,7 @@ import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import type { DoorTools } from '../../door/door.ts';
 import { limitOf, spend } from '../../door/spend.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
@@ -13,13 +14,21 @@ import { batchShape, showBatch } from '../../shapes/batch-shape.ts';
 import { batchRefusal } from './send-batch-refusal.ts';
 import { readSend } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
-import { SEND_BYTES_MAX } from './send-message.ts';
+import { SEND_BYTES_MAX, SEND_REST_BYTES_MAX } from './send-message.ts';
 import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.ts';
 
 /** More keep a client waiting for its first answer, fewer cost it round trips; all of them travel in one commit. */
 const MESSAGES_MAX = 500;
-/** 29 MB of HTML, checked and analysed in threads beside other requests. */
+/** 8 MB of HTML, checked and analysed in threads beside other requests. */
 const DEADLINE_MS = 60_000;
+/** A hundred for each message; the parser takes some milliseconds for all of them. */
+const VALUES_MAX = 50_000;
+const BOUNDS: JsonBounds = {
+  bytesMax: SEND_BYTES_MAX,
+  restBytesMax: SEND_REST_BYTES_MAX,
+  valuesMax: VALUES_MAX,
+  contentsAt: ['messages', null, 'attachments', null, 'content'],
+};
 /** One message is checked or analysed in a thread while the next is on its way there: more would crowd others out. */
 const LANES = 2;
 
@@ -108,7 +117,7 @@ export const sendBatchRoute = (house: House): void => {
       body,
       examples: EXAMPLES,
       answer: batchShape,
-      bodyBytesMax: SEND_BYTES_MAX,
+      bounds: BOUNDS,
       deadlineMs: DEADLINE_MS,
     },
     async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }) => {

@@ -10,13 +10,13 @@ import { detailsOf } from '../../validation/details.ts';
 import { headerText, text } from '../../validation/text.ts';
 import { timeField } from '../../validation/time-field.ts';
 import { type Problem, problemsIn } from '../../validation/wording.ts';
-import { attachments, headers, mailbox, mailboxes, metadata, tags } from './send-fields.ts';
+import { ATTACHMENTS_MAX, attachments, headers, mailbox, mailboxes, metadata, tags } from './send-fields.ts';
 import { unsubscribe } from './unsubscribe-field.ts';
 
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;
 /** Larger bodies are cut by those who show them, and checking takes time in proportion. */
-const BODY_CHARACTERS_MAX = 1_000_000;
+export const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
 const DUPLICATES =
   'An address that is given twice is two recipients: each is shown, counted and billed, and may get a copy.';
@@ -111,6 +111,9 @@ const htmlProblems = async (
   ]);
 };
 
+/** Of one message of several: all of them are told in one answer. */
+const PROBLEMS_MAX = 20;
+
 /** Fields that write a header, which then cannot be given beside them. */
 const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
   reply_to: isReplyTo,
@@ -130,11 +133,13 @@ const writtenTwice = (sent: Sent): readonly Problem[] => {
 
 /** A `cid:` link leads to one part: of two with the same id nobody knows which. */
 const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] => {
-  if (!Array.isArray(given)) return [];
-  const ids = given.map((one: unknown) => (isSent(one) ? one.content_id : undefined));
-  return ids.flatMap((id, index): readonly Problem[] => {
-    const before = typeof id === 'string' ? ids.indexOf(id) : index;
-    if (before === index) return [];
+  if (!Array.isArray(given) || given.length > ATTACHMENTS_MAX) return [];
+  const firsts = new Map<unknown, number>();
+  return given.flatMap((one: unknown, index): readonly Problem[] => {
+    const id = isSent(one) ? one.content_id : undefined;
+    const before = firsts.get(id);
+    if (before === undefined) firsts.set(id, index);
+    if (before === undefined || typeof id !== 'string') return [];
     return [['attachments', `attachments[${index}].content_id is the same as that of attachments[${before}]`]];
   });
 };
@@ -174,7 +179,7 @@ export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Send
   const problems = [...shape, ...(await sendProblems(checker)(sent, sender))];
   if (problems.length === 0 && body.success) return body.data;
   const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
-  throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems) });
+  throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
 };
 
 const requireSize = ({ html = '', text: plain = '', attachments: files, alternatives = [] }: MessageDraft): void => {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { isBase64 } from '../../../domain/base64.ts';
 import type { Mailbox, StoredAttachment } from '../../../domain/contents.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { isAttachmentType } from '../../../domain/message/attachment-type.ts';
 import { isHeaderName, isOwnHeader } from '../../../domain/message/own-header.ts';
+import { atMost } from '../../validation/at-most.ts';
 import { headerText, line } from '../../validation/text.ts';
 
 /** A thread of two hundred messages in `References`: it is folded where it is sent. */
@@ -11,19 +13,20 @@ const HEADER_CHARACTERS_MAX = 16_000;
 const HEADER_WORD_CHARACTERS_MAX = 998;
 /** Of all of them. Postfix takes 100 kB, sendmail 32 kB unless told otherwise. */
 const HEADERS_CHARACTERS_MAX = 64_000;
+/** Of any one field, by whichever way it comes. */
+const MAILBOXES_MAX = 100;
 const HEADERS_MAX = 50;
 const TAGS_MAX = 10;
 const TAG_CHARACTERS_MAX = 256;
 const METADATA_KEYS_MAX = 50;
 const METADATA_BYTES_MAX = 10_000;
-const ATTACHMENTS_MAX = 20;
+export const ATTACHMENTS_MAX = 20;
 const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
 const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 /** RFC 5321 §4.5.3.1: fifty addresses of the longest kind. */
 const SEVERAL_CHARACTERS_MAX = 12_800;
-const NOT_BASE64 = /[^A-Za-z0-9+/]/;
 
 type Context = z.core.ParsePayload<unknown>;
 type Path = PropertyKey[];
@@ -63,6 +66,8 @@ const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => 
     return [isOther ? complain(context, 'must be a string or an array of strings', []) : readOneOf(value, context, [])];
   }
   if (value.length === 0) complain(context, 'must not be empty', []);
+  // Too many are told by their number: no address of theirs is looked at.
+  if (value.length > MAILBOXES_MAX) return [complain(context, `must have at most ${MAILBOXES_MAX} items`, [])];
   return value.map((text, index) => readOneOf(text, context, [index]));
 };
 
@@ -100,12 +105,8 @@ const repeatedNames = (names: readonly string[]): readonly string[] => {
 const charactersOf = (fields: Readonly<Record<string, string>>): number =>
   Object.entries(fields).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 
-function* headersProblems(
-  fields: Readonly<Record<string, string>>,
-  maximum: number,
-): Generator<readonly [message: string, path: Path]> {
+function* headersProblems(fields: Readonly<Record<string, string>>): Generator<readonly [message: string, path: Path]> {
   const names = Object.keys(fields);
-  if (names.length > maximum) return yield [`must have at most ${maximum} keys`, []];
   if (charactersOf(fields) > HEADERS_CHARACTERS_MAX) {
     yield [`must have at most ${HEADERS_CHARACTERS_MAX} characters in all`, []];
   }
@@ -117,63 +118,57 @@ function* headersProblems(
 }
 
 export const headersUpTo = (maximum: number) =>
-  z.record(z.string(), headerValue).superRefine((value, context) => {
-    for (const [message, path] of headersProblems(value, maximum)) {
-      context.addIssue({ code: 'custom', message, path });
-    }
-  });
+  atMost(
+    maximum,
+    z.record(z.string(), headerValue).superRefine((value, context) => {
+      for (const [message, path] of headersProblems(value)) context.addIssue({ code: 'custom', message, path });
+    }),
+  );
 
 export const headers = headersUpTo(HEADERS_MAX);
 
-export const tags = z
-  .array(z.strictObject({ name: line(TAG_CHARACTERS_MAX), value: line(TAG_CHARACTERS_MAX, 0) }))
-  .max(TAGS_MAX);
+export const tags = atMost(
+  TAGS_MAX,
+  z.array(z.strictObject({ name: line(TAG_CHARACTERS_MAX), value: line(TAG_CHARACTERS_MAX, 0) })).max(TAGS_MAX),
+);
 
-export const metadata = z
-  .record(line(TAG_CHARACTERS_MAX), line(METADATA_BYTES_MAX, 0))
-  .superRefine((value, context) => {
-    if (Object.keys(value).length > METADATA_KEYS_MAX) {
-      context.addIssue({ code: 'custom', message: `must have at most ${METADATA_KEYS_MAX} keys` });
-    }
+export const metadata = atMost(
+  METADATA_KEYS_MAX,
+  z.record(line(TAG_CHARACTERS_MAX), line(METADATA_BYTES_MAX, 0)).superRefine((value, context) => {
     if (Buffer.byteLength(JSON.stringify(value)) > METADATA_BYTES_MAX) {
       context.addIssue({ code: 'custom', message: `must be at most ${METADATA_BYTES_MAX} bytes of JSON` });
     }
-  });
+  }),
+);
 
-/** RFC 4648 §4, padded, in one piece. A regular expression over groups of four would run out of stack. */
-const isBase64 = (content: string): boolean =>
-  content.length % 4 === 0 && !NOT_BASE64.test(content.slice(0, content.length - paddingOf(content)));
-
-const paddingOf = (content: string): number => {
-  if (content.endsWith('==')) return 2;
-  return content.endsWith('=') ? 1 : 0;
-};
-
-export const attachments = z
-  .array(
-    z
-      .strictObject({
-        filename: line(FILENAME_CHARACTERS_MAX).describe('What recipients see and save it as.'),
-        content: z
-          .string()
-          .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
-          .describe('Base64 (RFC 4648 §4), padded, without line breaks.'),
-        content_type: z
-          .string()
-          .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
-          .default(CONTENT_TYPE_DEFAULT)
-          .describe('Its media type.'),
-        content_id: z
-          .string()
-          .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
-          .optional()
-          .describe('Shows the file where the HTML names it: `cid:logo` for `logo`.'),
-      })
-      .transform(
-        ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
-          ...{ filename, contentType, content },
-          ...(contentId === undefined ? {} : { contentId }),
-        }),
-      ),
-  )
-  .max(ATTACHMENTS_MAX);
+export const attachments = atMost(
+  ATTACHMENTS_MAX,
+  z
+    .array(
+      z
+        .strictObject({
+          filename: line(FILENAME_CHARACTERS_MAX).describe('What recipients see and save it as.'),
+          content: z
+            .string()
+            .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
+            .describe('Base64 (RFC 4648 §4), padded, without line breaks.'),
+          content_type: z
+            .string()
+            .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
+            .default(CONTENT_TYPE_DEFAULT)
+            .describe('Its media type.'),
+          content_id: z
+            .string()
+            .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
+            .optional()
+            .describe('Shows the file where the HTML names it: `cid:logo` for `logo`.'),
+        })
+        .transform(
+          ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
+            ...{ filename, contentType, content },
+            ...(contentId === undefined ? {} : { contentId }),
+          }),
+        ),
+    )
+    .max(ATTACHMENTS_MAX),
+);

@@ -1,4 +1,5 @@
 import { sendMessage } from '../../../commands/message/send-message.ts';
+import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { sentMessageShape, showSent } from '../../shapes/message-shape.ts';
 import { isHtmlAlone, sendBody, sendProblems } from './send-body.ts';
@@ -7,6 +8,17 @@ import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.t
 
 /** An encoded message of 25 MB, its JSON around it, and bodies with some escapes. */
 export const SEND_BYTES_MAX = 29_000_000;
+/** HTML and text of a million characters each, with some escapes. More takes the parser longer than others should wait. */
+export const SEND_REST_BYTES_MAX = 8_000_000;
+/** A message with as much of everything as is allowed has four hundred. */
+const VALUES_MAX = 5_000;
+
+export const SEND_BOUNDS: JsonBounds = {
+  bytesMax: SEND_BYTES_MAX,
+  restBytesMax: SEND_REST_BYTES_MAX,
+  valuesMax: VALUES_MAX,
+  contentsAt: ['attachments', null, 'content'],
+};
 
 export const sendMessageRoute = (house: House): void => {
   const { context, htmlChecker } = house.deps;
@@ -18,7 +30,7 @@ export const sendMessageRoute = (house: House): void => {
       body: sendBody,
       examples: SEND_EXAMPLES,
       answer: sentMessageShape,
-      bodyBytesMax: SEND_BYTES_MAX,
+      bounds: SEND_BOUNDS,
       problems: sendProblems(htmlChecker),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },

@@ -2,8 +2,10 @@ import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import type { RecordedSuppression } from '../../../commands/suppression/record-suppression.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { addedSuppressionsShape, showSuppressions, suppressionShape } from '../../shapes/suppression-shape.ts';
+import { atMost } from '../../validation/at-most.ts';
 import type { Problem } from '../../validation/wording.ts';
 import { addressField, distinct, suppressionFields } from './suppression-fields.ts';
 
@@ -15,7 +17,9 @@ const DEADLINE_MS = 30_000;
 
 const body = z.strictObject({
   address: addressField().optional().describe('One address; or several, in `addresses`.'),
-  addresses: z.array(addressField()).min(1).max(ADDRESSES_MAX).optional().describe('Several, all for the same reason.'),
+  addresses: atMost(ADDRESSES_MAX, z.array(addressField()).min(1).max(ADDRESSES_MAX))
+    .optional()
+    .describe('Several, all for the same reason.'),
   ...suppressionFields,
 });
 
@@ -65,7 +69,7 @@ export const addSuppressionsRoute = (house: House): void => {
         },
       },
       answer: z.union([suppressionShape, addedSuppressionsShape]),
-      bodyBytesMax: BODY_BYTES_MAX,
+      bounds: bodyOf(BODY_BYTES_MAX),
       deadlineMs: DEADLINE_MS,
       etag: false,
       problems: (sent) => problemsWith(sent, now()),

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import { Refusal } from '../../../domain/refusal.ts';
+import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { suppressionImportShape } from '../../shapes/suppression-shape.ts';
 import { readSuppressionRows, SUPPRESSION_ROWS_MAX } from './read-suppression-rows.ts';
 
-/** Ten thousand rows of an address and a long note. */
-const CSV_CHARACTERS_MAX = 5_000_000;
-/** As JSON, where line breaks and quotes take two bytes and letters of most alphabets two or three. */
-const BODY_BYTES_MAX = 8_000_000;
+/** Ten thousand rows of addresses and short notes. What is longer comes in several files. */
+const BODY_BYTES_MAX = 1_000_000;
+/** Whatever takes more than a byte takes it of the body. */
+const CSV_CHARACTERS_MAX = BODY_BYTES_MAX;
 /** As many rows at some hundred appends a second. */
 const DEADLINE_MS = 120_000;
 
@@ -43,7 +44,7 @@ export const importSuppressionsRoute = (house: House): void => {
         },
       },
       answer: suppressionImportShape,
-      bodyBytesMax: BODY_BYTES_MAX,
+      bounds: bodyOf(BODY_BYTES_MAX),
       deadlineMs: DEADLINE_MS,
     },
     async ({ caller: { environment }, origin, body: { csv } }) => {

@@ -4,11 +4,14 @@ import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdWebhookShape, showWebhook } from '../../shapes/webhook-shape.ts';
+import { atMost } from '../../validation/at-most.ts';
 import { line } from '../../validation/text.ts';
 import type { Problem } from '../../validation/wording.ts';
 
 const URL_CHARACTERS_MAX = 2048;
 const DESCRIPTION_CHARACTERS_MAX = 500;
+/** More than there are; one that is named again is taken for the same. */
+const EVENTS_MAX = 100;
 
 const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf('.'))}.*`))];
 const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
@@ -19,9 +22,10 @@ const body = z.strictObject({
       'mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and this machine’s own loopback are taken too. The name is ' +
       'resolved when it is registered and again at every post.',
   ),
-  events: z
-    .array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`))
-    .min(1)
+  events: atMost(
+    EVENTS_MAX,
+    z.array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`)).min(1),
+  )
     .transform((events) => [...new Set(events)])
     .describe(
       `Which events: types, \`message.delivered\`, or families, ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`,

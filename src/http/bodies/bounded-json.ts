@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Refusal } from '../../domain/refusal.ts';
+import { createBytes } from './bytes.ts';
+import { type ContentString, createContentString, notJson } from './content-string.ts';
+import { createJsonStructure } from './json-structure.ts';
+
+/**
+ * Reads JSON as its bytes arrive, and refuses it at the first byte that breaks a bound: nothing is parsed, and nothing is
+ * looked at item by item, that is deeper, wider or longer than any request has reason to be. Contents of attachments are
+ * taken out on the way, so that the parser never sees megabytes in one piece. A body of 2 kB costs 8 µs.
+ */
+export interface JsonBounds {
+  readonly bytesMax: number;
+  /** Of what is no content of an attachment. */
+  readonly restBytesMax: number;
+  readonly valuesMax: number;
+  /** Path of the contents of attachments, `null` standing for any item; absent: there are none. */
+  readonly contentsAt?: readonly (string | null)[];
+}
+
+export interface BoundedJson {
+  /** @throws {Refusal} by the catalogue. */
+  add(chunk: Buffer): void;
+  /** The value; undefined for an empty body. @throws {Refusal} by the catalogue. */
+  end(): Promise<unknown>;
+  heldBytes(): number;
+}
+
+/** Decoded and parsed in turns of the event loop of their own: each takes some milliseconds. */
+const TURN_BYTES_MAX = 500_000;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+const tooLarge = (what: string, maximum: number): Refusal =>
+  new Refusal('body_too_large', `${what} is larger than ${maximum} bytes`);
+
+/** @throws {Refusal} `invalid_json`. */
+const parse = async (bytes: Buffer): Promise<unknown> => {
+  if (!isUtf8(bytes)) throw notJson();
+  const text = bytes.toString('utf8');
+  if (bytes.length > TURN_BYTES_MAX) await nextTurn();
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw notJson();
+  }
+};
+
+/** What an object or a list holds under a step of a path. */
+const membersAt = (value: unknown, step: string | null): readonly unknown[] => {
+  if (step === null) return Array.isArray(value) ? value : [];
+  return typeof value === 'object' && value !== null ? [(value as Record<string, unknown>)[step]] : [];
+};
+
+/** All that the path leads to. */
+const allAt = (value: unknown, path: readonly (string | null)[]): readonly unknown[] =>
+  path.reduce<readonly unknown[]>((found, step) => found.flatMap((one) => membersAt(one, step)), [value]);
+
+/** Puts other texts where the path leads to texts. */
+const restore = (value: unknown, path: readonly (string | null)[], textOf: (text: string) => unknown): void => {
+  const name = path.at(-1) ?? '';
+  for (const holder of allAt(value, path.slice(0, -1))) {
+    const [member] = membersAt(holder, name);
+    if (typeof member === 'string') (holder as Record<string, unknown>)[name] = textOf(member);
+  }
+};
+
+/** Where a string ends, or the chunk. @param isEscaped its first byte is. @returns whether what follows it is, too. */
+const endOfString = (chunk: Buffer, from: number, isEscaped: boolean): readonly [end: number, isEscaped: boolean] => {
+  let at = isEscaped ? from + 1 : from;
+  while (at < chunk.length) {
+    const byte = chunk[at];
+    if (byte === QUOTE) return [at, false];
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  return [chunk.length, at > chunk.length];
+};
+
+/** @param marker what stands for contents in the text that is parsed; nobody outside knows it. */
+export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJson => {
+  const { bytesMax, restBytesMax, valuesMax, contentsAt } = bounds;
+  const structure = createJsonStructure(valuesMax);
+  const rest = createBytes();
+  const contents: string[] = [];
+  let received = 0;
+  let contentBytes = 0;
+  let within: 'nothing' | 'name' | 'string' = 'nothing';
+  let isEscaped = false;
+  let content: ContentString | null = null;
+  /** What comes before it in the chunk has been kept, or taken out. */
+  let kept = 0;
+
+  const keep = (piece: Buffer): void => {
+    rest.add(piece);
+    if (rest.length() > restBytesMax) throw tooLarge('the body without the contents of its attachments', restBytesMax);
+  };
+
+  const beginString = (chunk: Buffer, at: number): void => {
+    if (structure.awaitsName()) within = 'name';
+    else if (contentsAt === undefined || !structure.isAt(contentsAt)) within = 'string';
+    else {
+      content = createContentString();
+      keep(chunk.subarray(kept, at));
+      kept = at;
+    }
+  };
+
+  /** @returns from where to go on, as all of these. */
+  const scanBetween = (chunk: Buffer, from: number): number => {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at] as number;
+      if (byte === QUOTE) {
+        beginString(chunk, at + 1);
+        return at + 1;
+      }
+      structure.addByte(byte);
+    }
+    return chunk.length;
+  };
+
+  const scanString = (chunk: Buffer, from: number): number => {
+    const [end, escaped] = endOfString(chunk, from, isEscaped);
+    isEscaped = escaped;
+    if (within === 'name') structure.addToName(chunk.toString('latin1', from, end));
+    if (end === chunk.length) return end;
+    if (within === 'name') structure.endName();
+    within = 'nothing';
+    return end + 1;
+  };
+
+  const scanContent = (chunk: Buffer, from: number, taking: ContentString): number => {
+    const end = taking.take(chunk, from);
+    kept = end < 0 ? chunk.length : end;
+    if (end < 0) return chunk.length;
+    const text = taking.end();
+    contents.push(text);
+    contentBytes += text.length;
+    content = null;
+    keep(Buffer.from(`${marker}${contents.length - 1}`));
+    return end + 1;
+  };
+
+  const scanOn = (chunk: Buffer, from: number): number => {
+    if (content !== null) return scanContent(chunk, from, content);
+    return within === 'nothing' ? scanBetween(chunk, from) : scanString(chunk, from);
+  };
+
+  const scan = (chunk: Buffer): void => {
+    kept = 0;
+    for (let at = 0; at < chunk.length; ) {
+      at = scanOn(chunk, at);
+    }
+    keep(chunk.subarray(kept));
+  };
+
+  return {
+    add: (chunk) => {
+      received += chunk.length;
+      if (received > bytesMax) throw tooLarge('the body', bytesMax);
+      scan(chunk);
+    },
+    end: async () => {
+      if (received === 0) return undefined;
+      const value = await parse(rest.view());
+      if (contentsAt !== undefined)
+        restore(value, contentsAt, (text) =>
+          text.startsWith(marker) ? contents[Number(text.slice(marker.length))] : text,
+        );
+      if (received > TURN_BYTES_MAX) await nextTurn();
+      return value;
+    },
+    heldBytes: () => rest.heldBytes() + contentBytes + (content?.heldBytes() ?? 0),
+  };
+};

@@ -1,0 +1,87 @@
+import { Refusal } from '../../domain/refusal.ts';
+import { createBytes } from './bytes.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+/** Of `\u`: digits after the letter. */
+const DIGITS = 4;
+/** Strings of this length live outside of the heap. Less is copied more often, more waits longer for its end. */
+const PIECE_BYTES = 1_048_576;
+
+export const notJson = (): Refusal => new Refusal('invalid_json', 'the body is not well-formed JSON in UTF-8');
+
+/** One content of an attachment, a JSON string, made into text while its bytes arrive in whatever pieces. */
+export interface ContentString {
+  /** @returns where in the chunk its closing quote stands; -1: not in this chunk. @throws {Refusal} `invalid_json`. */
+  take(chunk: Buffer, from: number): number;
+  /** @throws {Refusal} `invalid_json`. */
+  end(): string;
+  heldBytes(): number;
+}
+
+/** Finds a byte again and again, further and further on: each stretch of the chunk is searched once. */
+const finder = (chunk: Buffer, byte: number) => {
+  let found = -2;
+  return (from: number): number => {
+    if (found === -2 || (found >= 0 && found < from)) found = chunk.indexOf(byte, from);
+    return found < 0 ? chunk.length : found;
+  };
+};
+
+export const createContentString = (): ContentString => {
+  const bytes = createBytes();
+  let text = '';
+  let hasEscapes = false;
+  /** Bytes of an escape that are still to come. */
+  let missing = 0;
+
+  const flush = (): void => {
+    const piece = bytes.view().toString('latin1');
+    bytes.clear();
+    try {
+      text += hasEscapes ? (JSON.parse(`"${piece}"`) as string) : piece;
+    } catch {
+      throw notJson();
+    }
+    hasEscapes = false;
+  };
+
+  const skipEscape = (chunk: Buffer, from: number): number => {
+    let at = from;
+    for (; missing > 0 && at < chunk.length; at += 1) {
+      missing = missing === 1 && chunk[at] === LETTER_U ? DIGITS : missing - 1;
+    }
+    return at;
+  };
+
+  /** Where the string ends, or the chunk. PHP and .NET escape some letters of base64. */
+  const endIn = (chunk: Buffer, from: number): number => {
+    const nextQuote = finder(chunk, QUOTE);
+    const nextBackslash = finder(chunk, BACKSLASH);
+    let at = skipEscape(chunk, from);
+    while (at < chunk.length) {
+      const backslash = nextBackslash(at);
+      const quote = nextQuote(at);
+      if (quote <= backslash) return quote;
+      hasEscapes = true;
+      missing = 1;
+      at = skipEscape(chunk, backslash + 1);
+    }
+    return at;
+  };
+
+  return {
+    take: (chunk, from) => {
+      const end = endIn(chunk, from);
+      bytes.add(chunk.subarray(from, end));
+      if (bytes.length() >= PIECE_BYTES && missing === 0) flush();
+      return end < chunk.length ? end : -1;
+    },
+    end: () => {
+      if (bytes.length() > 0) flush();
+      return text;
+    },
+    heldBytes: () => text.length + bytes.heldBytes(),
+  };
+};

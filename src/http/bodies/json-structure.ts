@@ -1,0 +1,142 @@
+import { Refusal } from '../../domain/refusal.ts';
+import { notJson } from './content-string.ts';
+
+/** A batch needs five. Each level costs whoever walks the value a stack frame. */
+const DEPTH_MAX = 16;
+/** A list of addresses has as many; what is done for each item of any list is bounded by it. */
+const MEMBERS_MAX = 1_000;
+/** The longest name that any field takes, 256 characters, with every one of them escaped. */
+const NAME_BYTES_MAX = 2_000;
+/** Longer names of fields make no sentence clearer. */
+const SHOWN_CHARACTERS_MAX = 100;
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_MAP = 0x7b;
+const CLOSE_MAP = 0x7d;
+
+/** What brackets, commas and names of a JSON text amount to so far. Grammar is the parser's business. */
+export interface JsonStructure {
+  /** One that stands outside of strings, and most of which mean nothing here. @throws {Refusal} a bound is broken. */
+  addByte(byte: number): void;
+  /** Whether the string that begins now is a member's name. */
+  awaitsName(): boolean;
+  /** So much of a name has come. @throws {Refusal} it is too long. */
+  addToName(text: string): void;
+  /** @throws {Refusal} `invalid_json`. */
+  endName(): void;
+  /** Whether the string that begins now is a value at this path, `null` standing for any item. */
+  isAt(path: readonly (string | null)[]): boolean;
+}
+
+const outOfBounds = (field: string, problem: string): Refusal =>
+  new Refusal('invalid_request', 'the request is invalid: see details', { details: { [field]: [problem] } });
+
+/** @param name in UTF-8, a character for each byte. */
+const shown = (name: string): string => {
+  const decoded = Buffer.from(name, 'latin1').toString();
+  return decoded.length > SHOWN_CHARACTERS_MAX ? `${decoded.slice(0, SHOWN_CHARACTERS_MAX)}…` : decoded;
+};
+
+const unescaped = (name: string): unknown => {
+  try {
+    return JSON.parse(`"${name}"`);
+  } catch {
+    throw notJson();
+  }
+};
+
+/** @param valuesMax in the whole text. */
+export const createJsonStructure = (valuesMax: number): JsonStructure => {
+  // By depth, from 1: what is open, its commas so far, and the name of the member that is being read.
+  const isMap: boolean[] = [];
+  const commas: number[] = [];
+  const names: string[] = [];
+  let depth = 0;
+  let values = 0;
+  let awaitsName = false;
+  let name = '';
+
+  const stepAt = (level: number): string => {
+    if (isMap[level] !== true) return `[${commas[level]}]`;
+    return level === 1 ? shown(names[1] ?? '') : `.${shown(names[level] ?? '')}`;
+  };
+
+  /** @param level how far down the place is told: `messages[3].to`. */
+  const refuse = (level: number, problem: string): Refusal => {
+    const place = Array.from({ length: level }, (_, index) => stepAt(index + 1)).join('') || 'body';
+    const field = level > 0 && isMap[1] === true ? stepAt(1) : 'body';
+    return outOfBounds(field, `${place} ${problem}`);
+  };
+
+  const countValue = (): void => {
+    values += 1;
+    if (values > valuesMax) throw outOfBounds('body', `body must have at most ${valuesMax} values in all`);
+  };
+
+  const open = (map: boolean): void => {
+    countValue();
+    if (depth >= DEPTH_MAX) throw refuse(depth, `must not be nested deeper than ${DEPTH_MAX} levels`);
+    depth += 1;
+    isMap[depth] = map;
+    commas[depth] = 0;
+    names[depth] = '';
+    awaitsName = map;
+  };
+
+  const close = (map: boolean): void => {
+    if (depth === 0 || isMap[depth] !== map) throw notJson();
+    depth -= 1;
+    awaitsName = false;
+  };
+
+  const separate = (): void => {
+    if (depth === 0) throw notJson();
+    countValue();
+    const map = isMap[depth] === true;
+    const members = (commas[depth] ?? 0) + 1;
+    if (members === MEMBERS_MAX) throw refuse(depth - 1, `must have at most ${MEMBERS_MAX} ${map ? 'keys' : 'items'}`);
+    commas[depth] = members;
+    awaitsName = map;
+  };
+
+  const isStep = (step: string | null, level: number): boolean =>
+    step === null ? isMap[level] === false : isMap[level] === true && names[level] === step;
+
+  return {
+    addByte: (byte) => {
+      switch (byte) {
+        case COMMA:
+          return separate();
+        case COLON:
+          awaitsName = false;
+          return undefined;
+        case OPEN_MAP:
+        case OPEN_LIST:
+          return open(byte === OPEN_MAP);
+        case CLOSE_MAP:
+        case CLOSE_LIST:
+          return close(byte === CLOSE_MAP);
+        default:
+          return undefined;
+      }
+    },
+    awaitsName: () => awaitsName,
+    addToName: (text) => {
+      name += text;
+      if (name.length <= NAME_BYTES_MAX) return;
+      throw refuse(depth - 1, `must not have a key longer than ${NAME_BYTES_MAX} bytes`);
+    },
+    endName: () => {
+      // It changes an object's prototype in some program or other.
+      if ((name.includes('\\') ? unescaped(name) : name) === '__proto__') {
+        throw new Refusal('invalid_json', 'the body names a field __proto__');
+      }
+      names[depth] = name;
+      name = '';
+    },
+    isAt: (path) => depth === path.length && path.every((step, index) => isStep(step, index + 1)),
+  };
+};
