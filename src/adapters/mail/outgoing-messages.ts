@@ -2,9 +2,8 @@ import type { MessageBody, StoredAlternative, StoredAttachment } from '../../dom
 import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import type { System } from '../../domain/system.ts';
 import { canonicalBase64, canonicalBase64InTurns } from './base64-lines.ts';
-import { bodyHash } from './dkim/body-hash.ts';
-import { dkimSignatures } from './dkim/dkim-signatures.ts';
-import { createPrivateKeys } from './dkim/private-keys.ts';
+import { bodyHash } from './dkim/canonicalize.ts';
+import { createPrivateKeys, dkimSignatures } from './dkim/sign.ts';
 import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
 import { createTextAlternatives } from './text/text-alternative.ts';
 

@@ -1,5 +1,5 @@
 import type { DnsAnswer } from '../../domain/resolver.ts';
-import { type IncludedAnswers, spfTargets } from '../../domain/sending-domain/diagnosis/spf-reach.ts';
+import { type IncludedAnswers, spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
 import { LOOKUPS_MAX } from '../../domain/sending-domain/diagnosis/spf-record.ts';
 
 type Answer = DnsAnswer<string> | null;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type DefaultTreeAdapterTypes, parseFragment } from 'parse5';
 import { expect, test } from 'vitest';
-import { createHtmlEntities } from '../../../src/adapters/mail/text/html-entities.ts';
+import { createHtmlEntities } from '../../../src/adapters/mail/text/html-to-text.ts';
 
 const PIECES = ['&', '&amp;', '&amp', 'amp;', '&lt;', '&nbsp;', '&#39;', '&#x27;', '&copy', '&copy;', '&unknown;', ';'];
 const OTHERS = ['=1', ' ', 'a', '#', '&&amp;', '&apos;', '&quot;', '"', '<', '>', '&#0;', '&AMP;', 'ü', '&notin;'];

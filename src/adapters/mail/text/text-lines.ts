@@ -1,5 +1,5 @@
-import { createLinePrefixes, type LinePrefixes } from './line-prefixes.ts';
-import { endOfSpaces, endOfWord, endWithoutJoiners, isOnlyMarks, visible } from './visible-text.ts';
+import { endOfSpaces, endOfWord, endWithoutJoiners, isOnlyMarks, visible } from './html-to-text.ts';
+import { createLinePrefixes, type LinePrefixes } from './text-builder.ts';
 
 /** RFC 5322 §2.1.1. */
 const LINE_CHARACTERS = 78;

@@ -1,12 +1,78 @@
-import { asSentence, shownValues } from '../dns-text.ts';
+import { asSentence, hasQuotes, shownValues, told, withoutQuotes } from '../dns-text.ts';
 import type { RecordSeen } from '../events.ts';
 import type { RecordToPublish } from '../records-to-publish.ts';
 import { diagnoseDkim } from './dkim.ts';
-import { diagnoseDmarc } from './dmarc.ts';
-import { diagnoseOwnership } from './ownership.ts';
-import { diagnoseReturnPath } from './return-path.ts';
-import type { Sighting, Verdict } from './sighting.ts';
+import { absence, invalid, missing, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
 import { diagnoseSpf } from './spf.ts';
+import { parseTagList } from './tag-list.ts';
+
+export const wildcard = (host: string): Verdict =>
+  invalid(
+    `the host ${host} is answered by a wildcard record (*), as every other name is: publish the record at ${host} itself, beside it`,
+  );
+
+/** Spaces around it and the case of its letters are no part of the proof. */
+const meaning = (text: string): string => text.trim().toLowerCase();
+
+/** Others may prove other things at the same host; one of the records has to be ours. */
+export const diagnoseOwnership = (sighting: Sighting, expected: string): Verdict => {
+  const { host, answer, isWildcard } = sighting;
+  if (answer === null) return unanswered(host);
+  const [first] = answer.records;
+  if (first === undefined) return absence(sighting, 'TXT');
+  if (answer.records.some((text) => meaning(text) === meaning(expected))) return VALID;
+  const quoted = answer.records.find((text) => hasQuotes(text) && meaning(withoutQuotes(text)) === meaning(expected));
+  if (quoted !== undefined) return invalid(`the value has quotes in it: publish ${expected} without them`);
+  if (isWildcard) return wildcard(host);
+  return invalid(`the value is ${answer.records.map(told).slice(0, 3).join(', ')}, and should be "${expected}"`);
+};
+
+const plainTarget = (name: string): string => name.toLowerCase().replace(/\.$/, '');
+
+/** The CNAME of the return path; where it leads further is its target's own affair. */
+export const diagnoseReturnPath = (sighting: Sighting, expected: string): Verdict => {
+  const { host, answer } = sighting;
+  if (answer === null) return unanswered(host);
+  const [target] = answer.aliases;
+  if (target === undefined) return absence(sighting, 'CNAME');
+  return plainTarget(target) === plainTarget(expected)
+    ? VALID
+    : invalid(`the host ${host} is a CNAME to ${plainTarget(target)}, and should be one to ${expected}`);
+};
+
+/** RFC 7489 §6.3: the version comes first. */
+const DMARC = /^v\s*=\s*DMARC1\s*(?:;|$)/;
+const POLICIES = ['none', 'quarantine', 'reject'];
+
+const problemIn = (text: string): string | null => {
+  const policy = parseTagList(text)?.get('p');
+  if (policy === undefined) {
+    return `the DMARC record ${told(text)} has no policy: p=none, p=quarantine or p=reject`;
+  }
+  return POLICIES.includes(policy.toLowerCase())
+    ? null
+    : `the policy of the DMARC record is p=${told(policy)}, and should be none, quarantine or reject`;
+};
+
+/** As receivers read it: of several they take none (RFC 7489 §6.6.3). */
+export const diagnoseDmarc = (sighting: Sighting): Verdict => {
+  const { host, answer } = sighting;
+  if (answer === null) return unanswered(host);
+  if (answer.records.length === 0) return absence(sighting, 'TXT');
+  const [first, ...others] = answer.records.filter((text) => DMARC.test(text));
+  if (first === undefined) {
+    return answer.records.some((text) => hasQuotes(text) && DMARC.test(withoutQuotes(text)))
+      ? invalid('the DMARC record has quotes in it: publish it without them')
+      : missing(`there is no DMARC record (v=DMARC1; p=…) among the TXT records of ${host}`);
+  }
+  if (others.length > 0) {
+    return invalid(
+      `there are ${others.length + 1} DMARC records, and receivers take none of several (RFC 7489 §6.6.3): leave one`,
+    );
+  }
+  const problem = problemIn(first);
+  return problem === null ? VALID : invalid(problem);
+};
 
 const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sighting: Sighting): Verdict => {
   switch (kind) {

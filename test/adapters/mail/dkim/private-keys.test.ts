@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPrivateKeys } from '../../../../src/adapters/mail/dkim/private-keys.ts';
+import { createPrivateKeys } from '../../../../src/adapters/mail/dkim/sign.ts';
 import type { SigningKey } from '../../../../src/domain/signing-key.ts';
 import { BOTH, ed25519, made, NEITHER, rsa } from './signed-mail.ts';
 import { ed25519Key, rsaKey } from './test-keys.ts';

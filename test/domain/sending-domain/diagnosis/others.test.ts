@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { diagnose } from '../../../../src/domain/sending-domain/diagnosis/diagnose.ts';
-import { diagnoseDmarc } from '../../../../src/domain/sending-domain/diagnosis/dmarc.ts';
-import { diagnoseOwnership } from '../../../../src/domain/sending-domain/diagnosis/ownership.ts';
-import { diagnoseReturnPath } from '../../../../src/domain/sending-domain/diagnosis/return-path.ts';
+import {
+  diagnose,
+  diagnoseDmarc,
+  diagnoseOwnership,
+  diagnoseReturnPath,
+} from '../../../../src/domain/sending-domain/diagnosis/diagnose.ts';
 import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
 import { sightingOf } from './sighting-of.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { diagnoseSpf } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
-import type { IncludedAnswers } from '../../../../src/domain/sending-domain/diagnosis/spf-reach.ts';
+import { diagnoseSpf, type IncludedAnswers } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
 import { sightingOf } from './sighting-of.ts';
 
 type Texts = readonly string[] | null;
