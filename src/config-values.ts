@@ -38,7 +38,10 @@ export const listOf = (isRight: (item: string) => boolean, remedy: string) =>
 /** No URL as the platform understands it: a cluster's names several hosts. */
 export const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
-export const isHost = (value: string): boolean => isIP(value) !== 0 || HOST_NAME.test(value);
+export const host = text(
+  (value) => isIP(value) !== 0 || HOST_NAME.test(value),
+  'set an address or a host name, such as 127.0.0.1',
+);
 const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
 
 /** Any text will do, but a short one can be guessed from a copy of the database. */

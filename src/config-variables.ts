@@ -101,4 +101,5 @@ export const CONFIGURATION: readonly Variable[] = [
   { name: 'TLS_CERT_FILE', default: '', meaning: 'certificate chain (PEM) of the mail taken by SMTP, for STARTTLS' },
   { name: 'TLS_KEY_FILE', default: '', meaning: 'private key (PEM) of that certificate' },
   { name: 'METRICS_PORT', default: '', meaning: 'port of `/metrics`; not served when absent' },
+  { name: 'METRICS_HOST', default: '127.0.0.1', meaning: 'address that `/metrics` is served on' },
 ];

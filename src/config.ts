@@ -5,7 +5,7 @@ import {
   addressOf,
   EVENT_STORE,
   HOST_NAME,
-  isHost,
+  host,
   isUnder,
   limits,
   list,
@@ -77,6 +77,7 @@ export interface Config {
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */
   readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
   /** 0: a free one. Absent: mail is taken by HTTP alone. */
   readonly submissionPort: number | undefined;
   /** With TLS from the first byte on. 0: a free one. Absent: not listened on. */
@@ -120,7 +121,7 @@ const schema = z
     SOURCE_ADDRESSES: listOf((item) => isIP(item) !== 0, 'set addresses by commas, such as `192.0.2.7,2001:db8::7`'),
     ALLOW_PRIVATE_MX: z.enum(['true', 'false'], 'set `true` or `false`').default('false'),
     ROLES: roles,
-    HOST: text(isHost, 'set an address or a host name, such as 127.0.0.1').default('127.0.0.1'),
+    HOST: host.default('127.0.0.1'),
     PORT: port(3000).default(3000),
     DATA_DIR: z.string().default('./data'),
     PUBLIC_URL: text(
@@ -151,6 +152,7 @@ const schema = z
       'set a key made by `npm run outbox -- keys generate`',
     ).optional(),
     METRICS_PORT: port(9464).optional(),
+    METRICS_HOST: host.default('127.0.0.1'),
     SUBMISSION_PORT: port(587).optional(),
     SUBMISSION_TLS_PORT: port(465).optional(),
     TLS_CERT_FILE: z.string().optional(),
@@ -224,6 +226,7 @@ export const readConfig = (environment: Environment): Config => {
     logLevel: read.LOG_LEVEL,
     adminKey: read.OUTBOX_ADMIN_KEY,
     metricsPort: read.METRICS_PORT,
+    metricsHost: read.METRICS_HOST,
     submissionPort: read.SUBMISSION_PORT,
     submissionTlsPort: read.SUBMISSION_TLS_PORT,
     tlsFiles:

@@ -9,5 +9,10 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', impor
 // still costs a tenth of the processor time.
 setFlagsFromString('--heap-growing-percent=70');
 
-const { runService } = await import('./composition/run-service.ts');
-await runService();
+if (process.argv.includes('--version')) {
+  const { version } = await import('./composition/version.ts');
+  process.stdout.write(`${await version()}\n`);
+} else {
+  const { runService } = await import('./composition/run-service.ts');
+  await runService();
+}

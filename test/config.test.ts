@@ -27,7 +27,7 @@ describe('the configuration', () => {
       ...{ bounceDomain: undefined, bouncePort: 25, ehloName: undefined, dnsServers: [], logLevel: 'info' },
       sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
       adminKey: undefined,
-      ...{ plansFile: undefined, metricsPort: undefined },
+      ...{ plansFile: undefined, metricsPort: undefined, metricsHost: '127.0.0.1' },
       ...{ submissionPort: undefined, tlsFiles: undefined, submissionTlsPort: undefined, postmaster: undefined },
       trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
     });
@@ -57,7 +57,7 @@ describe('the configuration', () => {
       ...{ EHLO_NAME: 'mail.example.com', DNS_SERVERS: '127.0.0.1, [::1]:5353', LOG_LEVEL: 'debug' },
       ...{ BOUNCE_RATES: '1, 2.5,3', COMPLAINT_RATES: 'off' },
       ...{ BOUNCE_DOMAIN: 'Bounces.Example.com', BOUNCE_PORT: '2525' },
-      ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464' },
+      ...{ OUTBOX_ADMIN_KEY: adminKey, METRICS_PORT: '9464', METRICS_HOST: '0.0.0.0' },
       ...{ SUBMISSION_PORT: '587', TLS_CERT_FILE: '/tls/cert.pem', TLS_KEY_FILE: '/tls/key.pem' },
       ...{ SUBMISSION_TLS_PORT: '465', POSTMASTER: 'Post <post@example.com>' },
     });
@@ -69,7 +69,7 @@ describe('the configuration', () => {
       ...{ trustedProxies: ['10.0.0.0/8', '::1'], secretKey: KEY },
       ...{ previousSecretKey: `previous ${KEY}`, encryptContents: true },
       sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
-      ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464 },
+      ...{ ehloName: 'mail.example.com', logLevel: 'debug', adminKey, metricsPort: 9464, metricsHost: '0.0.0.0' },
       dnsServers: [
         { address: '127.0.0.1', port: 53 },
         { address: '::1', port: 5353 },
@@ -111,6 +111,7 @@ describe('the configuration', () => {
         LOG_LEVEL: 'loud',
         OUTBOX_ADMIN_KEY: 'ob_live_x',
         METRICS_PORT: '1e3',
+        METRICS_HOST: 'a b',
         SECRET_KEY: 'short',
         PREVIOUS_SECRET_KEY: 'shorter',
         ENCRYPT_CONTENTS: 'yes',

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { openOperator } from '../composition/open-operator.ts';
+import { version } from '../composition/version.ts';
 import { readConfig } from '../config.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { StartRefused } from '../domain/start-refused.ts';
@@ -9,7 +10,7 @@ import { COMMANDS } from './commands.ts';
 
 const help = (): string =>
   [
-    'npm run outbox -- <command> [options]   (--json prints JSON)',
+    'npm run outbox -- <command> [options]   (--json prints JSON; --version)',
     '',
     ...COMMANDS.flatMap(({ name, usage, summary }) => [`  ${name} ${usage}`.trimEnd(), `      ${summary}`]),
   ].join('\n');
@@ -78,6 +79,7 @@ try {
   const words = process.argv.slice(2);
   if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h'))
     console.log(help());
+  else if (words[0] === '--version' || words[0] === 'version') console.log(await version());
   else {
     const { command, rest } = find(words);
     const { json, ...invocation } = parse(command, rest);

@@ -13,7 +13,10 @@ import type { Engines } from './open-engines.ts';
  * @throws {StartRefused} the address cannot be listened on.
  * @returns where measures are to be registered; undefined: nobody looks.
  */
-export const startMetrics = async ({ metricsPort, host }: Config, engines: Engines): Promise<Registry | undefined> => {
+export const startMetrics = async (
+  { metricsPort, metricsHost: host }: Config,
+  engines: Engines,
+): Promise<Registry | undefined> => {
   if (metricsPort === undefined) return undefined;
   const { pool, store, system, logger, closers } = engines;
   const { lag, deliveries } = createReadModels({ pool, store, system });

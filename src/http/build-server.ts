@@ -13,7 +13,8 @@ import { oneAtATime } from './one-at-a-time.ts';
 import { collectOperations } from './openapi/collect-operations.ts';
 import { sendErrorPage } from './pages/error-page.ts';
 import { measureRequests } from './request-metrics.ts';
-import { isPage, isRouteName } from './route-table.ts';
+import { isPage } from './route-paths.ts';
+import { isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 
 declare module 'fastify' {
@@ -58,7 +59,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     return503OnClosing: false,
     clientErrorHandler: answerUnparsable(nextId),
     frameworkErrors: (error, request, reply) => {
-      reply.header('x-request-id', request.id);
+      reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
       // A token that was added to: its page is asked for as if it were short enough.
       const isLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
       const send = isLong && isPage(request.url) ? sendErrorPage : sendError;
@@ -75,7 +76,7 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   server.decorateRequest('admitted', null);
   server.decorateRequest('overLimit', null);
   server.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id);
+    reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     // Nobody is upgraded here, and after such a request Node answers no other on its connection.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     done();

@@ -49,6 +49,7 @@ export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Se
   collectDefaultMetrics({ register: registry });
   if (lag !== null) measureLag(registry, lag);
   return createServer((request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff');
     if (request.url === '/livez') {
       response.writeHead(200).end();
       return;

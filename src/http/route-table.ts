@@ -218,21 +218,3 @@ export const methodAndUrl = (name: RouteName): { readonly method: string; readon
   const [method = '', url = ''] = name.split(' ');
   return { method, url };
 };
-
-/** Methods with which a path may be asked, each once, in the order of the table; none: there is no such path. */
-export const methodsOf = (path: string): readonly string[] => [
-  ...new Set(PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)),
-];
-
-const PATHS = Object.keys(ROUTES)
-  .filter(isRouteName)
-  .map((name) => ({ name, ...methodAndUrl(name) }))
-  .map(({ name, method, url }) => ({ name, method, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
-
-const PAGES = PATHS.filter(({ name }) => 'page' in ROUTES[name]);
-
-/** Whether people open this address, whatever the method. */
-export const isPage = (url: string): boolean => {
-  const [path = ''] = url.split('?');
-  return PAGES.some(({ pattern }) => pattern.test(path));
-};

@@ -64,7 +64,11 @@ export const migrate = async ({ url }: { readonly url: string }): Promise<void> 
     // The lock belongs to one session.
     max: 1,
     onnotice: () => undefined,
-    connection: { application_name: 'outbox migrate', search_path: 'vault' },
+    connection: {
+      application_name: 'outbox migrate',
+      search_path: 'vault',
+      default_transaction_isolation: 'read committed',
+    },
   });
   try {
     await bringUp(sql);

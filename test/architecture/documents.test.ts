@@ -53,6 +53,15 @@ interface Compose {
   >;
 }
 
+describe('the image', () => {
+  test('has no second Node and no built-in PostgreSQL', () => {
+    const install = /npm ci[^&]*/.exec(read('Dockerfile'))?.[0] ?? '';
+    // The built-in server is an optional package; the install script of the package `node` fetches another Node.
+    for (const option of ['--omit=dev', '--omit=optional', '--ignore-scripts']) expect(install).toContain(option);
+    expect(read('Dockerfile')).toContain('rm -rf node_modules/node ');
+  });
+});
+
 describe('the compose file', () => {
   const source = read('docker-compose.yml');
   const { services } = parse(source, { merge: true }) as Compose;

@@ -98,3 +98,19 @@ describe('a refused change', () => {
     expect(await refusalsOf(id)).toEqual([]);
   });
 });
+
+describe('permissions that are given more than once', () => {
+  test('are kept once, and more than there are is refused', async () => {
+    const { id } = await tenant.make();
+    const twice = await tenant.ask('PATCH', `/${id}`, { payload: { permissions: ['send', 'read', 'send'] } });
+    expect([twice.status, twice.body.permissions]).toEqual([200, ['send', 'read']]);
+    for (const count of [21, 900]) {
+      const permissions = Array.from({ length: count }, () => 'send');
+      const refused = await tenant.ask('PATCH', `/${id}`, { payload: { permissions } });
+      expect([refused.status, refused.body.error.details]).toEqual([
+        400,
+        { permissions: ['permissions must have at most 20 items'] },
+      ]);
+    }
+  });
+});

@@ -36,11 +36,11 @@ describe('POST /v1/messages/batch', () => {
     expect(counts).toEqual({ object: 'batch', accepted: 2, refused: 0 });
     expect(data).toEqual([
       {
-        ...{ index: 0, status: 202, object: 'message', environment: 'live' },
+        ...{ index: 0, http_status: 202, status: 'accepted', object: 'message', environment: 'live' },
         ...{ id: data[0].id, message_id: `<${data[0].id}@example.test>`, created_at: expect.any(String) },
         recipients: [{ id: expect.any(String), address: 'b@example.org', kind: 'to', status: 'accepted' }],
       },
-      expect.objectContaining({ index: 1, status: 202, scheduled_at: tomorrow }),
+      expect.objectContaining({ index: 1, http_status: 202, status: 'scheduled', scheduled_at: tomorrow }),
     ]);
     expect(data[1].recipients[0]).toMatchObject({ address: 'c@example.org', status: 'scheduled' });
     for (const { id } of data) {
@@ -87,7 +87,7 @@ describe('what is too large', () => {
     expect([one.statusCode, one.json().error.code]).toEqual([413, 'body_too_large']);
     expect(Object.keys(one.json().error.details)).toEqual(['messages[1]']);
     const alone = await batch({ messages: [VALID, { ...VALID, attachments }], mode: 'partial' });
-    expect(alone.json().data.map(({ status }: { status: number }) => status)).toEqual([202, 413]);
+    expect(alone.json().data.map(({ http_status }: { http_status: number }) => http_status)).toEqual([202, 413]);
   });
 });
 
@@ -160,7 +160,9 @@ describe('a partial batch', () => {
     expect(answer.statusCode).toBe(202);
     const { accepted, refused, data } = answer.json();
     expect([accepted, refused]).toEqual([1, 5]);
-    expect(data.map((one: { status: number; error?: { code: string } }) => [one.status, one.error?.code])).toEqual([
+    expect(
+      data.map((one: { http_status: number; error?: { code: string } }) => [one.http_status, one.error?.code]),
+    ).toEqual([
       [400, 'invalid_request'],
       [202, undefined],
       [403, 'from_domain_mismatch'],

@@ -216,7 +216,11 @@ describe('the door', () => {
     const { code, retry_after } = third.json().error;
     expect(code).toBe('rate_limit_exceeded');
     expect(retry_after).toBeGreaterThanOrEqual(1);
-    expect(third.headers['retry-after']).toBe(String(retry_after));
+    expect(third.headers).toMatchObject({
+      'retry-after': String(retry_after),
+      'ratelimit-reset': String(retry_after),
+      ratelimit: `"read";r=0;t=${retry_after}`,
+    });
   });
 
   test('never lets a key have more than its organization may', async () => {

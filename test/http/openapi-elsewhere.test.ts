@@ -53,10 +53,12 @@ const speak = (bytes: string): Promise<Spoken> =>
 const ask = (first: string, lines: readonly string[] = [], body = ''): Promise<Spoken> =>
   speak([first, 'Host: x', `Authorization: Bearer ${key}`, 'Connection: close', ...lines, '', body].join('\r\n'));
 
-/** `/v1/messages/send` is an id to GET. */
+/** `/v1/messages/send` is no id, whatever the method. */
 const methodsOf = (path: string): readonly string[] =>
   Object.entries(paths)
-    .filter(([template]) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+    .filter(([template]) =>
+      path in paths ? template === path : new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+    )
     .flatMap(([, operations]) => Object.keys(operations).map((method) => method.toUpperCase()));
 
 const codeOf = ({ text }: Spoken): string => JSON.parse(text).error.code;

@@ -5,6 +5,8 @@ import { type EventStore, LOG_START, type Position } from '../../domain/event-st
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
+import { PIN_ISOLATION } from '../postgres/isolation.ts';
+import { KEEP_ALIVE_MS } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
 import { readFailure } from './postgres-faults.ts';
 import { type PageRequest, readPage } from './postgres-read-all.ts';
@@ -55,10 +57,11 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     connectionTimeoutMillis: patienceMs,
     query_timeout: patienceMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: asText,
     idleTimeoutMillis: IDLE_MS,
     onConnect: async (client) => {
-      await client.query(`${PLAN_ONCE}; set statement_timeout = ${patienceMs}`);
+      await client.query(`${PIN_ISOLATION}; ${PLAN_ONCE}; set statement_timeout = ${patienceMs}`);
     },
   };
 

@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
 import type { Logger } from '../../domain/logger.ts';
+import { PIN_ISOLATION } from './isolation.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -20,7 +21,7 @@ const STATEMENT_TIMEOUT_MS = 15_000;
 const SILENCE_GRACE_MS = 5_000;
 const IDLE_MS = 60_000;
 /** A server whose machine went away without a word is noticed this much, and ten seconds, later; the system waits hours. */
-const KEEP_ALIVE_MS = 10_000;
+export const KEEP_ALIVE_MS = 10_000;
 
 /** Connections that are made when needed and made again after the database was away. */
 export const createPool = (options: PoolOptions): Pool => {
@@ -33,6 +34,7 @@ export const createPool = (options: PoolOptions): Pool => {
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    onConnect: async (client) => void (await client.query(PIN_ISOLATION)),
     ...(statementTimeoutMs === 0
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_GRACE_MS }),

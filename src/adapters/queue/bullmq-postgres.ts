@@ -40,7 +40,7 @@ const connectionOf = (url: string, max: number) => {
     application_name: 'outbox-queue',
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
-    options: `${given} -c synchronous_commit=off`.trim(),
+    options: `${given} -c synchronous_commit=off -c default_transaction_isolation=read\\ committed`.trim(),
   };
 };
 

@@ -33,9 +33,11 @@ export const spend = async (
 ): Promise<void> => {
   const limit = limitOf(tools, admitted, kind);
   const result = await tools.rateLimiter.take(`${admitted.caller.keyId}:${kind}`, count, limit);
-  if (reply !== null) setRateLimitHeaders(reply, kind, result);
-  if (result.allowed) return;
   const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
+  // A refusal tells one time to come again, whichever field is read.
+  const told = result.allowed ? result : { ...result, resetSeconds: retryAfterSeconds };
+  if (reply !== null) setRateLimitHeaders(reply, kind, told);
+  if (result.allowed) return;
   throw new Refusal('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {
     retryAfterSeconds,
   });

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../domain/logger.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import { type DoorTools, NOWHERE, passDoor } from '../door/door.ts';
-import { methodsOf } from '../route-table.ts';
+import { isNamedElsewhere, methodsOf } from '../route-paths.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-answer.ts';
 
 /** Logs what is nobody's fault but ours, and sets status and headers. @returns the body that says why. */
@@ -47,7 +47,9 @@ export const answerErrors = (server: FastifyInstance, logger: Logger, door: Door
   server.setErrorHandler(sendError(logger));
   // Before the body is read: what is wrong with it is not for whoever asks for nothing that is there.
   server.addHook('onRequest', (request, reply, done) => {
-    if (request.is404) refuseUnknown(door, request, reply).catch(done);
+    const [path = ''] = request.url.split('?');
+    if (request.is404 || isNamedElsewhere(path, request.routeOptions.url))
+      refuseUnknown(door, request, reply).catch(done);
     else done();
   });
 };
@@ -62,7 +64,7 @@ const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]
 const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: Refusal; id: string }): void => {
   const body = JSON.stringify(refusalAnswer(refusal).body);
   socket.end(
-    `HTTP/1.1 ${head}\r\nConnection: close\r\nX-Request-Id: ${id}\r\n` +
+    `HTTP/1.1 ${head}\r\nConnection: close\r\nX-Request-Id: ${id}\r\nX-Content-Type-Options: nosniff\r\n` +
       `Content-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );

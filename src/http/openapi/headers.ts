@@ -18,12 +18,15 @@ export const HEADERS = {
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: `What is left: \`"send";r=99;t=1\` is 99, and the whole limit again in one second. ${RATE}`,
+    description: `What is left: \`"send";r=99;t=1\` is 99, and the whole limit again in one second; of a 429, \`t\` is \`Retry-After\`. ${RATE}`,
     schema: { type: 'string' },
   },
   'RateLimit-Limit': { description: `Requests of this kind a minute. ${RATE}`, schema: integer },
   'RateLimit-Remaining': { description: `Requests that are left. ${RATE}`, schema: integer },
-  'RateLimit-Reset': { description: `Seconds until the whole limit is there again. ${RATE}`, schema: integer },
+  'RateLimit-Reset': {
+    description: `Seconds until the whole limit is there again; of a 429, the same as \`Retry-After\`. ${RATE}`,
+    schema: integer,
+  },
   'Retry-After': {
     description: 'Seconds to wait before trying again; the same as `error.retry_after`.',
     required: true,

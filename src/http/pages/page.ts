@@ -48,7 +48,6 @@ export const sendPage = (reply: FastifyReply, page: Page): FastifyReply =>
     .header('content-security-policy', POLICY)
     .header('referrer-policy', 'no-referrer')
     .header('x-robots-tag', 'noindex, nofollow')
-    .header('x-content-type-options', 'nosniff')
     .header('cache-control', 'no-store')
     .type('text/html; charset=utf-8')
     .send(htmlOf(page));

@@ -12,9 +12,13 @@ const REFUSED_MAX = 499;
 /** Place of the message in the request. */
 const index = z.int().min(0);
 
-/** As a send is answered, but that `status` is the one of HTTP: that of the message stands at its recipients. */
-const sentItemShape = sentMessageShape.extend({ index, status: z.literal(ACCEPTED) });
-const refusedItemShape = errorShape.extend({ index, status: z.int().min(REFUSED_MIN).max(REFUSED_MAX) });
+/** As a send is answered, and with which status of HTTP it would have been alone. */
+const sentItemShape = sentMessageShape.extend({ index, http_status: z.literal(ACCEPTED) });
+const refusedItemShape = errorShape.extend({
+  index,
+  http_status: z.int().min(REFUSED_MIN).max(REFUSED_MAX),
+  status: z.literal('refused'),
+});
 
 export const batchShape = z.strictObject({
   object: z.literal('batch'),
@@ -26,7 +30,7 @@ export const batchShape = z.strictObject({
 
 type Item =
   | z.infer<typeof sentItemShape>
-  | (Pick<z.infer<typeof refusedItemShape>, 'index' | 'status'> & ErrorAnswer['body']);
+  | (Pick<z.infer<typeof refusedItemShape>, 'index' | 'http_status' | 'status'> & ErrorAnswer['body']);
 
 export interface BatchShape extends Omit<z.infer<typeof batchShape>, 'data'> {
   readonly data: readonly Item[];
@@ -35,9 +39,9 @@ export interface BatchShape extends Omit<z.infer<typeof batchShape>, 'data'> {
 const showItem = (one: SentMessage | Refusal, place: number): Item => {
   if (one instanceof Refusal) {
     const { status, body } = refusalAnswer(one);
-    return { index: place, status, ...body };
+    return { index: place, http_status: status, status: 'refused', ...body };
   }
-  return { index: place, ...showSent(one.message, one.body), status: ACCEPTED };
+  return { index: place, http_status: ACCEPTED, ...showSent(one.message, one.body) };
 };
 
 export const showBatch = (items: readonly (SentMessage | Refusal)[]): BatchShape => {

@@ -31,6 +31,17 @@ test('an idle connection that the server ends is told in the log, and the next q
   await pool.end();
 });
 
+test('a connection is read committed, whatever the database has as its default', async () => {
+  const { pool: operator } = openPool();
+  const name = new URL(database.url).pathname.slice(1);
+  await operator.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`);
+  const { pool } = openPool();
+  const { rows } = await pool.query<{ transaction_isolation: string }>('show transaction_isolation');
+  expect(rows).toEqual([{ transaction_isolation: 'read committed' }]);
+  await operator.query(`alter database "${name}" reset default_transaction_isolation`);
+  await Promise.all([operator.end(), pool.end()]);
+});
+
 test('one that the server ends while the pool does is nobody’s worry', async () => {
   const { pool, warnings } = openPool();
   await pool.query('select 1');

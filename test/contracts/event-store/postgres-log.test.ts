@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
 import { Client } from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
@@ -46,6 +47,27 @@ describe('the log in PostgreSQL', () => {
 
   const column = async (text: string): Promise<readonly unknown[]> =>
     (await sql.query({ text, rowMode: 'array' })).rows.map(([value]) => value);
+
+  it('takes appends of several processes where the database is serializable by default', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await sql.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`);
+    const stores = await Promise.all([openOn(database.url), openOn(database.url)]);
+    const appends = Array.from({ length: 60 }, (_, index) => stores[index % 2]?.append(first(newStream(), events(1))));
+    const outcomes = await Promise.allSettled(appends);
+    await Promise.all(stores.map((one) => one.close()));
+    expect(outcomes.filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  it('asks of each connection whether it lives, before a firewall forgets it', async () => {
+    const asked = vi.spyOn(Socket.prototype, 'setKeepAlive');
+    const another = await openOn(database.url);
+    await another.append(first(newStream(), events(1)));
+    await another.close();
+    const calls = asked.mock.calls.map(([, afterMs]) => afterMs);
+    asked.mockRestore();
+    expect(calls.length).toBeGreaterThan(1);
+    expect(new Set(calls)).toEqual(new Set([10_000]));
+  });
 
   it('numbers positions from one without a gap, conflicts or not', async () => {
     const taken = newStream();

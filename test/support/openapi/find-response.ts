@@ -56,7 +56,9 @@ export const responseFinder = ({
     if (BEFORE.has(status)) return components.responses.Malformed;
     const [plain = ''] = path.split('?');
     const name = method === 'HEAD' ? 'get' : method.toLowerCase();
-    const found = known.filter(({ pattern }) => isDecodable(plain) && pattern.test(plain));
+    const matching = known.filter(({ pattern }) => isDecodable(plain) && pattern.test(plain));
+    // Whatever the method.
+    const found = plain in paths ? matching.slice(0, 1) : matching;
     const operation = found.map(({ operations }) => operations[name]).find((one) => one !== undefined);
     if (operation !== undefined) return resolve(responseIn(operation, status));
     return elsewhere(found.length > 0, status);

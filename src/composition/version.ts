@@ -1,0 +1,7 @@
+import { readFile } from 'node:fs/promises';
+
+/** Of this Outbox, as its package says. */
+export const version = async (): Promise<string> => {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return String((JSON.parse(text) as { readonly version?: unknown }).version);
+};
