@@ -3,8 +3,8 @@ import { customerEvents } from '../../src/domain/customer-events.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { showEvent } from '../../src/domain/shown-event.ts';
 import { eventShape } from '../../src/http/shapes/event-shape.ts';
+import { recorded } from '../http/serialize/explain/explaining.ts';
 import { about, smtpReply } from '../support/controls/message.ts';
-import { recorded } from './message/explain/explaining.ts';
 
 const shown = (event: MessageEvent) =>
   recorded([{ event }])

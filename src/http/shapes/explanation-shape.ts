@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { STEP_TYPES, WAIT_REASONS } from '../../domain/message/explain/explanation.ts';
+import { STEP_TYPES, WAIT_REASONS } from '../serialize/explain/explanation.ts';
 import { smtpShape } from './smtp-shape.ts';
 import { timeShape } from './time-shape.ts';
 

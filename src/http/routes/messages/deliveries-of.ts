@@ -1,11 +1,11 @@
 import { customerEvents } from '../../../domain/customer-events.ts';
-import { explained, type Known } from '../../../domain/message/explain/explain-message.ts';
-import type { Happening } from '../../../domain/message/explain/view.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
 import { deliveryId } from '../../../domain/webhook-deliveries.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors/is-unavailable.ts';
+import { explained, type Known } from '../../serialize/explain/explain-message.ts';
+import type { Happening } from '../../serialize/explain/explanation.ts';
 
 /** Most organizations have one or two; of more, the newest are looked at. */
 const ENDPOINTS_MAX = 20;

@@ -1,5 +1,5 @@
-import { explainMessage } from '../../../domain/message/explain/explain-message.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
+import { explainMessage } from '../../serialize/explain/explain-message.ts';
 import { explanationShape } from '../../shapes/explanation-shape.ts';
 import { loadMessage } from './load-message.ts';
 import { whatIsKnown } from './what-is-known.ts';

@@ -1,8 +1,5 @@
-import type { WebhookDelivery, WebhookTry } from '../../webhook-deliveries.ts';
-import { actorOf } from './actor.ts';
-import { atTime } from './at-time.ts';
-import type { ExplainedStep } from './explanation.ts';
-import type { View } from './view.ts';
+import type { WebhookDelivery, WebhookTry } from '../../../domain/webhook-deliveries.ts';
+import { actorOf, atTime, type ExplainedStep, type View } from './explanation.ts';
 
 /** Endpoints that get nothing until they are replaced. */
 export type DisabledWebhooks = ReadonlySet<string>;

@@ -1,10 +1,9 @@
 import type { MessageBody, ReplyText } from '../../../../src/domain/contents.ts';
 import { fold } from '../../../../src/domain/decider.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
-import { explainMessage, type Known } from '../../../../src/domain/message/explain/explain-message.ts';
-import type { Explanation } from '../../../../src/domain/message/explain/explanation.ts';
-import type { Happening } from '../../../../src/domain/message/explain/view.ts';
 import { message } from '../../../../src/domain/message/message.ts';
+import { explainMessage, type Known } from '../../../../src/http/serialize/explain/explain-message.ts';
+import type { Explanation, Happening } from '../../../../src/http/serialize/explain/explanation.ts';
 import { contextAt, NOW } from '../../../support/specification.ts';
 
 export const minute = (count: number): string => new Date(Date.parse(NOW) + count * 60_000).toISOString();

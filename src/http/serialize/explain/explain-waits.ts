@@ -1,15 +1,35 @@
-import { classifyReply } from '../../bounce/classify.ts';
-import { isOwnDestination, type Suspension } from '../../destination/destination.ts';
-import type { ShownSmtp } from '../../shown-event.ts';
-import { holdsBack, type Standing } from '../../standing/standing.ts';
-import type { Held, Recipient } from '../message.ts';
-import { isOpen } from '../status.ts';
-import { atTime } from './at-time.ts';
-import { nextOf } from './explain-event.ts';
-import { explainHold } from './explain-hold.ts';
-import { saidOf, speakerOf } from './explain-reply.ts';
-import type { ExplainedWait, WaitReason } from './explanation.ts';
-import type { Happening, View } from './view.ts';
+import { classifyReply } from '../../../domain/bounce/classify.ts';
+import { isOwnDestination, type Suspension } from '../../../domain/destination/destination.ts';
+import type { HoldReason } from '../../../domain/message/events.ts';
+import type { Held, Recipient } from '../../../domain/message/message.ts';
+import { isOpen } from '../../../domain/message/status.ts';
+import type { ShownSmtp } from '../../../domain/shown-event.ts';
+import { holdsBack, type Standing } from '../../../domain/standing/standing.ts';
+import { nextOf, saidOf, speakerOf } from './explain-event.ts';
+import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
+
+/** Why recipients wait, and until when. */
+
+const BAD = 'too much of it bounced or was complained about';
+
+const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
+  domain_slowed: `bulk mail of its sending domain leaves message by message, because ${BAD}`,
+  domain_paused: `bulk mail of its sending domain is paused, because ${BAD}`,
+  organization_slowed: `bulk mail of its organization leaves message by message, because ${BAD}`,
+  organization_paused: `bulk mail of its organization is paused, because ${BAD}`,
+  warm_up: 'its sending domain is new to those who receive its mail, and has sent as much as it may for now',
+};
+
+const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt: string): string => {
+  const released = heldBy === null ? '' : 'It goes on when that ends. ';
+  return until < expiresAt
+    ? `${released}At ${atTime(until)} it is looked at again in any case.`
+    : `${released}Its time to live ends at ${atTime(expiresAt)}: if it still waits then, it expires.`;
+};
+
+/** Why recipients are kept back, and until when, in words that follow a colon. */
+export const explainHold = (held: Pick<Held, 'reason' | 'heldBy' | 'until'>, expiresAt: string): string =>
+  `${KEPT_BACK[held.reason]}. ${afterHold(held, expiresAt)}`;
 
 export interface Waiting {
   readonly now: string;

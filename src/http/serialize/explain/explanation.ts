@@ -1,0 +1,195 @@
+import type { RecordedEvent } from '../../../domain/event-store.ts';
+import type { MessageEvent } from '../../../domain/events.ts';
+import type { SmtpFacts } from '../../../domain/message/events.ts';
+import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { type LoadedContents, type ShownSmtp, showSmtp } from '../../../domain/shown-event.ts';
+
+/** What an explanation consists of, and a message as its explanation sees it. */
+
+/** What a step can be; a reader that meets a new one still has its sentence. */
+export const STEP_TYPES = [
+  'requested',
+  'key_checked',
+  'domain_checked',
+  'html_checked',
+  'analyzed',
+  'accepted',
+  'scheduled',
+  'rescheduled',
+  'held',
+  'attempt_started',
+  'outcome_unknown',
+  'delivered',
+  'deferred',
+  'bounced',
+  'expired',
+  'failed',
+  'suppressed',
+  'cancelled',
+  'complained',
+  'unsubscribed',
+  'webhook_owed',
+  'webhook_tried',
+] as const;
+export type StepType = (typeof STEP_TYPES)[number];
+
+/** Why a recipient does not have it yet. */
+export const WAIT_REASONS = [
+  /** Its sender asked for a later time. */
+  'scheduled',
+  /** Its time has come, and no worker has taken it yet. */
+  'due_now',
+  /** A worker is handing it over. */
+  'in_hand',
+  /** A worker had it, and was not heard of in time. */
+  'attempt_lost',
+  /** A copy may have arrived. */
+  'outcome_unknown',
+  /** Mail of its kind is kept back for now, whoever it is for. */
+  'held',
+  /** Its servers get nothing for now. */
+  'destination_suspended',
+  /** Strangers are asked to come back (RFC 6647). */
+  'greylisted',
+  /** The other side said so. */
+  'told_to_wait',
+  /** Nothing was said. */
+  'not_handed_over',
+] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** The address is null once the contents are gone. */
+export interface ExplainedRecipient {
+  readonly id: string;
+  readonly address: string | null;
+}
+
+export interface ExplainedWait {
+  readonly recipient: ExplainedRecipient;
+  readonly reason: WaitReason;
+  readonly sentence: string;
+  /** When something happens at the latest; null: at any moment. */
+  readonly next_attempt_at: string | null;
+}
+
+/** The codes beside a sentence. */
+export interface StepFacts {
+  readonly request_id?: string;
+  readonly api_key_id?: string;
+  readonly api_key_name?: string;
+  readonly domain_id?: string;
+  readonly idempotency_key_used?: boolean;
+  readonly score?: number;
+  readonly verdict?: string;
+  readonly stream?: string;
+  readonly recipient_ids?: readonly string[];
+  readonly attempt?: number;
+  readonly destinations?: readonly string[];
+  readonly lease_until?: string;
+  readonly scheduled_at?: string;
+  readonly expires_at?: string;
+  readonly next_attempt_at?: string;
+  readonly smtp?: ShownSmtp;
+  readonly reason?: string;
+  readonly method?: string;
+  readonly late?: boolean;
+  readonly webhook_id?: string;
+  readonly event_id?: string;
+  readonly event_type?: string;
+  readonly status?: number | null;
+  readonly duration_ms?: number;
+}
+
+export interface ExplainedStep {
+  readonly at: string;
+  /** `key`, `recipient`, `worker`, `operator` or `service`, and which. */
+  readonly actor: { readonly type: string; readonly id: string | null };
+  readonly type: StepType;
+  readonly sentence: string;
+  readonly recipient?: ExplainedRecipient;
+  readonly facts: StepFacts;
+}
+
+/** The JSON of an explanation. */
+export interface Explanation {
+  readonly object: 'explanation';
+  readonly message_id: string;
+  /** How it stands and why, and what happens next. */
+  readonly summary: string;
+  readonly waiting_because: readonly ExplainedWait[];
+  /** In the order in which they happened. */
+  readonly steps: readonly ExplainedStep[];
+  /** What there was no room for, and where it is told; null: nothing. */
+  readonly left_out: string | null;
+}
+
+/** @param iso ISO 8601 in UTC, as the log has it. */
+export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+
+/** @param actor as events name it: `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
+export const actorOf = (actor: string): ExplainedStep['actor'] => {
+  const [type = '', id = null] = actor.split(':', 2);
+  return { type, id };
+};
+
+/** The same in words. */
+export const byWhom = (actor: string): string => {
+  const { type, id } = actorOf(actor);
+  if (type === 'key') return `API key ${id}`;
+  if (type === 'recipient') return 'the recipient';
+  return type === 'operator' ? 'the operator of the service' : 'the service itself';
+};
+
+export type Happening = RecordedEvent<MessageEvent>;
+
+/** A message as its explanation sees it. */
+export interface View {
+  readonly message: ExistingMessage;
+  readonly happenings: readonly Happening[];
+  recipientOf(id: string): ExplainedRecipient;
+  /** Some recipients in words: addresses while they are kept, ids after that. */
+  nameOf(ids: readonly string[]): string;
+  /** Of these recipients, each once. */
+  domainsOf(ids: readonly string[]): readonly string[];
+  smtpOf(facts: SmtpFacts): ShownSmtp;
+  /** Whether it had been delivered to him before its event of this number. */
+  wasDelivered(recipientId: string, sequence: number): boolean;
+}
+
+/** All fifty would hide what the sentence says. */
+const NAMED_MAX = 3;
+
+/** `a`, `a and b`, `a, b and c`. */
+export const listed = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+const inWords = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? listed(names)
+    : listed([...names.slice(0, NAMED_MAX - 1), `${names.length - NAMED_MAX + 1} others`]);
+
+/** @param contents heads of the message and of the replies that are quoted; what is missing is gone. */
+export const createView = (
+  message: ExistingMessage,
+  happenings: readonly Happening[],
+  contents: LoadedContents,
+): View => {
+  const head = contents.get(message.accepted.contentId);
+  const addresses = new Map(
+    head?.kind === 'message' ? head.recipients.map(({ id, address }) => [id, address] as const) : [],
+  );
+  const domains = new Map(message.recipients.map(({ id, domain }) => [id, domain]));
+  const delivered = new Map<string, number>();
+  for (const { type, data } of happenings) {
+    if (type === 'RecipientDelivered') delivered.set(data.recipientId, data.sequence);
+  }
+  return {
+    message,
+    happenings,
+    recipientOf: (id) => ({ id, address: addresses.get(id) ?? null }),
+    nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
+    domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),
+    smtpOf: (facts) => showSmtp(facts, contents),
+    wasDelivered: (recipientId, sequence) => (delivered.get(recipientId) ?? Number.POSITIVE_INFINITY) < sequence,
+  };
+};
