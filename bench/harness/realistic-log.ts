@@ -62,7 +62,7 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
       domain: DOMAINS[(number + index) % DOMAINS.length] ?? '',
       digest: hex(system, 32),
     })),
-    tagDigests: [hex(system, 32)],
+    ...{ tagDigests: [hex(system, 32)], subjectDigest: hex(system, 32), metadataDigests: [hex(system, 32)] },
     expiresAt: new Date(acceptedAtMs + 3 * DAY_MS).toISOString(),
   };
   return acceptMessage(message.initial, {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
+import type { Database } from '../../src/projections/database.ts';
 import { messagesProjection } from '../../src/projections/messages/projection.ts';
 import { type ListMessages, listMessages } from '../../src/projections/messages/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
@@ -10,6 +11,7 @@ import { LATER_EVENTS } from './support/message-events.ts';
 const ALL: ListMessages = {
   ...{ organizationId: 'org_mine', environment: 'live', domainId: null, status: null },
   ...{ toDigest: null, fromDigest: null, tagDigest: null, since: null, until: null, limit: 25, after: null },
+  ...{ metadataDigest: null, subjectDigest: null, keyId: null, requestId: null, messageId: null },
 };
 
 type Message = { id: string; at: string } & Partial<Extract<MessageEvent, { type: 'MessageAccepted' }>['data']>;
@@ -174,5 +176,49 @@ describe('the list of messages', () => {
     expect(await ids({ tagDigest: 't1', since: minute(2), until: minute(3), domainId: 'dom_2' })).toEqual(['msg_2']);
     expect(await ids({ environment: 'test' })).toEqual([]);
     expect(await ids({ organizationId: 'org_other' })).toEqual([]);
+  });
+
+  test('is narrowed by key, subject, metadata, request and message', async () => {
+    const { ids, given } = await openWith([
+      { id: 'msg_1', at: minute(1), keyId: 'key_1', subjectDigest: 's1', metadataDigests: ['m1', 'm2'] },
+      { id: 'msg_2', at: minute(2), keyId: 'key_2', subjectDigest: 's1', metadataDigests: ['m1'] },
+    ]);
+    await given('message-msg_3', [messageAccepted({ messageId: 'msg_3', keyId: 'key_3' })], { requestId: 'req_3' });
+    expect(await ids({ keyId: 'key_1' })).toEqual(['msg_1']);
+    expect(await ids({ subjectDigest: 's1' })).toEqual(['msg_2', 'msg_1']);
+    expect(await ids({ metadataDigest: 'm1' })).toEqual(['msg_2', 'msg_1']);
+    expect(await ids({ metadataDigest: 'm1', keyId: 'key_2', subjectDigest: 's1' })).toEqual(['msg_2']);
+    expect(await ids({ metadataDigest: 'm2', messageId: 'msg_2' })).toEqual([]);
+    expect(await ids({ requestId: 'req_3' })).toEqual(['msg_3']);
+    expect(await ids({ messageId: 'msg_2' })).toEqual(['msg_2']);
+  });
+
+  test('is read off an index by each of them, in its order', async () => {
+    const { pool } = await openApplied(messagesProjection);
+    await pool.query(`
+      insert into read_models.messages (message_id, organization_id, environment, domain_id, key_id, content_id,
+        internet_message_id, stream, size_bytes, status, partial, recipients, created_at, updated_at, expires_at,
+        request_id, subject_digest)
+      select 'msg_' || n, 'org_mine', 'live', 'dom_' || n % 10, 'key_' || n % 100, '', '', 'bulk', 1, 'delivered', false,
+        '[]', now() - n * interval '1 second', now(), now(), 'req_' || n / 5, 'subject' || n % 5000
+      from generate_series(1, 20000) n`);
+    await pool.query('analyze read_models.messages');
+    const planOf = async (by: Partial<ListMessages>): Promise<string> => {
+      let plan = '';
+      const query = async (text: string, values: readonly unknown[]) => {
+        const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain ${text}`, [...values]);
+        plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+        return { rows: [] };
+      };
+      await listMessages({ query } as unknown as Database, { ...ALL, ...by });
+      return plan;
+    };
+    const after = { createdAt: new Date().toISOString(), id: 'msg_1' };
+    expect(await planOf({ keyId: 'key_7', after })).toMatch(/Index Scan Backward using messages_by_key/);
+    expect(await planOf({ subjectDigest: 'subject7', after })).toContain('messages_by_subject');
+    expect(await planOf({ requestId: 'req_7', after })).toContain('messages_by_request');
+    expect(await planOf({ messageId: 'msg_7' })).toContain('messages_pkey');
+    for (const by of [{ keyId: 'key_7' }, { subjectDigest: 'subject7' }, { requestId: 'req_7' }])
+      expect(await planOf({ ...by, after })).not.toContain('Seq Scan');
   });
 });

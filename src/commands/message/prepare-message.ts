@@ -6,6 +6,7 @@ import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
+import { metadataDigest, subjectDigest } from '../../domain/message/look-up.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { System } from '../../domain/system.ts';
 
@@ -102,6 +103,8 @@ export const prepareMessage = (
           digest: keyedDigest(secret, 'address', canonicalAddress(address)),
         })),
         tagDigests: draft.tags.map(({ name, value }) => repeatedDigest(secret, 'tag', `${name}\0${value}`)),
+        subjectDigest: subjectDigest(secret, draft.subject),
+        metadataDigests: Object.entries(draft.metadata).map(([name, value]) => metadataDigest(secret, name, value)),
         stream,
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),

@@ -87,6 +87,10 @@ export const messageEvents = {
       }),
     ),
     tagDigests: z.array(z.string()),
+    /** Keyed digest of the subject. */
+    subjectDigest: z.string(),
+    /** Keyed digests of metadata by name and value. */
+    metadataDigests: z.array(z.string()),
     stream: z.enum(['transactional', 'bulk']),
     /** Bytes of the bodies and decoded attachments. */
     sizeBytes: z.number().int(),

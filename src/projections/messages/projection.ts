@@ -110,6 +110,8 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   internetMessageId: accepted.data.internetMessageId,
   stream: accepted.data.stream,
   sizeBytes: accepted.data.sizeBytes,
+  requestId: accepted.metadata.requestId,
+  subjectDigest: accepted.data.subjectDigest,
   createdAt: accepted.metadata.occurredAt,
   ...standing(changed),
 });
@@ -120,6 +122,7 @@ const labels = ({ data, metadata }: Accepted) => {
     labelOf('from', data.fromDigest),
     ...data.recipients.map(({ digest }) => labelOf('to', digest)),
     ...data.tagDigests.map((digest) => labelOf('tag', digest)),
+    ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
   ]);
   const { organizationId, environment, occurredAt: createdAt } = metadata;
   return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
@@ -135,6 +138,8 @@ const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
   internet_message_id: 'internetMessageId',
   stream: 'stream',
   size_bytes: 'sizeBytes',
+  request_id: 'requestId',
+  subject_digest: 'subjectDigest',
   status: 'status',
   partial: 'partial',
   recipients: 'recipients',
@@ -170,7 +175,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 2,
+  version: 3,
   categories: ['message'],
   tables: ['messages', 'message_labels'],
   handlers: {

@@ -44,8 +44,17 @@ export interface ListMessages {
   readonly toDigest: string | null;
   /** … the sender's address, … */
   readonly fromDigest: string | null;
-  /** … and a tag. */
+  /** … a tag, … */
   readonly tagDigest: string | null;
+  /** … a name and value of its metadata, … */
+  readonly metadataDigest: string | null;
+  /** … and its subject. */
+  readonly subjectDigest: string | null;
+  /** The key that sent it. */
+  readonly keyId: string | null;
+  /** The request that asked for it, alone or in a batch. */
+  readonly requestId: string | null;
+  readonly messageId: string | null;
   /** Accepted at or after; ISO 8601. */
   readonly since: string | null;
   /** Accepted before. */
@@ -58,10 +67,15 @@ const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.
     m.internet_message_id, m.stream, m.size_bytes, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
     m.expires_at, m.scheduled_at`;
 
+/** Of the message itself; each may be absent. */
+const ITS_OWN = `
+    and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
+    and ($10::text is null or m.key_id = $10) and ($11::text is null or m.subject_digest = $11)
+    and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)`;
+
 const LIST = `
   select ${COLUMNS} from read_models.messages m
-  where m.organization_id = $1 and m.environment = $2
-    and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
+  where m.organization_id = $1 and m.environment = $2${ITS_OWN}
     and ($5::timestamptz is null or m.created_at >= $5) and ($6::timestamptz is null or m.created_at < $6)
     and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))
   order by m.created_at desc, m.message_id desc
@@ -71,12 +85,11 @@ const LIST = `
 const LIST_BY_LABEL = `
   select ${COLUMNS} from read_models.message_labels l
   join read_models.messages m using (message_id)
-  where l.organization_id = $1 and l.environment = $2 and l.label = $10
+  where l.organization_id = $1 and l.environment = $2 and l.label = $14
     and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
-    and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))
-    and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
+    and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
     and not exists (
-      select from unnest($11::text[]) other(label) where not exists (
+      select from unnest($15::text[]) other(label) where not exists (
         select from read_models.message_labels o
         where o.organization_id = $1 and o.environment = $2 and o.label = other.label
           and o.created_at = l.created_at and o.message_id = l.message_id))
@@ -122,7 +135,8 @@ const listed = (row: Row): ListedMessage => ({
 });
 
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
-const labelsOf = ({ toDigest, tagDigest, fromDigest }: ListMessages): readonly string[] => [
+const labelsOf = ({ toDigest, metadataDigest, tagDigest, fromDigest }: ListMessages): readonly string[] => [
+  ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
   ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
   ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
   ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
@@ -132,7 +146,8 @@ const labelsOf = ({ toDigest, tagDigest, fromDigest }: ListMessages): readonly s
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
-  const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit)];
+  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId];
+  const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
   const [label, ...others] = labelsOf(by);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.
   const { rows } =

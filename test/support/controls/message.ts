@@ -24,7 +24,7 @@ export const messageAccepted = (data: Partial<Accepted['data']> = {}): Accepted 
     fromDigest: 'digest-from',
     fromDomain: 'example.test',
     recipients: [recipient('rcp_1')],
-    tagDigests: [],
+    ...{ tagDigests: [], subjectDigest: 'subject', metadataDigests: [] },
     stream: 'transactional',
     sizeBytes: 10,
     expiresAt: '2026-11-24T12:00:00.000Z',

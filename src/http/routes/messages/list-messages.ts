@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization/organization-secret.ts';
 import { keyedDigest } from '../../../domain/digest.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
+import { metadataDigest, subjectDigest } from '../../../domain/message/look-up.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/status.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
@@ -14,6 +15,14 @@ import { bodyOf } from './load-message.ts';
 
 const LIST = 'messages';
 const TAG = /^([^:]{1,256}):(.{0,256})$/su;
+/** Of metadata; a name with a colon in it cannot be asked for. */
+const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
+/** RFC 5322 §3.6.4; those of this service begin with the message's id. */
+const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
+
+const SUBJECT_CHARACTERS_MAX = 998;
+/** A line of a header (RFC 5322 §2.1.1). */
+const MESSAGE_ID_CHARACTERS_MAX = 998;
 
 const address = z
   .string()
@@ -33,26 +42,69 @@ const query = z.strictObject({
     .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
     .optional()
     .describe('A tag by name and value, `order:1234`.'),
+  metadata: z
+    .string()
+    .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
+    .optional()
+    .describe('Metadata by name and value, `customer:42`.'),
+  subject: z
+    .string()
+    .max(SUBJECT_CHARACTERS_MAX)
+    .optional()
+    .describe('The whole subject. Letter case and the amount of white space do not matter.'),
+  message_id: z
+    .string()
+    .max(MESSAGE_ID_CHARACTERS_MAX)
+    .optional()
+    .describe('The `Message-ID` of the mail, with or without its angle brackets.'),
+  key_id: z.string().optional().describe('The API key that sent it.'),
+  request_id: z
+    .string()
+    .optional()
+    .describe('The request that sent it, alone or in a batch: the `X-Request-Id` of its answer.'),
   domain_id: z.string().optional().describe('The domain it is from.'),
   since: timeParameter().optional().describe('Accepted then or later, in ISO 8601.'),
   until: timeParameter().optional().describe('Accepted before then, in ISO 8601.'),
 });
 
+type Asked = z.output<typeof query>;
+
+/** What is made of a parameter, where there is one. */
+const orNull = <T, R>(value: T | undefined, make: (value: T) => R): R | null =>
+  value === undefined ? null : make(value);
+
+/** `name` NUL `value` of `name:value`. */
+const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: string] => {
+  const [, name = '', value = ''] = pattern.exec(text) ?? [];
+  return [name, value];
+};
+
+/** Digests are all that the log and the read models know of addresses, tags, subjects and metadata. */
+const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Asked) => ({
+  toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
+  fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
+  tagDigest: orNull(tag, (text) => keyedDigest(secret, 'tag', pairIn(TAG, text).join('\0'))),
+  metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
+  subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
+});
+
+const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Asked) => ({
+  status: status ?? null,
+  keyId: key_id ?? null,
+  requestId: request_id ?? null,
+  messageId: orNull(message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
+  since: since ?? null,
+  until: until ?? null,
+});
+
+/** The message's id is in its `Message-ID`, and so is the domain that it was sent from. */
+const isNamed = (internetMessageId: string, { message_id }: Asked): boolean =>
+  message_id === undefined ||
+  internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
+
 export const listMessagesRoute = (house: House): void => {
   const { deps } = house;
   const { context, readModels } = deps;
-
-  /** Digests are all that the log and the read models know of addresses and tags. */
-  const digests = async (organizationId: string, { to, from, tag }: z.output<typeof query>) => {
-    const secret = await organizationSecret(context.secrets, organizationId);
-    const [, name = '', value = ''] = TAG.exec(tag ?? '') ?? [];
-    return {
-      toDigest: to === undefined ? null : keyedDigest(secret, 'address', to),
-      fromDigest: from === undefined ? null : keyedDigest(secret, 'address', from),
-      tagDigest: tag === undefined ? null : keyedDigest(secret, 'tag', `${name}\0${value}`),
-    };
-  };
-
   defineEndpoint(
     house,
     'GET /v1/messages',
@@ -62,17 +114,17 @@ export const listMessagesRoute = (house: House): void => {
       const after = decodeCursor(LIST, asked.after);
       const own = ownDomainOnly(caller);
       if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
-      const by = await digests(organizationId, asked);
+      const secret = await organizationSecret(context.secrets, organizationId);
       await readYourWrites(deps, ['messages']);
       const page = await readModels.messages.list({
-        ...{ organizationId, environment, ...by, after, limit: asked.limit },
+        ...{ organizationId, environment, after, limit: asked.limit },
+        ...digestsOf(secret, asked),
+        ...filtersOf(asked),
         domainId: own ?? asked.domain_id ?? null,
-        status: asked.status ?? null,
-        since: asked.since ?? null,
-        until: asked.until ?? null,
       });
-      const contents = await context.contents.heads(page.items.map(({ contentId }) => contentId));
-      const items = page.items.map((item) => showListedMessage(item, bodyOf(deps, contents, item.contentId)));
+      const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
+      const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
+      const items = found.map((item) => showListedMessage(item, bodyOf(deps, contents, item.contentId)));
       return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
     },
   );
