@@ -20,6 +20,8 @@ export interface ParsedPart {
   readonly contentId?: string;
   /** Null: none is given. */
   readonly disposition: 'attachment' | 'inline' | null;
+  /** Of a message: it can be carried as it stands, see `isSevenBit`. */
+  readonly isSevenBit?: boolean;
   /** Base64 of the bytes that its transfer encoding stands for. */
   readonly content: string;
 }

@@ -1,7 +1,7 @@
 import type { RepeatedHeader, StoredAlternative } from '../domain/contents.ts';
 import { canonicalAddress } from '../domain/email-address.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/mail-parser.ts';
-import { isAttachmentType } from '../domain/message/attachment-type.ts';
+import { isAttachmentType, isMessageType } from '../domain/message/attachment-type.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
 import { type BeyondBody, BODY_CHARACTERS_MAX } from '../http/routes/messages/send-body.ts';
 import { headerProblem, headerValue } from '../http/routes/messages/send-fields.ts';
@@ -22,11 +22,15 @@ export interface SubmittedBody {
 
 /** What mail servers on its way here have added; more are no message of anybody's. */
 export const HEADERS_MAX = 100;
+/** It is written without encoding, in one piece: 10 ms. */
+const MESSAGE_BASE64_MAX = 6_000_000;
 /** Text and html are not counted; invitations and AMP are one each. */
 const ALTERNATIVES_MAX = 5;
 /** RFC 1847, 3156, 8551: a message is built anew, and no signature or encryption around its parts survives that. */
 const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signature|encrypted))\b/i;
 const SEALING = new Set(['signed', 'encrypted']);
+/** RFC 6522, RFC 8098: its parts say something in their order alone. */
+const REPORT = 'report';
 /** RFC 5322 §3.6, RFC 2369 §3, RFC 3834 §5: of two nobody knows which. */
 const AT_MOST_ONCE =
   /^(?:from|subject|reply-to|in-reply-to|references|list-(?:id|help|subscribe|owner|post|archive)|auto-submitted|feedback-id)$/;
@@ -44,9 +48,15 @@ const isShownIn = (html: string, contentId: string): boolean =>
 const attachmentOf = ({ filename, contentType, contentId, content }: ParsedPart, index: number, html: string) => ({
   filename: filename ?? `attachment-${index + 1}`,
   content,
-  content_type: contentType,
+  // The API attaches none as what it is.
+  ...(isMessageType(contentType) ? {} : { content_type: contentType }),
   // Some programs number every part: what the HTML does not show would be hidden in it.
   ...(contentId !== undefined && isShownIn(html, contentId) ? { content_id: contentId } : {}),
+});
+
+const attachedAs = ({ disposition, contentType }: ParsedPart): Required<BeyondBody>['attached'][number] => ({
+  disposition: disposition ?? 'none',
+  ...(isMessageType(contentType) ? { contentType } : {}),
 });
 
 const isGiven = ({ name, value }: ParsedMail['headers'][number]): boolean =>
@@ -121,6 +131,19 @@ const alternativesOf = ({ alternatives }: ParsedMail, problems: Problem[]): read
   return alternatives.map(storedAlternative);
 };
 
+/** What would be another message if it were composed anew. */
+const requireComposable = (mail: ParsedMail, problems: Problem[]): void => {
+  if (isSealed(mail)) {
+    problems.push(['attachments', 'a signed or encrypted message cannot be sent unchanged: send it without']);
+  }
+  if (mail.multiparts.includes(REPORT)) problems.push(['attachments', 'a report cannot be sent unchanged']);
+  for (const [index, { isSevenBit, content }] of mail.attachments.entries()) {
+    if (isSevenBit === undefined || (isSevenBit && content.length <= MESSAGE_BASE64_MAX)) continue;
+    const problem = 'is a message that is large or not in lines of ASCII, and must not be encoded (RFC 2046 §5.2.1)';
+    problems.push(['attachments', `attachments[${index}] ${problem}: attach it as application/octet-stream`]);
+  }
+};
+
 const isSealed = ({ attachments, alternatives, multiparts }: ParsedMail): boolean =>
   multiparts.some((subtype) => SEALING.has(subtype)) ||
   [...attachments, ...alternatives].some(({ contentType }) => SEALED.test(contentType));
@@ -148,9 +171,7 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
   const { shown, problems: wrong, ...recipients } = addressed(mail, envelope);
   const instructions = instructionsOf(mail, envelope.map(canonicalAddress));
   const problems: Problem[] = [...wrong, ...instructions.problems];
-  if (isSealed(mail)) {
-    problems.push(['attachments', 'a signed or encrypted message cannot be sent unchanged: send it without']);
-  }
+  requireComposable(mail, problems);
   const { headers, repeated } = headersOf(mail, problems);
   const alternatives = alternativesOf(mail, problems);
   const subject = mail.headers.find(({ name }) => name.toLowerCase() === 'subject')?.value;
@@ -167,9 +188,7 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
       ...(shown === undefined ? {} : { shown }),
       ...(alternatives.length === 0 ? {} : { alternatives }),
       ...(repeated.length === 0 ? {} : { repeatedHeaders: repeated }),
-      ...(mail.attachments.length === 0
-        ? {}
-        : { dispositions: mail.attachments.map(({ disposition }) => disposition ?? 'none') }),
+      ...(mail.attachments.length === 0 ? {} : { attached: mail.attachments.map(attachedAs) }),
     },
     idempotencyKey: instructions.idempotencyKey,
     problems,

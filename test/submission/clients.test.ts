@@ -180,6 +180,19 @@ describe('what readers see is what was written', () => {
     expect(raw).toContain('\r\nReferences: <a@mail.gmail.com> <b@mail.gmail.com>\r\n');
   });
 
+  test('a message that is forwarded whole stays a message, to the byte', async () => {
+    const { after, raw, tree, stored } = await through('forwarded');
+    expect(tree).toEqual(['multipart/mixed', 'text/plain', 'message/rfc822']);
+    expect(raw).toContain(
+      '\r\nContent-Transfer-Encoding: 7bit\r\nContent-Disposition: attachment;\r\n filename=Hello.eml\r\n',
+    );
+    const [forwarded] = stored.attachments;
+    const inner = Buffer.from(forwarded?.content ?? '', 'base64').toString();
+    expect(raw).toContain(`\r\n\r\n${inner}\r\n--=_`);
+    expect(inner).toMatch(/^From: Carol[\s\S]*--inner--\r\n$/);
+    expect(after.attachments).toMatchObject([{ contentType: 'message/rfc822', filename: 'Hello.eml' }]);
+  });
+
   test('cron: a name without an address is shown, and headers of one name are all there', async () => {
     const { raw, after } = await through('cron');
     expect(raw).toContain('\r\nTo: root:;\r\n');

@@ -96,9 +96,19 @@ describe('what cannot be said is refused in one line, and nothing is sent', () =
       /^554 5\.6\.0 html must be valid HTML: line 1/,
     ],
     [
-      'a message in a message',
-      multipart('multipart/mixed', '\r\nHi', 'Content-Type: message/rfc822\r\n\r\nSubject: y\r\n\r\nHo'),
+      'a message in a message that is not in ASCII',
+      multipart('multipart/mixed', '\r\nHi', 'Content-Type: message/rfc822\r\n\r\nSubject: y\r\n\r\nHö'),
+      /^554 5\.6\.0 attachments\[0\] is a message that is large or not in lines of ASCII/,
+    ],
+    [
+      'a piece of a message',
+      multipart('multipart/mixed', '\r\nHi', 'Content-Type: message/partial; id=x\r\n\r\nSubject: y\r\n\r\nHo'),
       /^554 5\.6\.0 attachments\[0\]\.content_type must be a media type/,
+    ],
+    [
+      'a report',
+      multipart('multipart/report; report-type=x', '\r\nHi', 'Content-Type: text/x-report\r\n\r\nHo'),
+      /^554 5\.6\.0 a report cannot be sent unchanged/,
     ],
     [
       'a signature',

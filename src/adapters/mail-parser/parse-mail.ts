@@ -1,5 +1,6 @@
 import { addressParser, decodeWords } from 'postal-mime';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/mail-parser.ts';
+import { isMessageType, isSevenBit } from '../../domain/message/attachment-type.ts';
 import { bytesInCharset } from './charset.ts';
 import { type ContentField, parameterOf } from './content-field.ts';
 import { unflowed } from './flowed-text.ts';
@@ -39,13 +40,18 @@ const dispositionOf = ({ disposition: { value } }: MimeEntity): ParsedPart['disp
   return value === 'inline' ? 'inline' : 'attachment';
 };
 
-const partOf = (entity: MimeEntity): ParsedPart => ({
-  filename: filenameOf(entity),
-  contentType: contentTypeOf(entity),
-  ...(entity.contentId === null ? {} : { contentId: entity.contentId }),
-  disposition: dispositionOf(entity),
-  content: entity.bytes().toString('base64'),
-});
+const partOf = (entity: MimeEntity): ParsedPart => {
+  const bytes = entity.bytes();
+  const contentType = contentTypeOf(entity);
+  return {
+    filename: filenameOf(entity),
+    contentType,
+    ...(entity.contentId === null ? {} : { contentId: entity.contentId }),
+    disposition: dispositionOf(entity),
+    ...(isMessageType(contentType) ? { isSevenBit: isSevenBit(bytes.toString('latin1')) } : {}),
+    content: bytes.toString('base64'),
+  };
+};
 
 const textOf = ({ type, bytes }: MimeEntity): string => {
   const charset = parameterOf(type, 'charset') ?? '';

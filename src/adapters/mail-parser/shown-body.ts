@@ -20,13 +20,20 @@ interface Framed {
   readonly after: string;
 }
 
+/** Where the last `</body` begins; the end of the text without one. */
+const bodyEnd = (html: string): number => {
+  for (let at = html.lastIndexOf('</'); at >= 0; at = at === 0 ? -1 : html.lastIndexOf('</', at - 1)) {
+    if (/^<\/body$/i.test(html.slice(at, at + '</body'.length))) return at;
+  }
+  return html.length;
+};
+
 /** What a document shows, and the frame that only one of several can have. */
 const framed = (html: string): Framed => {
   const start = /<body[\s>]/i.exec(html);
   const from = start === null ? 0 : html.indexOf('>', start.index) + 1;
   if (from === 0) return { before: '', content: html, after: '' };
-  const end = [...html.matchAll(/<\/body/gi)].at(-1)?.index ?? html.length;
-  const to = Math.max(from, end);
+  const to = Math.max(from, bodyEnd(html));
   return { before: html.slice(0, from), content: html.slice(from, to), after: html.slice(to) };
 };
 

@@ -1,5 +1,5 @@
 import type { StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
-import { isAttachmentType } from '../../domain/message/attachment-type.ts';
+import { isAttachmentType, isMessageType, isSevenBit } from '../../domain/message/attachment-type.ts';
 import type { Base64Text } from './base64-lines.ts';
 import { mimeParameter, nameParameter } from './mime-parameter.ts';
 import { quotedPrintable } from './quoted-printable.ts';
@@ -58,8 +58,22 @@ export const textPart = (subtype: 'plain' | 'html', text: string, boundary: stri
   return { head: head('quoted-printable'), content: [`${quotedPrintable(content)}\r\n`] };
 };
 
+interface Encoded {
+  /** `Content-Type` and `Content-Transfer-Encoding` as they are written, the first without a name. */
+  readonly type: string;
+  readonly encoding: '7bit' | 'base64';
+  readonly content: readonly MimePiece[];
+}
+
 /** Requests with another type are refused before they get here; whatever comes otherwise is bytes. */
-const contentTypeOf = (given: string): string => (isAttachmentType(given) ? given : 'application/octet-stream');
+const encoded = (contentType: string, base64: string): Encoded => {
+  if (isAttachmentType(contentType)) return { type: contentType, encoding: 'base64', content: [{ base64 }] };
+  const text = isMessageType(contentType) ? Buffer.from(base64, 'base64').toString('latin1') : null;
+  if (text === null || !isSevenBit(text)) {
+    return { type: 'application/octet-stream', encoding: 'base64', content: [{ base64 }] };
+  }
+  return { type: contentType, encoding: '7bit', content: [`${text}\r\n`] };
+};
 
 /** @throws {Error} a content id that cannot be written; requests with one are refused before they get here. */
 const contentIdLine = (contentId: string): string => {
@@ -84,12 +98,13 @@ export const attachmentPart = (
   base64: string,
 ): MimePart => {
   const { filename, contentType, contentId, disposition = inline ? 'inline' : 'attachment' } = attachment;
+  const { type, encoding, content } = encoded(contentType, base64);
   const head =
-    `Content-Type: ${contentTypeOf(contentType)}${filename === undefined ? '' : nameParameter(filename)}\r\n` +
-    'Content-Transfer-Encoding: base64\r\n' +
+    `Content-Type: ${type}${filename === undefined ? '' : nameParameter(filename)}\r\n` +
+    `Content-Transfer-Encoding: ${encoding}\r\n` +
     dispositionLine(disposition, filename) +
     (contentId === undefined ? '' : contentIdLine(contentId));
-  return { head, content: [{ base64 }] };
+  return { head, content };
 };
 
 export interface Multipart {

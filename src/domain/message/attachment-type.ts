@@ -9,3 +9,16 @@ const COMPOSITE = /^(?:multipart|message)\//i;
 /** Whether a `Content-Type` can be written for an attachment as it stands. */
 export const isAttachmentType = (text: string): boolean =>
   text.length <= CHARACTERS_MAX && TYPE.test(text) && !COMPOSITE.test(text);
+
+/** A message attached to a message (RFC 2046 §5.2.1): it is written as it stands, because it must not be encoded. */
+export const isMessageType = (text: string): boolean =>
+  /^message\/rfc822(?:;|$)/i.test(text) && text.length <= CHARACTERS_MAX && TYPE.test(text);
+
+/** RFC 5322 §2.1.1. */
+const LINE_CHARACTERS_MAX = 998;
+const SEVEN_BIT = /^[\t\r\n -~]*$/;
+
+/** Lines of ASCII that every server carries as they stand (RFC 2045 §2.7). */
+export const isSevenBit = (text: string): boolean =>
+  SEVEN_BIT.test(text) &&
+  text.split('\r\n').every((line) => line.length <= LINE_CHARACTERS_MAX && !/[\r\n]/.test(line));

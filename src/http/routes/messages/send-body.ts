@@ -194,20 +194,11 @@ const requireSize = ({ html = '', text: plain = '', attachments: files, alternat
 /** What a message can say that a send's body cannot: only mail that comes by SMTP has it. */
 export interface BeyondBody extends Pick<MessageDraft, 'shown' | 'alternatives' | 'repeatedHeaders'> {
   /** Of each attachment, in their order. */
-  readonly dispositions?: readonly Required<StoredAttachment>['disposition'][];
+  readonly attached?: readonly Partial<Pick<StoredAttachment, 'contentType' | 'disposition'>>[];
 }
 
-const withDispositions = (
-  files: readonly StoredAttachment[],
-  dispositions: BeyondBody['dispositions'],
-): readonly StoredAttachment[] =>
-  files.map((file, index) => {
-    const disposition = dispositions?.[index];
-    return disposition === undefined ? file : { ...file, disposition };
-  });
-
 /** @throws {Refusal} `body_too_large`. */
-export const draftOf = (body: SendBody, { dispositions, ...beyond }: BeyondBody = {}): MessageDraft => {
+export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody = {}): MessageDraft => {
   const {
     to,
     cc = [],
@@ -225,7 +216,7 @@ export const draftOf = (body: SendBody, { dispositions, ...beyond }: BeyondBody 
   const draft: MessageDraft = {
     ...rest,
     ...beyond,
-    attachments: withDispositions(files, dispositions),
+    attachments: files.map((file, index) => ({ ...file, ...attached[index] })),
     replyTo,
     ttlSeconds,
     recipients: [

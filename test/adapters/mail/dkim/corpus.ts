@@ -31,6 +31,14 @@ export const CORPUS: Readonly<Record<string, MailParts>> = {
       { ...calendar, contentType: 'text/calendar; charset=utf-8; method=REQUEST', filename: 'Gr\u00fc\u00dfe.ics' },
     ],
   },
+  'a message in a message': {
+    attachments: [
+      {
+        ...{ filename: 'Hello.eml', contentType: 'message/rfc822', disposition: 'attachment' },
+        content: Buffer.from('From: a@b.test  \r\n\r\n--inner\r\n.\r\n \t\r\n\r\n').toString('base64'),
+      },
+    ],
+  },
   'an invitation alone': { text: '', alternatives: [{ ...calendar, contentType: 'text/calendar; method=REQUEST' }] },
   'a name for recipients, and headers several times': {
     shown: { to: [{ address: '', name: 'Unsere Kunden \u2013 alle, die "so" heißen' }], cc: [] },
