@@ -1,6 +1,11 @@
-import { Client } from 'pg';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Client, Pool } from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { formatPosition } from '../../src/adapters/event-store/eventstoredb-position.ts';
+import { createPostgresSecrets } from '../../src/adapters/secrets/postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { freshDatabase } from '../support/postgres.ts';
@@ -12,6 +17,11 @@ import { allDelivered, sendMany } from '../support/senders.ts';
  * looked through: a start that reads all of one takes a minute.
  */
 const READY_MS_MAX = 5_000;
+/** The same beside the first start on an empty database, for machines that are busy with other things. */
+const READY_RATIO_MAX = 2;
+const readyMsMax = (first: Pick<Program, 'readyAfterMs'>): number =>
+  Math.max(READY_MS_MAX, READY_RATIO_MAX * first.readyAfterMs);
+
 const EVENTS = 1_000_000;
 /** Looked through at 5,000 a second, as ten million are at 200,000. */
 const EVENTS_OF_DOUBLE = 250_000;
@@ -42,8 +52,8 @@ const start = async (options: Parameters<typeof startProgram>[0]): Promise<Progr
   return program;
 };
 
-/** A service that has worked, and has been stopped once every read model knew of it. @returns its key. */
-const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db: Client): Promise<string> => {
+/** A service that has worked, and has been stopped once every read model knew of it. */
+const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db: Client): Promise<Program> => {
   const program = await start(options);
   const api = apiClient(program.baseUrl, program.keys.live);
   const sending = sendMany(api, 3);
@@ -54,7 +64,7 @@ const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db:
     ({ rows }) => rows.length === 1,
   );
   await program.end('SIGTERM');
-  return program.keys.live;
+  return program;
 };
 
 /** Says that the read models have seen all of it, so that starts alone are looked at. */
@@ -85,12 +95,12 @@ const LENGTHEN = `
 
 test('a start on a long log in PostgreSQL is ready in less than five seconds', async () => {
   const { db, ...options } = await place();
-  const key = await workedAndStopped(options, db);
+  const first = await workedAndStopped(options, db);
   await db.query(LENGTHEN, [EVENTS]);
   await db.query('analyze event_log.events');
   const { rows } = await db.query("select lpad(max(position)::text, 16, '0') as head from event_log.events");
   await everythingSeen(db, rows[0].head);
-  expect(await readyAfterMs(options, key)).toBeLessThan(READY_MS_MAX);
+  expect(await readyAfterMs(options, first.keys.live)).toBeLessThan(readyMsMax(first));
 }, 300_000);
 
 test.each(['24.6.0', '24.10.5'] as const)(
@@ -100,7 +110,7 @@ test.each(['24.6.0', '24.10.5'] as const)(
     undo.push(eventStore.close);
     const { db, env, dataDir } = await place();
     const options = { dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } };
-    const key = await workedAndStopped(options, db);
+    const first = await workedAndStopped(options, db);
     const { log } = eventStore;
     const sample = log.records.find(({ type }) => type === 'MessageAccepted');
     if (sample === undefined) throw new Error('no message was accepted');
@@ -112,7 +122,7 @@ test.each(['24.6.0', '24.10.5'] as const)(
     await everythingSeen(db, formatPosition({ commit: head, prepare: head }));
     eventStore.costs.scannedPerSecond = SCANNED_PER_SECOND;
     const before = eventStore.counts();
-    expect(await readyAfterMs(options, key)).toBeLessThan(READY_MS_MAX);
+    expect(await readyAfterMs(options, first.keys.live)).toBeLessThan(readyMsMax(first));
     const { readAll, subscribe } = eventStore.counts();
     const read = readAll.events + subscribe.events - before.readAll.events - before.subscribe.events;
     expect(read).toBeLessThan(EVENTS_READ_MAX);
@@ -120,3 +130,69 @@ test.each(['24.6.0', '24.10.5'] as const)(
   },
   300_000,
 );
+
+/** As many messages that wait for their first attempt, accepted as the sample was. */
+const WAITING = `
+  with numbered as (
+    select n, 'msg_' || lpad(n::text, 26, 'w') as message_id from generate_series(1, $1::integer) n
+  ), sample as (
+    select *, data::json->>'messageId' as message_id from event_log.events where type = 'MessageAccepted' limit 1
+  ), accepted as (
+    insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
+    select h.head + n, 'message-' || m.message_id, 0, gen_random_uuid(), s.type, s.schema_version, s.category,
+      replace(s.data, s.message_id, m.message_id), s.metadata
+    from (select max(position) as head from event_log.events) h, sample s, numbered m
+  )
+  insert into read_models.deliveries
+    (message_id, destination, environment, bulk, due_at, expires_at, recipients)
+  select m.message_id, r->>'domain', 'live', false, now(), (s.data::json->>'expiresAt')::timestamptz,
+    json_build_array(json_build_object('id', r->>'id', 'dueAt', s.metadata::json->>'occurredAt', 'until', null))
+  from sample s, json_array_elements(s.data::json->'recipients') r, numbered m`;
+
+/** Endpoints like the sample, each with a secret of its own. */
+const ENDPOINTS = `
+  insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
+  select h.head + n, 'webhook-whk_' || lpad(n::text, 26, 'w'), 0, gen_random_uuid(), e.type, e.schema_version, e.category,
+    replace(replace(e.data, e.data::json->>'webhookId', 'whk_' || lpad(n::text, 26, 'w')),
+      e.data::json->>'secretId', 'secret ' || n), e.metadata
+  from (select max(position) as head from event_log.events) h,
+    (select * from event_log.events where type = 'WebhookRegistered' limit 1) e,
+    generate_series(1, $1::integer) n`;
+
+const OWED = `
+  insert into vault.webhook_deliveries (id, webhook_id, event, due_at, created_at)
+  select 'whd_' || e || '_' || n, 'whk_' || lpad(e::text, 26, 'w'), d.event, now(), now()
+  from (select event from vault.webhook_deliveries limit 1) d, generate_series(1, $1::integer) e,
+    generate_series(1, $2::integer) n`;
+
+test('a start with 200,000 messages and a backlog of webhooks waiting is ready in less than five seconds', async () => {
+  const { db, ...options } = await place();
+  const program = await start(options);
+  const api = apiClient(program.baseUrl, program.keys.live);
+  const receiver = createServer((_, response) => response.writeHead(200).end()).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  undo.push(async () => receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  const hook = await api.post('/v1/webhooks', { url: `http://127.0.0.1:${port}/`, events: ['message.*'] });
+  expect(hook.status).toBe(201);
+  const sending = sendMany(api, 1);
+  await sending.done;
+  await allDelivered(api, sending.accepted, 20_000);
+  await eventually(
+    () => db.query('select 1 from vault.webhook_deliveries'),
+    ({ rows }) => rows.length > 0,
+  );
+  await program.end('SIGTERM');
+
+  const pool = new Pool({ connectionString: options.env.DATABASE_URL, max: 4 });
+  undo.push(() => pool.end());
+  const secrets = createPostgresSecrets({ pool, system: createSystem(), secretKey: options.env.SECRET_KEY });
+  await Promise.all(Array.from({ length: 512 }, (_, n) => secrets.put(`secret ${n + 1}`, 'org_a', `whsec_${n}`)));
+  await db.query(ENDPOINTS, [512]);
+  await db.query(OWED, [512, 100]);
+  await db.query(WAITING, [200_000]);
+  const { rows } = await db.query("select lpad(max(position)::text, 16, '0') as head from event_log.events");
+  await db.query("update read_models.checkpoints set position = $1 where name <> 'live-views'", [rows[0].head]);
+  await db.query('update vault.webhook_recording set position = $1', [rows[0].head]);
+  expect(await readyAfterMs(options, program.keys.live)).toBeLessThan(readyMsMax(program));
+}, 300_000);
