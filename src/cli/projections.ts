@@ -2,6 +2,7 @@ import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { type SessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import type { Operator } from '../composition/open-operator.ts';
+import { resetRecording } from '../composition/reset-recording.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { PROJECTIONS } from '../projections/all.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
@@ -13,6 +14,8 @@ import { RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { type Invocation, type OperatorCommand, UsageError } from './command.ts';
 
 const ALL = 'all';
+/** No read model: how far the log was turned into webhook deliveries, which are the vault's. */
+const RECORDING = 'webhook-recording';
 
 const chosen = ({ positionals }: Invocation): readonly Projection[] => {
   const [name] = positionals;
@@ -51,15 +54,16 @@ const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<Ses
 
 export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
-  usage: `NAME|${ALL}`,
-  summary: 'makes a read model anew from the log beside the live one, and switches',
+  usage: `NAME|${ALL}|${RECORDING}`,
+  summary: 'makes a read model anew beside the live one, and switches; lets webhooks go on at the end of another log',
   options: {},
   takesName: true,
   needs: 'engines',
   takesOtherLog: true,
   run: async (operator, invocation) => {
-    const { databaseUrl, store, logger } = operator;
-    const projections = chosen(invocation);
+    const { databaseUrl, log, logger } = operator;
+    const [name] = invocation.positionals;
+    const projections = name === RECORDING ? [] : chosen(invocation);
     const lock = await lockOtherLog(operator);
     // A rebuild reads and writes for as long as it takes.
     const pool = createPool({
@@ -70,8 +74,12 @@ export const rebuildProjectionCommand: OperatorCommand = {
       statementTimeoutMs: 0,
     });
     try {
-      const rebuilt = await rebuild({ pool, store, logger }, projections);
-      return rebuilt.map(({ name, events, parkedEvents }) => ({ name, events, parked_events: parkedEvents }));
+      const rebuilt = projections.length === 0 ? [] : await rebuild({ pool, store: log, logger }, projections);
+      const reset = name === RECORDING || name === ALL ? await resetRecording({ pool, log }) : [];
+      return [
+        ...rebuilt.map(({ name, events, parkedEvents }) => ({ name, events, parked_events: parkedEvents })),
+        ...reset,
+      ];
     } finally {
       await pool.end();
       await lock?.release();

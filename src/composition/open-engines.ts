@@ -4,6 +4,7 @@ import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
+import { createLogGuard, type LogGuard } from '../adapters/event-store/guard-log.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { checkSecretKey } from '../adapters/secrets/check-secret-key.ts';
@@ -34,7 +35,11 @@ export interface Engines {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly secretKeys: SecretKeys;
+  /** The log as everybody uses it: guarded, and with what is only folded read from a copy. */
   readonly store: EventStore;
+  readonly logGuard: LogGuard;
+  /** The log itself: for making read models, and for asking whether it is the right one. */
+  readonly log: EventStore;
   readonly context: CommandContext;
   /** The vault on connections that are not everybody's: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
@@ -87,8 +92,10 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
   const log = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
-  const store = withCopyForFolding({ store: log, db: pool, logger });
-  closers.add('event store', store.close);
+  closers.add('event store', log.close);
+  const logGuard = await createLogGuard({ store: log, system, logger });
+  closers.add('guard of the log', logGuard.close);
+  const store = withCopyForFolding({ store: logGuard.guard(log), db: pool, logger });
   const capturing = config.mail.kind === 'capture';
   const allowLoopback = capturing || config.trial.isQuick;
   const resolver = createStubResolver({ system, servers: config.dnsServers });
@@ -108,6 +115,8 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     pool,
     secretKeys,
     store,
+    logGuard,
+    log,
     context,
     vaultOn,
     failing,

@@ -50,12 +50,12 @@ const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter>
 /** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
 const openKeyStore = async (
   { eventStoreUrl }: Config,
-  { context, store, pool, ...engines }: Engines,
+  { context, store, pool, logGuard, ...engines }: Engines,
 ): Promise<EventStore> => {
   if (eventStoreUrl !== undefined) return store;
   const keyStore = await openEventStore(undefined, { ...engines, contents: context.contents });
   engines.closers.add('key store', keyStore.close);
-  return withCopyForFolding({ store: keyStore, db: pool, logger: engines.logger });
+  return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
 };
 
 export interface ApiOptions {
@@ -73,7 +73,7 @@ export const startApi = async (
   engines: Engines,
   { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
-  const { context, pool, store, system, logger, closers } = engines;
+  const { context, pool, store, logGuard, system, logger, closers } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
   closers.add('rate limiter', rateLimiter.close);
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
@@ -98,6 +98,9 @@ export const startApi = async (
     probes: {
       database: () => pool.query('select 1'),
       log: () => store.head(),
+      'log: it was replaced by another or by an older copy': async () => {
+        if (logGuard.replaced() !== null) throw logGuard.replaced();
+      },
       'start: it has not ended': async () => {
         if (!isStarted()) throw new Error('the start has not ended');
       },

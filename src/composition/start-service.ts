@@ -3,10 +3,11 @@ import { orUnavailable } from '../adapters/postgres/faults.ts';
 import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
+import { LOG_START } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
 import { patiently } from '../domain/patiently.ts';
 import { StartRefused } from '../domain/start-refused.ts';
-import { requireSameLog } from '../projections/checkpoints.ts';
+import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
 import { persistently } from '../workers/persistently.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { baseUrlOf } from './base-url.ts';
@@ -59,14 +60,21 @@ const firstStartOnce = async (
   };
 };
 
+const RECORDED_BEYOND =
+  'the log ends before what webhooks have been recorded from, so that it is an older copy: connect the log they belong to, or let them go on at its end with "npm run outbox -- projections rebuild webhook-recording"';
+
 /** Nobody may append to a log that is being copied, and what is derived from one must not be mixed with another. */
-const claimLog = async ({ databaseUrl, pool, store, system, closers }: Engines): Promise<void> => {
+const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): Promise<void> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
   if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
   closers.add('hold on the log', lock.release);
-  const logId = await patiently({ system }, store.logId);
+  const logId = await patiently({ system }, log.logId);
   await patiently({ system }, () => orUnavailable(requireSameLog(pool, logId)));
-  await patiently({ system }, () => requireRecordedFrom(createPostgresWebhookDeliveries({ pool }), logId));
+  await patiently({ system }, () => orUnavailable(requireReached(pool, log)));
+  const recorded = createPostgresWebhookDeliveries({ pool });
+  const recording = await patiently({ system }, () => requireRecordedFrom(recorded, logId));
+  const isReached = await patiently({ system }, () => isInLog(log, recording?.position ?? LOG_START));
+  if (!isReached) throw new StartRefused(RECORDED_BEYOND);
 };
 
 /**

@@ -121,8 +121,11 @@ export interface FollowedPage extends Page {
 }
 
 export interface EventStore {
-  /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. */
+  /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. Asked for once. */
   logId(): Promise<string>;
+
+  /** The same as the server has it now; null: what answers there holds no log. */
+  readLogId(): Promise<string | null>;
 
   /**
    * Appends, or answers what an earlier append of the same event ids was given (nothing is written twice).
@@ -135,7 +138,7 @@ export interface EventStore {
   /** Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`). */
   readStream(stream: StreamName, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>;
 
-  /** One page of the whole log. */
+  /** One page of the whole log. @throws {PositionNotInLog} to go on forwards from. */
   readAll(options: ReadAllOptions): Promise<Page>;
 
   /** Position of the last event, or `LOG_START`. */
@@ -183,5 +186,21 @@ export class AppendOutcomeUnknown extends Error {
 
 /** The log cannot be reached just now; nothing was written by this call. */
 export class StoreUnavailable extends Error {
-  override readonly name = 'StoreUnavailable';
+  override readonly name: string = 'StoreUnavailable';
+}
+
+/**
+ * The log is not the one that was followed: another one, or an older copy of it. What was seen of it is in memory and in
+ * the read models, so that nothing may be appended, and trying again is in vain.
+ */
+export class LogReplaced extends StoreUnavailable {
+  override readonly name: string = 'LogReplaced';
+}
+
+/** What the caller asks to go on from is not in the log: it was restored from an older copy, or is another one. */
+export class PositionNotInLog extends LogReplaced {
+  override readonly name = 'PositionNotInLog';
+  constructor() {
+    super('the log ends before the position to go on from: it was restored from an older copy, or is another log');
+  }
 }

@@ -1,4 +1,11 @@
-import type { Position, RecordedEvent, StreamName } from '../domain/event-store.ts';
+import {
+  type EventStore,
+  LOG_START,
+  type Position,
+  PositionNotInLog,
+  type RecordedEvent,
+  type StreamName,
+} from '../domain/event-store.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import type { Database } from './database.ts';
 import type { Projection } from './projection.ts';
@@ -70,6 +77,28 @@ export const otherLog = (known: string, given: string): StartRefused =>
   new StartRefused(
     `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and make them from this log with "npm run outbox -- projections rebuild all"`,
   );
+
+/** Whether a follower can go on from there. */
+export const isInLog = async (log: Pick<EventStore, 'readAll'>, position: Position): Promise<boolean> => {
+  try {
+    await log.readAll({ from: position, limit: 1 });
+    return true;
+  } catch (error) {
+    if (error instanceof PositionNotInLog) return false;
+    throw error;
+  }
+};
+
+/** @throws {StartRefused} the log is an older copy: it does not hold what the read models were made from. */
+export const requireReached = async (db: Database, log: Pick<EventStore, 'readAll'>): Promise<void> => {
+  const { rows } = await db.query<{ last: Position | null }>(
+    'select max(position) as last from read_models.checkpoints',
+  );
+  if (await isInLog(log, rows[0]?.last ?? LOG_START)) return;
+  throw new StartRefused(
+    'the log ends before what the read models have seen of it, so that it is an older copy: connect the log they belong to, or make them from this one with "npm run outbox -- projections rebuild all"',
+  );
+};
 
 /** @throws {StartRefused} the read models were made from another log. */
 export const requireSameLog = async (db: Database, logId: string): Promise<void> => {

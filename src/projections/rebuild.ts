@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EventStore, Page, Position } from '../domain/event-store.ts';
 import type { Logger } from '../domain/logger.ts';
 import { applyBatch, type Target } from './batch.ts';
-import { readCheckpoint } from './checkpoints.ts';
+import { isInLog, readCheckpoint } from './checkpoints.ts';
 import { withConnection } from './connection.ts';
 import { inTransaction } from './database.ts';
 import { tryLockRebuilding } from './lock.ts';
@@ -144,7 +144,8 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
       await db.query(`set local idle_in_transaction_session_timeout to '${SWITCH_SILENCE}'`);
       const { rows } = await db.query<{ position: Position; logId: string }>(LOCK_LIVE, [projection.name]);
       const live = rows[0];
-      if (live?.logId === rebuilding.logId) await catchUpTo(rebuilding, build, live.position);
+      const isAhead = live?.logId === rebuilding.logId && (await isInLog(rebuilding.store, live.position));
+      if (isAhead) await catchUpTo(rebuilding, build, live.position);
       if (!(await switchTables(db, projection, build.position))) throw new RebuildInHand(projection.name);
     }),
   );

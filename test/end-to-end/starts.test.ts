@@ -186,7 +186,8 @@ test('a start with 200,000 messages and a backlog of webhooks waiting is ready i
 
   const pool = new Pool({ connectionString: options.env.DATABASE_URL, max: 4 });
   undo.push(() => pool.end());
-  const secrets = createPostgresSecrets({ pool, system: createSystem(), secretKey: options.env.SECRET_KEY });
+  const secretKeys = { current: options.env.SECRET_KEY, previous: undefined };
+  const secrets = createPostgresSecrets({ pool, system: createSystem(), secretKeys });
   await Promise.all(Array.from({ length: 512 }, (_, n) => secrets.put(`secret ${n + 1}`, 'org_a', `whsec_${n}`)));
   await db.query(ENDPOINTS, [512]);
   await db.query(OWED, [512, 100]);

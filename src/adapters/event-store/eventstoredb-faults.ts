@@ -1,17 +1,9 @@
 import { DeadlineExceededError, NotLeaderError } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../domain/event-store.ts';
+import { LogReplaced, PositionNotInLog, StoreUnavailable } from '../../domain/event-store.ts';
 
 /** The client ends no call by itself: ours did, after waiting long enough. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
-}
-
-/** What the caller asks to go on from is not in the log: it was restored from an older copy, or is another one. */
-export class PositionBeyondEnd extends Error {
-  override readonly name = 'PositionBeyondEnd';
-  constructor() {
-    super('the log ends before the position to go on from: it was restored from an older copy, or is another log');
-  }
 }
 
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL and UNAVAILABLE: seen on real bad days. */
@@ -29,11 +21,14 @@ export const isNotWritten = (error: unknown): boolean =>
 
 /** Whether the same call may succeed later. */
 export const isTransient = (error: unknown): boolean =>
-  error instanceof StoreUnavailable ||
+  (error instanceof StoreUnavailable && !(error instanceof LogReplaced)) ||
   error instanceof NoAnswer ||
   error instanceof DeadlineExceededError ||
   TRANSIENT_CODES.includes(codeOf(error)) ||
   isNotWritten(error);
+
+/** Where the position to go on from is the start of no event: `InvalidPosition`, or `Error` inside of one. */
+const NO_POSITION = /Invalid ?position|Unexpected ReadAllResult/i;
 
 /** What the client's errors mean to whoever wrote the URL. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
@@ -64,7 +59,8 @@ export const sentenceOf = (error: unknown, hosts: string): string => {
 
 /** The fault that a read, or a subscription, shows for an error of the client. */
 export const readFault = (error: unknown, hosts: string): unknown => {
-  if (error instanceof StoreUnavailable || error instanceof PositionBeyondEnd) return error;
+  if (error instanceof StoreUnavailable) return error;
+  if (NO_POSITION.test(textOf(error))) return new PositionNotInLog();
   if (isTransient(error)) return new StoreUnavailable(sentenceOf(error, hosts), { cause: error });
   return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
 };

@@ -18,7 +18,12 @@ export const createLogId = (
   { system }: Pick<Connection, 'system'>,
   appendEvents: AppendEvents,
   reader: Reader,
-): (() => Promise<string>) => {
+): { readonly logId: () => Promise<string>; readonly readLogId: () => Promise<string | null> } => {
+  const readLogId = async (): Promise<string | null> => {
+    const [identity] = await reader.rawStream(LOG_ID_STREAM);
+    return identity === undefined ? null : idOf(identity.data);
+  };
+
   const write = async (): Promise<void> => {
     const event = encodeEvent(system.uuid(), 'LogIdentified', { logId: system.uuid() }, {});
     try {
@@ -30,19 +35,20 @@ export const createLogId = (
 
   const find = async (): Promise<string> => {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const [identity] = await reader.rawStream(LOG_ID_STREAM);
-      if (identity !== undefined) return idOf(identity.data);
+      const id = await readLogId();
+      if (id !== null) return id;
       await write();
     }
     throw new StoreUnavailable(`the stream ${LOG_ID_STREAM} could not be written`);
   };
 
   let found: Promise<string> | undefined;
-  return () => {
+  const logId = (): Promise<string> => {
     found ??= find();
     found.catch(() => {
       found = undefined; // asked again next time
     });
     return found;
   };
+  return { logId, readLogId };
 };

@@ -16,11 +16,12 @@ import {
   LOG_START,
   type Page,
   type Position,
+  PositionNotInLog,
   READ_STREAM_LIMIT,
   type RecordedEvent,
 } from '../../domain/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
-import { PositionBeyondEnd, readFault } from './eventstoredb-faults.ts';
+import { readFault } from './eventstoredb-faults.ts';
 import { bytesBetween, parsePosition } from './eventstoredb-position.ts';
 import { isOurs, matches, type RawEvent, rawEvent, recordedEvent } from './eventstoredb-records.ts';
 import { whileAnswering } from './eventstoredb-time-out.ts';
@@ -87,7 +88,7 @@ export interface ForwardsPage extends Page {
 }
 
 export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'head'> {
-  /** Up to `count` events strictly after the position, ours or not; fewer if that is enough. @throws {PositionBeyondEnd} */
+  /** Up to `count` events strictly after the position, ours or not; fewer if that is enough. @throws {PositionNotInLog} */
   after(position: Position, count: number, enough?: Enough): Promise<readonly RawEvent[]>;
   /** As `readAll` forwards, but looks at no more than `lookMax` events. */
   forwards(from: Position, filter: Filter | undefined, bounds: ForwardsBounds): Promise<ForwardsPage>;
@@ -98,7 +99,7 @@ export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'hea
 /** The server begins with the event at the position itself; where there is none, the log is shorter than that. */
 const beyond = (events: readonly RawEvent[], position: Position, count: number): readonly RawEvent[] => {
   const [first] = events;
-  if (first === undefined || first.position < position) throw new PositionBeyondEnd();
+  if (first === undefined || first.position < position) throw new PositionNotInLog();
   return first.position === position ? events.slice(1) : events.slice(0, count);
 };
 

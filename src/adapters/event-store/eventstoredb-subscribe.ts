@@ -80,7 +80,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     }
   };
 
-  /** @throws {PositionBeyondEnd} the log does not reach that far. */
+  /** @throws {PositionNotInLog} the log does not reach that far. */
   const requireReached = async (position: Position, signal: AbortSignal): Promise<void> => {
     for (let isReached = tail.holds(position); !isReached && !signal.aborted; ) {
       try {

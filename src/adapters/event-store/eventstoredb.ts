@@ -78,7 +78,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
     isBesideMessages(options.filter) ? search(options) : readBulk(options);
   const tail = createTail({ ...atTail, codec, logger });
   return {
-    logId: createLogId(connection, appendEvents, reader),
+    ...createLogId(connection, appendEvents, tailReader),
     append,
     readStream: reader.readStream,
     readAll: async (options) => {

@@ -189,6 +189,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
 
   return {
     logId: async () => id,
+    readLogId: async () => id,
     append,
     readStream,
     readAll,

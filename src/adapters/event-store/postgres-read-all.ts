@@ -1,6 +1,13 @@
 import type { Pool } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type Filter, LOG_START, type Page, type Position, type ReadAllOptions } from '../../domain/event-store.ts';
+import {
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  PositionNotInLog,
+  type ReadAllOptions,
+} from '../../domain/event-store.ts';
 import { readFailure } from './postgres-faults.ts';
 import { EVENT_COLUMNS, type TextRow, toEvents, toPosition } from './postgres-rows.ts';
 
@@ -61,8 +68,6 @@ const startOf = (from: Position | undefined, backwards: boolean): string => {
   return from === undefined || from === LOG_START ? '0' : from;
 };
 
-const laterOf = (a: Position, b: Position): Position => (a > b ? a : b);
-
 /** @throws {StoreUnavailable} */
 export const readPage = async (pool: Pool, codec: EventCodec, request: PageRequest): Promise<Page> => {
   const { from, filter = {}, limit, bytesMax = BIGINT_MAX } = request;
@@ -81,7 +86,9 @@ export const readPage = async (pool: Pool, codec: EventCodec, request: PageReque
   if (last !== undefined) return { events, position: last.position };
   const head = rows[0]?.[0];
   const searched = head == null ? LOG_START : toPosition(head);
-  return { events, position: backwards ? LOG_START : laterOf(searched, from ?? LOG_START) };
+  if (backwards) return { events, position: LOG_START };
+  if ((from ?? LOG_START) > searched) throw new PositionNotInLog();
+  return { events, position: searched };
 };
 
 const query = async (

@@ -1,6 +1,7 @@
 import {
   type Filter,
   type FollowedPage,
+  LogReplaced,
   type Page,
   type Position,
   StoreUnavailable,
@@ -44,7 +45,7 @@ const steadfastRead = (
 ): ((from: Position) => Promise<Page>) => {
   let failures = 0;
   const failed = async (error: unknown): Promise<void> => {
-    if (!(error instanceof StoreUnavailable)) throw error;
+    if (!(error instanceof StoreUnavailable) || error instanceof LogReplaced) throw error;
     if (failures === 0) logger.warn({ err: error }, 'following the log is interrupted');
     await system.sleep(retryDelayMs(system, failures), signal).catch(() => {});
     failures += 1;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { Pool, type PoolConfig } from 'pg';
+import { type ClientBase, DatabaseError, Pool, type PoolConfig } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type EventStore, LOG_START, type Position } from '../../domain/event-store.ts';
+import { type EventStore, LOG_START, LogReplaced, type Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
@@ -44,6 +44,20 @@ const PLAN_ONCE = `
   set enable_seqscan = off;
   set enable_bitmapscan = off`;
 
+/** SQLSTATE of a database that holds no log. */
+const UNDEFINED_TABLE = '42P01';
+
+/** The id of the log that is there; null: none is. */
+const idOn = async (db: Pick<ClientBase, 'query'> | Pick<Pool, 'query'>): Promise<string | null> => {
+  try {
+    const { rows } = await db.query<(string | null)[]>({ text: 'select id from event_log.log', rowMode: 'array' });
+    return rows[0]?.[0] ?? null;
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === UNDEFINED_TABLE) return null;
+    throw error;
+  }
+};
+
 const createSchema = async (pool: Pool): Promise<void> => {
   await pool.query(await readFile(new URL('./postgres.sql', import.meta.url), 'utf8'));
 };
@@ -51,6 +65,8 @@ const createSchema = async (pool: Pool): Promise<void> => {
 /** Opens the log in PostgreSQL, and creates it where there is none. @throws {StoreUnavailable} */
 export const createPostgresEventStore = async (options: PostgresEventStoreOptions): Promise<EventStore> => {
   const { codec, contentsCodec = PLAIN_CONTENTS, system, logger, patienceMs = PATIENCE_MS } = options;
+  /** null: it is not known yet. */
+  let logId: string | null = null;
   const config: PoolConfig = {
     connectionString: options.url,
     application_name: 'outbox event log',
@@ -62,6 +78,8 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     idleTimeoutMillis: IDLE_MS,
     onConnect: async (client) => {
       await client.query(`${PIN_ISOLATION}; ${PLAN_ONCE}; set statement_timeout = ${patienceMs}`);
+      // What answers after a restart may be another database: nothing is asked of it, or appended.
+      if (logId !== null && (await idOn(client)) !== logId) throw new LogReplaced('the log was replaced by another');
     },
   };
 
@@ -96,6 +114,15 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     return last === null ? LOG_START : toPosition(last);
   };
 
+  const readLogId = async (): Promise<string | null> => {
+    try {
+      return await idOn(reads);
+    } catch (error) {
+      if (error instanceof LogReplaced) return null;
+      throw readFailure(error);
+    }
+  };
+
   const closeAll = async (): Promise<void> => {
     closing.abort();
     await Promise.all([appending.close(), streams.close(), wakeUps.close()]);
@@ -113,10 +140,12 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     await close();
     throw readFailure(error);
   }
-  const logId = (await one('select id from event_log.log')) ?? '';
+  const ownId = (await readLogId()) ?? '';
+  logId = ownId;
 
   return {
-    logId: async () => logId,
+    logId: async () => ownId,
+    readLogId,
     append: appending.append,
     readStream: streams.readStream,
     readAll: read,

@@ -53,7 +53,7 @@ export const requireRecordedFrom = async (
   const checkpoint = await webhookDeliveries.checkpoint();
   if (checkpoint === null || checkpoint.logId === logId) return checkpoint;
   throw new StartRefused(
-    `webhook deliveries were recorded from log ${checkpoint.logId}, and this is log ${logId}: connect the log they belong to`,
+    `webhook deliveries were recorded from log ${checkpoint.logId}, and this is log ${logId}: connect the log they belong to, or let them go on at the end of this one with "npm run outbox -- projections rebuild webhook-recording"`,
   );
 };
 

@@ -1,0 +1,190 @@
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  LOG_START,
+  LogReplaced,
+  type Page,
+  type Position,
+  PositionNotInLog,
+  StoreUnavailable,
+  WrongExpectedRevision,
+} from '../../domain/event-store.ts';
+import type { Logger } from '../../domain/logger.ts';
+import type { System } from '../../domain/system.ts';
+
+/**
+ * Makes sure that the log stays the one that this process began with. A client that connects again does so without a
+ * word, and what answers may be an empty node or an older copy: an append would be answered 202 from a foreign log.
+ *
+ * Known are the log's id and the last position that was seen of it. Both are compared every second, before the first
+ * append after any failed call, and when an append is given a position that was passed already. Another id is final; a
+ * head behind what was seen refuses everything at once, and is final when it is confirmed, since the new leader of a
+ * cluster may be behind for a moment. What is final stays so until the process is started again: its memory holds what
+ * the log does not.
+ */
+export interface LogGuard {
+  /** The store, which throws `LogReplaced` from everything once the log has been replaced. */
+  guard(store: EventStore): EventStore;
+  /** null: the log is the one that it was. */
+  replaced(): LogReplaced | null;
+  close(): Promise<void>;
+}
+
+export interface LogGuardOptions {
+  /** Asked for the log's id and head. */
+  readonly store: EventStore;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+  readonly logger: Logger;
+}
+
+/** Longer accepts for longer into a log that took the other's place without a failed call; each look is two small reads. */
+const LOOK_EVERY_MS = 1_000;
+/** How long a head may be behind what was seen: longer than a new leader needs to index what it has. */
+const BEHIND_MS_MAX = 800;
+
+export const createLogGuard = async ({ store, system, logger }: LogGuardOptions): Promise<LogGuard> => {
+  const logId = await store.logId();
+  const closing = new AbortController();
+  let seen: Position = LOG_START;
+  let replaced: LogReplaced | null = null;
+  let behindSinceMs: number | null = null;
+  /** A call has failed since the last look: what answers next may be another server. */
+  let isDoubtful = false;
+  let looking: Promise<void> | null = null;
+
+  const saw = (position: Position): void => {
+    if (position > seen) seen = position;
+  };
+
+  const refuse = (what: string): never => {
+    if (replaced !== null) throw replaced;
+    replaced = new LogReplaced(
+      `${what}: nothing is accepted any more. Connect the log that belongs to this service, and start it again`,
+    );
+    logger.error({ logId, seen }, replaced.message);
+    throw replaced;
+  };
+
+  const assertOpen = (): void => {
+    if (replaced !== null) throw replaced;
+  };
+
+  /** @param before what had been seen when the head was asked for. */
+  const judgeHead = (head: Position, before: Position): void => {
+    saw(head);
+    if (head >= before) {
+      behindSinceMs = null;
+      return;
+    }
+    isDoubtful = true;
+    behindSinceMs ??= system.monotonicMs();
+    if (system.monotonicMs() - behindSinceMs >= BEHIND_MS_MAX) {
+      refuse('the log ends before what was seen of it, so that it was replaced by an older copy');
+    }
+    throw new StoreUnavailable('the log ends before what was seen of it');
+  };
+
+  const look = async (): Promise<void> => {
+    isDoubtful = false;
+    const before = seen;
+    try {
+      const id = await store.readLogId();
+      if (id !== logId) refuse(`the log was replaced by ${id ?? 'another, or by an empty one'}`);
+      judgeHead(await store.head(), before);
+    } catch (error) {
+      isDoubtful = true;
+      throw error;
+    }
+  };
+
+  const lookOnce = (): Promise<void> => {
+    looking ??= look().finally(() => {
+      looking = null;
+    });
+    return looking;
+  };
+
+  /** Notes what a failure says of the log. */
+  const failed = async (error: unknown): Promise<never> => {
+    if (!(error instanceof WrongExpectedRevision)) isDoubtful = true;
+    if (!(error instanceof LogReplaced)) throw error;
+    if (error instanceof PositionNotInLog) await lookOnce();
+    return refuse('the log was replaced by another: it does not hold what was followed');
+  };
+
+  /** What was appended already is answered with its old position; so is the first append to an older copy. */
+  const confirm = async (): Promise<void> => {
+    try {
+      await lookOnce();
+    } catch (error) {
+      if (error instanceof LogReplaced) throw error;
+      throw new AppendOutcomeUnknown('the log could not be looked at after an append', { cause: error });
+    }
+  };
+
+  const passed = <P extends Page>(page: P): P => {
+    saw(page.events.at(-1)?.position ?? LOG_START);
+    return page;
+  };
+
+  const guard = (guarded: EventStore): EventStore => {
+    async function* subscribe(...[after, filter, signal]: Parameters<EventStore['subscribe']>) {
+      assertOpen();
+      try {
+        for await (const page of guarded.subscribe(after, filter, signal)) {
+          assertOpen();
+          yield passed(page);
+        }
+      } catch (error) {
+        await failed(error);
+      }
+    }
+
+    return {
+      ...guarded,
+      append: async (append) => {
+        assertOpen();
+        if (isDoubtful) await lookOnce();
+        const before = seen;
+        const appended = await guarded.append(append).catch(failed);
+        if (appended.position <= before) await confirm();
+        saw(appended.position);
+        return appended;
+      },
+      readStream: async (...request) => {
+        assertOpen();
+        return guarded.readStream(...request).catch(failed);
+      },
+      readAll: async (request) => {
+        assertOpen();
+        const page = await guarded.readAll(request).catch(failed);
+        return request.direction === 'backwards' ? page : passed(page);
+      },
+      head: async () => {
+        assertOpen();
+        const before = seen;
+        const head = await guarded.head().catch(failed);
+        judgeHead(head, before);
+        return head;
+      },
+      subscribe,
+    };
+  };
+
+  const watch = async (): Promise<void> => {
+    while (!closing.signal.aborted && replaced === null) {
+      await system.sleep(LOOK_EVERY_MS, closing.signal).catch(() => undefined);
+      if (!closing.signal.aborted) await lookOnce().catch(() => undefined); // noted
+    }
+  };
+  const watching = watch();
+
+  return {
+    guard,
+    replaced: () => replaced,
+    close: async () => {
+      closing.abort();
+      await watching;
+    },
+  };
+};

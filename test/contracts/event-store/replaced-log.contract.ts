@@ -1,0 +1,95 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createLogGuard, type LogGuard } from '../../../src/adapters/event-store/guard-log.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { type EventStore, LOG_START, LogReplaced } from '../../../src/domain/event-store.ts';
+import { follow } from './following.ts';
+import { events, first, newStream } from './samples.ts';
+
+/** A log whose server can come back with something else; connections break meanwhile. */
+export interface ReplaceableLog {
+  readonly store: EventStore;
+  /** As it was before its last `events` events. */
+  comesBackShorterBy(events: number): Promise<void>;
+  comesBackEmpty(): Promise<void>;
+  /** With another id, and longer than the one before. */
+  comesBackAsAnother(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A little more than it takes to be certain. */
+const CERTAIN_MS = 4_000;
+
+/** Nothing that a service appends may end up in a log that is not its own: the same on every engine. */
+export const replacedLogContract = (name: string, open: () => Promise<ReplaceableLog>): void => {
+  describe(`a log ${name} that is replaced under a running service`, () => {
+    const undo: (() => Promise<unknown>)[] = [];
+    afterEach(async () => {
+      for (const step of undo.splice(0).reverse()) await step();
+    });
+
+    const openGuarded = async () => {
+      const log = await open();
+      undo.push(log.close);
+      const error = vi.fn();
+      const logger = { debug: () => {}, info: () => {}, warn: () => {}, error };
+      const guard = await createLogGuard({ store: log.store, system: createSystem(), logger });
+      undo.push(guard.close);
+      const store = guard.guard(log.store);
+      for (let n = 0; n < 3; n += 1) await store.append(first(newStream(), events(1)));
+      return { log, guard, store, error };
+    };
+
+    const isCertain = (guard: LogGuard): Promise<void> =>
+      vi.waitFor(() => expect(guard.replaced()).toBeInstanceOf(LogReplaced), { timeout: CERTAIN_MS });
+
+    const WAYS = {
+      'by an older copy': (log: ReplaceableLog) => log.comesBackShorterBy(2),
+      'by an empty one': (log: ReplaceableLog) => log.comesBackEmpty(),
+      'by another, longer one': (log: ReplaceableLog) => log.comesBackAsAnother(),
+    } as const;
+
+    it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
+      '%s answers no append as done, from the first on',
+      async (way) => {
+        const { log, guard, store, error } = await openGuarded();
+        await WAYS[way](log);
+        for (let turn = 0; turn < 5; turn += 1) {
+          await expect(store.append(first(newStream(), events(1)))).rejects.toThrow();
+        }
+        await isCertain(guard);
+        await expect(store.append(first(newStream(), events(1)))).rejects.toBeInstanceOf(LogReplaced);
+        await expect(store.head()).rejects.toBeInstanceOf(LogReplaced);
+        await expect(store.readAll({ limit: 1 })).rejects.toBeInstanceOf(LogReplaced);
+        expect(error).toHaveBeenCalledTimes(1);
+        expect(error.mock.calls[0]?.[1]).toMatch(/replaced by .*: nothing is accepted any more/);
+      },
+    );
+
+    it.each(Object.keys(WAYS) as (keyof typeof WAYS)[])('%s is noticed by who only follows', async (way) => {
+      const { log, guard, store } = await openGuarded();
+      const following = follow(store, LOG_START);
+      await following.saw(3);
+      following.ended.catch(() => undefined); // or it waits for ever: there is nothing to see
+      await WAYS[way](log);
+      await isCertain(guard);
+      await following.stop().catch(() => undefined);
+    });
+
+    it('that comes back as it was goes on', async () => {
+      const { log, guard, store } = await openGuarded();
+      await log.comesBackShorterBy(0);
+      await vi.waitFor(() => store.append(first(newStream(), events(1))), { timeout: CERTAIN_MS });
+      expect(await store.head()).not.toBe(LOG_START);
+      expect(guard.replaced()).toBeNull();
+    });
+
+    it('may be answered a repeated append by its old position', async () => {
+      const { guard, store } = await openGuarded();
+      const append = first(newStream(), events(1));
+      const appended = await store.append(append);
+      await store.append(first(newStream(), events(1)));
+      expect(await store.append(append)).toEqual(appended);
+      expect(guard.replaced()).toBeNull();
+    });
+  });
+};

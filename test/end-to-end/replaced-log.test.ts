@@ -1,0 +1,117 @@
+import { Client } from 'pg';
+import { afterEach, describe, expect, test } from 'vitest';
+import { eventually } from '../support/api-client.ts';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { operator } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+interface Place {
+  readonly options: Parameters<typeof startProgram>[0];
+  /** The log is put back to what it was before its last events, and its server comes back with that. */
+  putBack(): Promise<void>;
+}
+
+const place = async () => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+  return { url: database.url, env, dataDir: data.path };
+};
+
+/** Of the last message nothing is left. */
+const KEPT = 'select position - 1 as last from event_log.events where category = $1 order by position limit 1';
+
+const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
+  PostgreSQL: async () => {
+    const { url, ...options } = await place();
+    return {
+      options,
+      putBack: async () => {
+        const sql = new Client({ connectionString: url });
+        await sql.connect();
+        const { rows } = await sql.query(KEPT, ['message']);
+        // Under the lock of appends: what waits for it ends with its connection.
+        await sql.query(`select pg_advisory_xact_lock(7881693, 1); delete from event_log.events where position > ${rows[0].last};
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`);
+        await sql.end();
+      },
+    };
+  },
+  EventStoreDB: async () => {
+    const { env, dataDir } = await place();
+    const eventStore = await startEventStoreDbDouble();
+    undo.push(eventStore.close);
+    const { log } = eventStore;
+    return {
+      options: { dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } },
+      putBack: async () => {
+        await eventStore.stop();
+        log.restoreTo(log.records.findIndex(({ stream }) => stream.startsWith('message-')));
+        await eventStore.start();
+      },
+    };
+  },
+};
+
+const send = async ({ baseUrl }: Program, key: string): Promise<number> => {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const body = JSON.stringify({ from: 'shop@example.test', to: 'c@example.net', subject: 'Hello', text: 'Hello' });
+  return (await fetch(`${baseUrl}/v1/messages/send`, { method: 'POST', headers, body })).status;
+};
+
+/** Webhooks have been recorded from all that the read models have seen. */
+const RECORDED = `
+  insert into vault.webhook_recording (log_id, position)
+  select log_id, max(position) from read_models.checkpoints group by log_id
+  on conflict (only_row) do update set position = excluded.position`;
+
+const recorded = async (url: string): Promise<void> => {
+  const sql = new Client({ connectionString: url });
+  await sql.connect();
+  await sql.query(RECORDED);
+  await sql.end();
+};
+
+const readiness = async ({ baseUrl }: Program): Promise<string> => (await fetch(`${baseUrl}/readyz`)).text();
+
+describe.each(Object.entries(PLACES))('a log in %s that is put back under a running service', (_name, open) => {
+  test('gets nothing more, is told of, and serves again once the read models were made from it', async () => {
+    const { options, putBack } = await open();
+    const program = await startProgram(options);
+    undo.push(() => program.end('SIGTERM'));
+    const key = program.keys.live;
+    for (let n = 0; n < 5; n += 1) expect(await send(program, key)).toBe(202);
+    await recorded(options.env?.DATABASE_URL ?? '');
+    await putBack();
+    const answers = new Set<number>();
+    await eventually(
+      async () => {
+        answers.add(await send(program, key));
+        return readiness(program);
+      },
+      (answer) => answer.includes('it was replaced'),
+    );
+    expect([...answers]).toEqual([503]);
+    expect(program.output().match(/"msg":"[^"]*nothing is accepted any more/g)).toHaveLength(1);
+    await program.end('SIGTERM');
+
+    expect((await runToEnd(options)).output).toMatch(/older copy.*projections rebuild all/);
+    const rebuilt = await operator(options, 'projections', 'rebuild', 'all');
+    expect(rebuilt.map(({ name }: { name: string }) => name)).toContain('webhook-recording');
+    const again = await startProgram(options);
+    undo.push(() => again.end('SIGTERM'));
+    await eventually(
+      () => send(again, key),
+      (status) => status === 202,
+    );
+  }, 120_000);
+});
