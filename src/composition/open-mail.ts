@@ -38,7 +38,7 @@ export const openDestinations = (config: Config, engines: Engines) => {
   const { context, system } = engines;
   const { allowPrivateMx: allowPrivate } = config;
   const addressesOf = createMxAddresses({ resolver: context.resolver, system, allowPrivate });
-  return createMailDestinations({ routes: openRoutes(config, engines), addressesOf });
+  return createMailDestinations({ routes: openRoutes(config, engines), addressesOf, system });
 };
 
 const openDirect = (config: Config, engines: Engines): Mail => {

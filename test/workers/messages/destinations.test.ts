@@ -8,7 +8,8 @@ import { openService } from '../service.ts';
 
 const MINUTE_MS = 60_000;
 
-type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> & Partial<Pick<RecipientOutcome, 'enhanced'>>;
+type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> &
+  Partial<Pick<RecipientOutcome, 'enhanced' | 'destination'>>;
 const TAKEN: Answer = { outcome: 'delivered', code: 250, stage: 'content' };
 const SILENT: Answer = { outcome: 'deferred', code: 0, stage: 'connect' };
 /** RFC 3463 §3.4: system not accepting network messages. */
@@ -86,6 +87,25 @@ describe('messages to many destinations', () => {
     service.system.shift(2 * MINUTE_MS);
     await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
+  });
+
+  test('wait for a domain whose own DNS is in the way by themselves: others of its operator go on', async () => {
+    const { service, answers, suspensionOf } = await openMany({
+      'gone.example': () => ({ ...SILENT, destination: '@gone.example' }),
+    });
+    const first = await service.send('ann@gone.example');
+    await until(async () => expect(await statuses(service, first)).toEqual(['deferred']));
+    await until(async () =>
+      expect(await suspensionOf('@gone.example')).toMatchObject({ reason: 'recipient_domain', domain: 'gone.example' }),
+    );
+    const second = await service.send('bob@gone.example');
+    const other = await service.send('bob@late.example');
+    await until(async () => expect(await statuses(service, other)).toEqual(['delivered']));
+    expect(await statuses(service, second)).toEqual(['accepted']);
+    expect(await suspensionOf('example')).toBeNull();
+    answers['gone.example'] = () => ({ ...TAKEN, destination: 'example' });
+    service.system.shift(2 * MINUTE_MS);
+    await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
   });
 
   test('come more slowly, in the end not at all, where a server says of each that it is too busy', async () => {

@@ -67,7 +67,7 @@ const open = ({ policies = {}, security }: Partial<Opened> = {}) => {
   const clock = createSteppableSystem();
   const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
   const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
-  const destinations = createMailDestinations({ routes, addressesOf });
+  const destinations = createMailDestinations({ routes, addressesOf, system });
   const pacer = createPacer(clock, silentLogger);
   const suspensions: SuspendDestination[] = [];
   const mtaSts = { policyOf: async (domain: string) => policies[domain] ?? null };

@@ -190,7 +190,7 @@ describe('the destination of a domain', () => {
   it('is the provider of its first server that mail can be sent to, and the domain by itself where there is none', async () => {
     const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
     const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
-    const { operatorOf } = createMailDestinations({ routes, addressesOf });
+    const { operatorOf } = createMailDestinations({ routes, addressesOf, system });
     const equal = (...hosts: readonly string[]) => hosts.map((host) => [10, host] as const);
     world.dns.change({
       'b.test': {
