@@ -35,6 +35,7 @@ export interface DirectTransportOptions {
   /** With all servers together. */
   readonly sessionsMax?: number;
   readonly sessionsPerServerMax?: number;
+  readonly sessionsPerAddressMax?: number;
   /** For the connection. */
   readonly connectMs?: number;
   /** Default: `connectMs`, or else `GREETING_TIMES`. */
@@ -50,6 +51,8 @@ export interface DirectTransportOptions {
 const SESSIONS_MAX = 2000;
 /** No server wants more from one address; what it wants is learned by whoever gives out the work. */
 const SESSIONS_PER_SERVER_MAX = 20;
+/** Anybody can have names that lead to somebody else's server, which counts all of its sessions with us. Fewer make those of one name wait for others'. */
+const SESSIONS_PER_ADDRESS_MAX = 40;
 /** A dead server must leave time for the next of its domain. */
 const CONNECT_MS = 30_000;
 
@@ -79,6 +82,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     open: createOpenHop({ unreachable, ehloName, connectMs, greeting: greetingOf(options), ...(tls && { tls }) }),
     sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
     sessionsPerServerMax: options.sessionsPerServerMax ?? SESSIONS_PER_SERVER_MAX,
+    sessionsPerAddressMax: options.sessionsPerAddressMax ?? SESSIONS_PER_ADDRESS_MAX,
   });
   const addressesOf = createMxAddresses(options);
   const sourceOf = createSourceAddresses(options.sourceAddresses);

@@ -15,41 +15,84 @@ export interface SessionPoolsOptions {
   /** With all servers together. */
   readonly sessionsMax: number;
   readonly sessionsPerServerMax: number;
+  /** With one address, whatever names lead to it. */
+  readonly sessionsPerAddressMax: number;
+}
+
+/** What there is at one address. */
+interface Place {
+  readonly room: ReturnType<typeof createSessionRoom>;
+  pools: number;
 }
 
 const NO_ROOM = noReply('no session was free before the deadline');
 
 /** Keeps sessions with any number of servers, each for as long as it is of use. */
-export const createSessionPools = ({ open, sessionsMax, sessionsPerServerMax }: SessionPoolsOptions) => {
+export const createSessionPools = (options: SessionPoolsOptions) => {
+  const { open, sessionsMax, sessionsPerServerMax, sessionsPerAddressMax } = options;
   const pools = new Map<string, SessionPool>();
+  const places = new Map<string, Place>();
   const room = createSessionRoom(sessionsMax);
   let closed = false;
 
-  const openInRoom = async (hop: Hop, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
-    if (!(await room.take(signal))) throw new SmtpConnectFailed(NO_ROOM);
+  /** Of its address first: who waits for that keeps no other server's mail waiting. */
+  const takeRoom = async ({ room: own }: Place, signal: AbortSignal): Promise<void> => {
+    if (!(await own.take(signal))) throw new SmtpConnectFailed(NO_ROOM);
+    if (await room.take(signal)) return;
+    own.give();
+    throw new SmtpConnectFailed(NO_ROOM);
+  };
+
+  const giveRoom = ({ room: own }: Place): void => {
+    own.give();
+    room.give();
+  };
+
+  const openInRoom = async (hop: Hop, place: Place, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+    await takeRoom(place, signal);
     let isOpened = false;
     try {
       const session = await open(hop, signal, () => {
         if (!isOpened) return; // it has failed, which gives the room back below
-        room.give();
+        giveRoom(place);
         onEnd();
       });
       isOpened = true;
       return session;
     } catch (error) {
-      room.give();
+      giveRoom(place);
       throw error;
     }
   };
 
+  const placeOf = ({ target: { address, host } }: Hop): Place => {
+    const name = address ?? host;
+    const place = places.get(name) ?? { room: createSessionRoom(sessionsPerAddressMax), pools: 0 };
+    places.set(name, place);
+    place.pools += 1;
+    return place;
+  };
+
+  const leave = ({ target: { address, host } }: Hop, place: Place): void => {
+    place.pools -= 1;
+    if (place.pools === 0) places.delete(address ?? host);
+  };
+
   const createPool = (hop: Hop): SessionPool => {
+    const place = placeOf(hop);
     const pool: SessionPool = createSessionPool({
       sessionsMax: sessionsPerServerMax,
-      open: (signal, onEnd) => openInRoom(hop, signal, onEnd),
-      onIdle: () => room.idles(pool.endIdle),
+      open: (signal, onEnd) => openInRoom(hop, place, signal, onEnd),
+      onIdle: () => {
+        place.room.idles(pool.endIdle);
+        room.idles(pool.endIdle);
+      },
       onEmpty: () => {
+        place.room.forget(pool.endIdle);
         room.forget(pool.endIdle);
+        if (pools.get(hop.key) !== pool) return;
         pools.delete(hop.key);
+        leave(hop, place);
       },
     });
     pools.set(hop.key, pool);

@@ -63,7 +63,7 @@ afterAll(() => world.close());
 const policy = (...mx: readonly string[]): StsPolicy => ({ mode: 'enforce', mx, maxAgeSeconds: 86_400 });
 
 /** What a process makes of its attempts: the real way out, and the real judgement of what came of them. */
-const open = ({ policies = {}, security }: Partial<Opened> = {}) => {
+const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = {}) => {
   const clock = createSteppableSystem();
   const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
   const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
@@ -72,7 +72,7 @@ const open = ({ policies = {}, security }: Partial<Opened> = {}) => {
   const suspensions: SuspendDestination[] = [];
   const mtaSts = { policyOf: async (domain: string) => policies[domain] ?? null };
   const transport: MailTransport = world.transport({
-    ...{ connectMs: 300, sessionsPerServerMax: 2 },
+    ...{ connectMs, sessionsPerServerMax: 2 },
     security:
       security ??
       createTransportSecurity({ resolver: world.resolver, mtaSts, system, logger: silentLogger, port: world.port }),
@@ -92,6 +92,7 @@ const open = ({ policies = {}, security }: Partial<Opened> = {}) => {
 };
 
 interface Opened {
+  readonly connectMs: number;
   readonly policies: Readonly<Record<string, StsPolicy>>;
   readonly security: TransportSecurity;
 }
@@ -180,9 +181,8 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     const { attempt, pacer, suspensions } = open();
     const before = provider.connections();
     await Promise.all(domains.map((domain) => attempt(domain)));
-    expect(suspensions.map(({ operator, reason }) => [operator, reason])).toEqual(
-      domains.map((domain) => [`@${domain}`, 'recipient_domain']),
-    );
+    const told = suspensions.map(({ operator, reason }) => `${operator} ${reason}`);
+    expect(told.sort()).toEqual(domains.map((domain) => `@${domain} recipient_domain`).sort());
     expect(provider.connections()).toBe(before);
     expect(pacer.limitOf('provider.test')).toBe(2);
   });
@@ -213,7 +213,7 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
 
   it('is not held liable for a try that began when our time was all but over', async () => {
     world.dns.change({ 'late.test': mx('slow.evil.test', 'late.provider.test') });
-    const { attempt, suspensions } = open();
+    const { attempt, suspensions } = open({ connectMs: 300 });
     await attempt('late.test', 450);
     expect(suspensions.map(({ operator }) => operator)).not.toContain('provider.test');
   });

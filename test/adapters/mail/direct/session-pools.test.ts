@@ -20,12 +20,13 @@ const hop = (address: string): Hop => ({
   },
 });
 
-const createPools = (sessionsMax: number, sessionsPerServerMax = 20) =>
+const createPools = (sessionsMax: number, sessionsPerServerMax = 20, sessionsPerAddressMax = 40) =>
   createSessionPools({
     open: ({ target }, signal, onEnd) =>
       openSmtpSession({ target, ehloName: 'sender.a.test', connectMs: 1_000, onEnd }, signal),
     sessionsMax,
     sessionsPerServerMax,
+    sessionsPerAddressMax,
   });
 
 const until = async (isTrue: () => boolean): Promise<void> => {
@@ -34,6 +35,30 @@ const until = async (isTrue: () => boolean): Promise<void> => {
 };
 
 describe('sessions with many servers', () => {
+  it('are no more at one address than there may be, whatever names lead there', async () => {
+    const seen = { now: 0, most: 0 };
+    await world.startServer('127.0.0.1', {
+      onConnect: (_session, callback) => {
+        seen.now += 1;
+        seen.most = Math.max(seen.most, seen.now);
+        callback();
+      },
+      onClose: () => {
+        seen.now -= 1;
+      },
+    });
+    const pools = createPools(50, 20, 3);
+    const use = async (name: number): Promise<void> => {
+      const { release } = await pools.acquire({ ...hop('127.0.0.1'), key: `name ${name}` }, AbortSignal.timeout(5_000));
+      await sleep(10);
+      release(true);
+    };
+    await Promise.all(Array.from({ length: 15 }, (_, name) => use(name)));
+    expect(seen.most).toBe(3);
+    await pools.close();
+    expect(pools.size()).toBe(0);
+  });
+
   it('end where they idle, to make room for others', async () => {
     const { connections } = await world.startServer('0.0.0.0');
     const pools = createPools(3);
