@@ -97,6 +97,11 @@ export interface ReadAllOptions {
   readonly filter?: Filter;
   readonly limit: number;
   /**
+   * Forwards alone: how far the caller has to see, a position that it was told of this log. The page may end there
+   * without a look at what came later. Default: the log's head.
+   */
+  readonly to?: Position;
+  /**
    * Forwards alone: ends the search when it aborts. The page then holds what was found until then, and how far that was,
    * so that the next read goes on there. An engine that answers at once may ignore it.
    */

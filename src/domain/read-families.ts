@@ -22,7 +22,7 @@ export async function* readFamilies(
   { categories, from = LOG_START, to, signal }: ReadFamilies,
 ): AsyncGenerator<Page> {
   const filter = { categories };
-  const options = { filter, limit: PAGE_EVENTS_MAX, folded: true, ...(signal === undefined ? {} : { signal }) };
+  const options = { filter, to, limit: PAGE_EVENTS_MAX, folded: true, ...(signal === undefined ? {} : { signal }) };
   let position = from;
   while (position < to && signal?.aborted !== true) {
     const page = await store.readAll({ from: position, ...options });

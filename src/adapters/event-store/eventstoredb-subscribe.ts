@@ -5,6 +5,7 @@ import { bytesBetween } from './eventstoredb-position.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { isBesideMessages } from './eventstoredb-read-filtered.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
+import type { Recovery } from './eventstoredb-recovery.ts';
 import type { Tail } from './eventstoredb-tail.ts';
 
 /** Events in a page: what a slow consumer holds, and what a consumer can handle in one transaction. */
@@ -21,6 +22,7 @@ export interface SubscribeOptions {
   /** For those of them that see nothing of messages. */
   search(options: ReadAllOptions): Promise<Page>;
   readonly tail: Tail;
+  readonly recovery: Recovery;
   readonly codec: EventCodec;
 }
 
@@ -40,7 +42,7 @@ const asFollowed = (page: Page): FollowedPage => ({ ...page, isFull: page.events
 
 /** Follows for ever, each follower from its own position: by the log's end that all share, or, behind it, by pages. */
 export const createSubscribe = (options: SubscribeOptions): EventStore['subscribe'] => {
-  const { reader, search, tail, codec } = options;
+  const { reader, search, tail, recovery, codec } = options;
   const { system, closing } = options.connection;
 
   /** Of what few want, as the server finds it. */
@@ -75,7 +77,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     try {
       return await next(from, filter, signal);
     } catch (error) {
-      await tail.recover(error, signal);
+      await recovery.recover(error, signal);
       return null;
     }
   };
@@ -87,7 +89,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
         await reader.after(position, 0);
         isReached = true;
       } catch (error) {
-        await tail.recover(error, signal);
+        await recovery.recover(error, signal);
       }
     }
   };
@@ -110,7 +112,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
       const page = await steadfastNext(position, filter, signal);
       if (page === null || page.position === position) continue;
       position = page.position;
-      tail.works();
+      recovery.works();
       yield page; // handled once the consumer asks on
       await vainWait(page);
     }

@@ -1,12 +1,19 @@
 import type { EventCodec } from '../../domain/codec.ts';
-import { type Filter, LOG_START, type Page, type Position, type RecordedEvent } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
+import {
+  type Filter,
+  LOG_START,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../domain/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
-import { isTransient, NoAnswer, readFault, sentenceOf } from './eventstoredb-faults.ts';
+import { NoAnswer } from './eventstoredb-faults.ts';
 import { type Bounds, eventsOf, type Feed, gather, openFeed, positionOf } from './eventstoredb-feed.ts';
 import { bytesBetween } from './eventstoredb-position.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, type RawEvent, recordedEvent } from './eventstoredb-records.ts';
+import type { Recovery } from './eventstoredb-recovery.ts';
 
 /**
  * The end of the log, for all that follow it in this process: one subscription to the whole log, whose events are kept
@@ -31,16 +38,11 @@ const DROPPED_SHARE = 5;
 const QUIET_MS = 1_000;
 /** How long a reader waits for the subscription to bring what the head says is there. It then reads by itself. */
 const BRING_MS_MAX = 250;
-/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
-const RETRY_MS_MIN = 100;
-/** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
-const RETRY_MS_MAX = 2_000;
-
 export interface TailOptions {
   readonly connection: Connection;
   readonly reader: Reader;
   readonly codec: EventCodec;
-  readonly logger: Logger;
+  readonly recovery: Recovery;
 }
 
 export interface Tail {
@@ -54,12 +56,11 @@ export interface Tail {
   take(from: Position, filter: Filter, limit: number): Page | null;
   /** Resolves when there may be more. @throws what makes it vain to go on. */
   more(): Promise<void>;
-  /** Waits before another attempt after a fault. @throws what makes that vain. */
-  recover(error: unknown, signal: AbortSignal): Promise<void>;
-  /** Something came: the next fault is the first of its kind. */
-  works(): void;
-  /** A page up to the log's head as it is now, from what is kept; null: it has to be read. @throws {StoreUnavailable} */
-  page(from: Position, filter: Filter | undefined, limit: number): Promise<Page | null>;
+  /**
+   * A page up to `to`, or to the log's head as it is now, from what is kept; null: it has to be read.
+   * @throws {StoreUnavailable}
+   */
+  page(options: ReadAllOptions): Promise<Page | null>;
 }
 
 interface KeptEvent {
@@ -103,32 +104,17 @@ const matching = (
 const isTooMuch = ({ start, end, events }: Kept): boolean =>
   events.length > KEPT_EVENTS_MAX || (start !== LOG_START && bytesBetween(start, end) > KEPT_BYTES_MAX);
 
-/** Between half and all of a time that doubles with every failure, so that processes do not return in step. */
-const retryMs = (failures: number, random: number): number =>
-  Math.min(RETRY_MS_MIN * 2 ** (failures - 1), RETRY_MS_MAX) * (0.5 + random / 2);
-
-export const createTail = ({ connection, reader, codec, logger }: TailOptions): Tail => {
-  const { system, hosts, closing } = connection;
+export const createTail = ({ connection, reader, codec, recovery }: TailOptions): Tail => {
+  const { system, closing } = connection;
   let kept: Kept | null = null;
   let feed: Feed | null = null;
   /** The head at the last quiet moment in which the subscription was behind it. */
   let missed: Position | null = null;
   let pulling: Promise<void> | null = null;
-  let failures = 0;
   let followers = 0;
 
   const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
     await system.sleep(ms, signal).catch(() => {}); // aborted
-  };
-
-  /** Waits before the next attempt, unless it would be in vain. */
-  const recover = async (error: unknown, signal: AbortSignal): Promise<void> => {
-    if (signal.aborted) return;
-    if (!isTransient(error)) throw readFault(error, hosts);
-    failures += 1;
-    if (failures === 1) logger.warn({ reason: sentenceOf(error, hosts) }, 'lost the event store; subscribing again');
-    const [byte = 0] = system.randomBytes(1);
-    await pause(retryMs(failures, byte / 255), signal);
   };
 
   const forget = (): void => {
@@ -191,7 +177,7 @@ export const createTail = ({ connection, reader, codec, logger }: TailOptions): 
       .catch(async (error: unknown) => {
         forget();
         try {
-          await recover(error, closing);
+          await recovery.recover(error, closing);
         } catch (fault) {
           kept = null; // it is another log, or one put back: whoever comes next begins anew
           throw fault;
@@ -242,16 +228,12 @@ export const createTail = ({ connection, reader, codec, logger }: TailOptions): 
     start: () => kept?.start ?? null,
     take: (from, filter, limit) => (kept === null || kept.end <= from ? null : select(kept, from, filter, limit)),
     more: pull,
-    recover,
-    works: () => {
-      failures = 0;
-    },
-    page: async (from, filter, limit) => {
+    page: async ({ from = LOG_START, to, filter, limit }) => {
       if (!covers(from)) return null;
-      const head = await reader.head();
-      if (head === from) return { events: [], position: from };
+      const end = to ?? (await reader.head());
+      if (end === from) return { events: [], position: from };
       // A position beyond the head is for the reader to refuse.
-      if (head < from || !(await brings(head)) || kept === null || !covers(from)) return null;
+      if (end < from || !(await brings(end)) || kept === null || !covers(from)) return null;
       return select(kept, from, filter, limit);
     },
   };

@@ -1,6 +1,6 @@
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/contents.ts';
-import { type EventStore, LOG_START, type Position } from '../../domain/event-store.ts';
+import type { EventStore, Position } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
 import { createAppend, createAppendEvents } from './eventstoredb-append.ts';
@@ -8,6 +8,7 @@ import { connect } from './eventstoredb-connection.ts';
 import { createLogId } from './eventstoredb-log-id.ts';
 import { createReader, type Reader } from './eventstoredb-read.ts';
 import { createReadAll, isBesideMessages } from './eventstoredb-read-filtered.ts';
+import { createRecovery } from './eventstoredb-recovery.ts';
 import { createSubscribe } from './eventstoredb-subscribe.ts';
 import { createTail } from './eventstoredb-tail.ts';
 
@@ -76,18 +77,18 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
   /** Those who want all of the log do not delay those who want the little beside it: keys, domains, webhooks. */
   const readPage: EventStore['readAll'] = (options) =>
     isBesideMessages(options.filter) ? search(options) : readBulk(options);
-  const tail = createTail({ ...atTail, codec, logger });
+  const recovery = createRecovery(tailConnection, logger);
+  const tail = createTail({ ...atTail, codec, recovery });
   return {
     ...createLogId(connection, appendEvents, tailReader),
     append,
     readStream: reader.readStream,
     readAll: async (options) => {
-      const { from = LOG_START, direction = 'forwards', filter, limit } = options;
-      const page = direction === 'forwards' && limit > 0 ? await tail.page(from, filter, limit) : null;
+      const page = options.direction !== 'backwards' && options.limit > 0 ? await tail.page(options) : null;
       return page ?? readPage(options);
     },
     head: tailReader.head,
-    subscribe: createSubscribe({ connection, reader, search, tail, codec }),
+    subscribe: createSubscribe({ connection, reader, search, tail, recovery, codec }),
     close: async () => {
       await Promise.all([connection.close(settled), tailConnection.close(async () => {})]);
     },

@@ -58,9 +58,9 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegi
   let trustedSinceMs = Number.NEGATIVE_INFINITY;
 
   /** A read that was given up may still answer: only a page that follows upon what is known is applied. */
-  const readPage = async (from: Position, signal: AbortSignal): Promise<void> => {
+  const readPage = async (from: Position, to: Position, signal: AbortSignal): Promise<void> => {
     const filter = { categories: REGISTER_CATEGORIES };
-    const page = await store.readAll({ from, filter, limit: PAGE_EVENTS, signal, folded: true });
+    const page = await store.readAll({ from, to, filter, limit: PAGE_EVENTS, signal, folded: true });
     if (position !== from) return;
     for (const event of page.events) secrets.apply(event);
     position = page.position;
@@ -71,7 +71,7 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegi
     const head = await store.head();
     while (position < head) {
       const from = position;
-      await readPage(from, signal);
+      await readPage(from, head, signal);
       if (signal.aborted) throw new StoreUnavailable('the log was not read in time');
       if (position === from) throw new StoreUnavailable('the log does not answer up to its own head');
     }

@@ -4,6 +4,7 @@ import {
   idOf,
   type Position,
   type ReadStreamOptions,
+  StoreUnavailable,
   type StreamName,
 } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
@@ -85,11 +86,12 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
 
   /** Takes in what was appended up to now. */
   const goOn = async (known: LogEnd): Promise<void> => {
-    for (;;) {
-      const page = await store.readAll({ from: known.to, filter: FILTER, limit: PAGE_EVENTS });
+    const head = await store.head();
+    while (known.to < head) {
+      const page = await store.readAll({ from: known.to, to: head, filter: FILTER, limit: PAGE_EVENTS });
       for (const { stream, position } of page.events) known.touched.set(stream, position);
+      if (page.position === known.to) throw new StoreUnavailable('the log does not answer up to its own head');
       known.to = page.position;
-      if (page.events.length < PAGE_EVENTS) return;
     }
   };
 
