@@ -40,18 +40,30 @@ export interface ServiceOptions {
   readonly redisUrl?: string;
   /** Whether mail is signed by RSA-2048. Default: not. */
   readonly signs?: boolean;
+  /** In place of the log in PostgreSQL. */
+  readonly log?: {
+    readonly url: string;
+    outcomesAfter(position: string): Promise<number>;
+  };
   /** Further variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 export const openService = async (
   { closers, folder, profiling, system }: Bench,
-  { mailUrl, redisUrl = '', signs = false, variables = {} }: ServiceOptions,
+  { mailUrl, redisUrl = '', signs = false, log, variables = {} }: ServiceOptions,
 ): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
-  const env = { DATA_DIR: dataDir, MAIL_URL: mailUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'error', ...variables };
+  const env = {
+    DATA_DIR: dataDir,
+    MAIL_URL: mailUrl,
+    REDIS_URL: redisUrl,
+    LOG_LEVEL: 'error',
+    EVENTSTORE_URL: log?.url ?? '',
+    ...variables,
+  };
   const before = await openOperator(readConfig(env), { mayBeNew: true });
   const key = await provision(before.context, { signs }).finally(before.close);
 
@@ -75,6 +87,7 @@ export const openService = async (
     },
     head: store.head,
     outcomesAfter: async (position) => {
+      if (log !== undefined) return log.outcomesAfter(position);
       const { rows } = await pool.query<{ count: number }>(OUTCOMES, [Number(position)]);
       return rows[0]?.count ?? 0;
     },

@@ -5,6 +5,7 @@ import { batch } from './batch.ts';
 import { catchUp } from './catch-up.ts';
 import { endToEnd } from './end-to-end.ts';
 import { endToEndRedis } from './end-to-end-redis.ts';
+import { eventStoreDb } from './eventstoredb.ts';
 import { isolation, isolationLarge } from './isolation.ts';
 import { keyCheck } from './key-check.ts';
 import { lag } from './lag.ts';
@@ -34,4 +35,4 @@ export const IN_EVERY_RUN: readonly Measure[] = [
 ];
 
 /** Long, or beside others' programs: only when asked for. */
-export const BY_NAME: readonly Measure[] = [rebuildLarge, soak, peers, isolation, isolationLarge];
+export const BY_NAME: readonly Measure[] = [eventStoreDb, rebuildLarge, soak, peers, isolation, isolationLarge];
