@@ -53,6 +53,23 @@ describe('statistics', () => {
     });
   }
 
+  test('count the latency of scheduled mail from the time it was scheduled for', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const schedule = (type: 'MessageScheduled' | 'MessageRescheduled', scheduledAt: string) => {
+      const event = LATER_EVENTS[type];
+      return {
+        ...event,
+        data: { ...event.data, messageId: 'msg_1', recipientIds: ['rcp_1'], scheduledAt },
+      } as typeof event;
+    };
+    await given(...send('msg_1', { recipients: [recipient('rcp_1')] }), { occurredAt: AT });
+    await given('message-msg_1', [schedule('MessageScheduled', '2026-11-20T11:00:00.000Z')], { occurredAt: AT });
+    await given('message-msg_1', [schedule('MessageRescheduled', '2026-11-20T12:00:00.000Z')], { occurredAt: AT });
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered], { occurredAt: '2026-11-20T12:00:02.000Z' });
+    const { latency } = (await queryStats(pool, DAY)).totals;
+    expect(Math.abs((latency?.p50 ?? 0) / 2_000 - 1)).toBeLessThan(0.1);
+  });
+
   test('count one final outcome: a bounce after delivery takes its place', async () => {
     const { given, pool } = await openApplied(statsProjection);
     await given(...send('msg_1'), { occurredAt: AT });

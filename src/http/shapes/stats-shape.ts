@@ -7,9 +7,7 @@ const count = z.number().int().optional();
 const latency = z
   .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
   .nullable()
-  .describe(
-    'From acceptance to delivery, in milliseconds, the wait for `scheduled_at` included; null where nothing was delivered.',
-  );
+  .describe('From acceptance, or from `scheduled_at`, to delivery, in milliseconds; null where nothing was delivered.');
 
 /** A metric is there unless `metrics` left it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;

@@ -10,6 +10,8 @@ export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppress
 export interface CountedRecipient {
   readonly id: string;
   readonly domain: string;
+  /** When it was to be sent; absent: when it was accepted. */
+  scheduledAt?: string;
   deferred: boolean;
   complained: boolean;
   unsubscribed: boolean;
@@ -95,7 +97,7 @@ export const settle = (counts: BucketChange, recipient: CountedRecipient, outcom
   recipient.outcome = outcome;
 };
 
-/** @param milliseconds from acceptance to delivery. */
+/** @param milliseconds from acceptance, or from the time it was scheduled for, to delivery. */
 export const addLatency = ({ latency }: BucketChange, milliseconds: number): void => {
   const bin = binOf(milliseconds);
   latency.set(bin, (latency.get(bin) ?? 0) + 1);

@@ -29,7 +29,8 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<St
   return changes;
 };
 
-type Count = (counts: BucketChange, recipient: CountedRecipient, sinceAcceptanceMs: number) => void;
+/** @param sinceDueMs from acceptance, or from the time the recipient was scheduled for. */
+type Count = (counts: BucketChange, recipient: CountedRecipient, sinceDueMs: number) => void;
 
 interface Concerning {
   readonly data: { readonly messageId: string } & (
@@ -45,9 +46,10 @@ const each =
   (changes: StatsChanges, { data, metadata }: Concerning): void => {
     const cohort = known(changes.cohorts, data.messageId);
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
-    const sinceAcceptanceMs = Date.parse(metadata.occurredAt) - Date.parse(cohort.acceptedAt);
     for (const recipient of cohort.recipients.filter(({ id }) => ids.includes(id))) {
-      count(countsOf(changes, cohort, recipient.domain), recipient, sinceAcceptanceMs);
+      const dueAt = recipient.scheduledAt ?? cohort.acceptedAt;
+      const sinceDueMs = Math.max(0, Date.parse(metadata.occurredAt) - Date.parse(dueAt));
+      count(countsOf(changes, cohort, recipient.domain), recipient, sinceDueMs);
     }
     changes.changed.add(data.messageId);
   };
@@ -62,6 +64,17 @@ const accept = (
   for (const { domain } of cohort.recipients) countsOf(changes, cohort, domain).accepted += 1;
 };
 
+/** The wait that the sender asked for is no latency. */
+const scheduled = (
+  changes: StatsChanges,
+  { data }: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageScheduled' | 'MessageRescheduled' }>>,
+): void => {
+  const ids = new Set(data.recipientIds);
+  for (const recipient of known(changes.cohorts, data.messageId).recipients)
+    if (ids.has(recipient.id)) recipient.scheduledAt = data.scheduledAt;
+  changes.changed.add(data.messageId);
+};
+
 const ended = (outcome: Outcome) => each((counts, recipient) => settle(counts, recipient, outcome));
 
 const deferred = each((counts, recipient) => {
@@ -69,9 +82,9 @@ const deferred = each((counts, recipient) => {
   recipient.deferred = true;
 });
 
-const delivered = each((counts, recipient, sinceAcceptanceMs) => {
+const delivered = each((counts, recipient, sinceDueMs) => {
   settle(counts, recipient, 'delivered');
-  addLatency(counts, sinceAcceptanceMs);
+  addLatency(counts, sinceDueMs);
 });
 
 const complained = each((counts, recipient) => {
@@ -98,13 +111,13 @@ const write = async (db: Database, { cohorts, accepted, changed, buckets }: Stat
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   name: 'stats',
-  version: 2,
+  version: 3,
   categories: ['message'],
   tables: ['stats_buckets', 'stats_messages'],
   handlers: {
     MessageAccepted: accept,
-    MessageScheduled: 'ignored',
-    MessageRescheduled: 'ignored',
+    MessageScheduled: scheduled,
+    MessageRescheduled: scheduled,
     RecipientsHeld: 'ignored',
     AttemptStarted: 'ignored',
     AttemptOutcomeUnknown: deferred,
