@@ -47,19 +47,27 @@ export interface InboxPage {
   readonly next: string | null;
 }
 
+/** Which mail; absent: any. */
+export interface InboxFilter {
+  readonly id?: string | undefined;
+  /** Of the envelope's recipients, one: an address, in whatever case. */
+  readonly to?: string | undefined;
+  /** A part of the subject, in whatever case. */
+  readonly subject?: string | undefined;
+  /** Only mail whose envelope's sender is on one of these (A-labels). */
+  readonly fromDomains?: readonly string[] | undefined;
+}
+
 export interface Inbox {
   /** Durable when it resolves. Concurrent calls share a write. @throws the mail was not stored. */
   store(mail: ReceivedMail): Promise<void>;
   /**
    * Newest first, at most `limit`, and fewer where the page would be larger than `INBOX_PAGE_BYTES_MAX`.
    * @param after `next` of the page before; one that this inbox never gave yields an empty page.
-   * @param fromDomains only mail whose envelope's sender is on one of these (A-labels); absent: all.
    */
-  list(options: {
-    readonly limit: number;
-    readonly after?: string;
-    readonly fromDomains?: readonly string[];
-  }): Promise<InboxPage>;
+  list(options: InboxFilter & { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
+  /** Deletes what matches. @returns how many. */
+  remove(filter: InboxFilter): Promise<number>;
   /** Ends when everything given to `store` is stored. */
   close(): Promise<void>;
 }

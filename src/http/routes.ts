@@ -22,6 +22,7 @@ import { startWarmUpRoute } from './routes/domains/start-warm-up.ts';
 import { verifyDomainRoute } from './routes/domains/verify-domain.ts';
 import { getStatsRoute } from './routes/events/get-stats.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
+import { deleteInboxRoute } from './routes/inbox/delete-inbox.ts';
 import { listInboxRoute } from './routes/inbox/list-inbox.ts';
 import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { cancelMessageRoute } from './routes/messages/cancel-message.ts';
@@ -106,6 +107,7 @@ export const REGISTRATIONS: readonly ((house: House) => void)[] = [
   getOrganizationStandingRoute,
   releaseOrganizationSendingRoute,
   listInboxRoute,
+  deleteInboxRoute,
   listDestinationsRoute,
   releaseDestinationRoute,
   showUnsubscribePageRoute,

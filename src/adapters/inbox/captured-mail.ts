@@ -24,6 +24,20 @@ const attachmentOf = ({ filename, mimeType, disposition, contentId, content }: A
   };
 };
 
+/** Headers of a message are rarely larger; what is behind is not looked at. */
+export const HEAD_BYTES_MAX = 65_536;
+
+/** The subject of a message, of which only the beginning is needed; empty: it has none. */
+export const subjectOf = async (beginning: Uint8Array): Promise<string> => {
+  const bytes = Buffer.from(beginning.buffer, beginning.byteOffset, Math.min(beginning.byteLength, HEAD_BYTES_MAX));
+  const end = bytes.indexOf('\r\n\r\n');
+  const { subject } = await PostalMime.parse(end < 0 ? bytes : bytes.subarray(0, end)).catch(() => UNREADABLE);
+  return subject ?? '';
+};
+
+/** Whether a subject has a part, in whatever case. */
+export const hasPart = (subject: string, part: string): boolean => subject.toLowerCase().includes(part.toLowerCase());
+
 /** Parses a kept message. One that cannot be parsed still shows its envelope and what arrived. */
 export const capturedMail = async ({ id, receivedAt, from, to, raw }: StoredMail): Promise<CapturedMail> => {
   const mail = await PostalMime.parse(raw, { attachmentEncoding: 'base64' }).catch(() => UNREADABLE);

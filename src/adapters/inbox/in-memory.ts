@@ -1,6 +1,12 @@
 import { domainOf } from '../../domain/email-address.ts';
-import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, INBOX_PAGE_BYTES_MAX, type Inbox } from '../../domain/inbox.ts';
-import { capturedMail, type StoredMail } from './captured-mail.ts';
+import {
+  INBOX_BYTES_MAX,
+  INBOX_MAILS_MAX,
+  INBOX_PAGE_BYTES_MAX,
+  type Inbox,
+  type InboxFilter,
+} from '../../domain/inbox.ts';
+import { capturedMail, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
 
 /** Newest first, as many as fit into a page; the first always does. */
 const pageOf = (mails: readonly StoredMail[], limit: number): readonly StoredMail[] => {
@@ -24,6 +30,18 @@ export const createInMemoryInbox = (): Inbox => {
     while (mails.length > INBOX_MAILS_MAX || bytes > INBOX_BYTES_MAX) bytes -= mails.shift()?.raw.length ?? 0;
   };
 
+  const matches = async (mail: StoredMail, { id, to, subject, fromDomains }: InboxFilter): Promise<boolean> =>
+    (id === undefined || mail.id === id) &&
+    (to === undefined || mail.to.some((one) => one.toLowerCase() === to.toLowerCase())) &&
+    (fromDomains?.includes(domainOf(mail.from).toLowerCase()) ?? true) &&
+    (subject === undefined || hasPart(await subjectOf(mail.raw), subject));
+
+  const matching = async (filter: InboxFilter): Promise<readonly StoredMail[]> => {
+    const found: StoredMail[] = [];
+    for (const mail of mails) if (await matches(mail, filter)) found.push(mail);
+    return found;
+  };
+
   return {
     store: async (mail) => {
       lastId += 1;
@@ -31,14 +49,20 @@ export const createInMemoryInbox = (): Inbox => {
       bytes += mail.raw.length;
       trim();
     },
-    list: async ({ limit, after, fromDomains }) => {
-      const older = mails
-        .filter(({ id }) => after === undefined || Number(id) < Number(after))
-        .filter(({ from }) => fromDomains?.includes(domainOf(from).toLowerCase()) ?? true);
+    list: async ({ limit, after, ...filter }) => {
+      const all = await matching(filter);
+      const older = all.filter(({ id }) => after === undefined || Number(id) < Number(after));
       const newestFirst = older.toReversed();
       const page = pageOf(newestFirst, limit);
       const next = page.length < newestFirst.length ? (page.at(-1)?.id ?? null) : null;
       return { mails: await Promise.all(page.map(capturedMail)), next };
+    },
+    remove: async (filter) => {
+      const found = new Set(await matching(filter));
+      const kept = mails.filter((mail) => !found.has(mail));
+      mails.splice(0, mails.length, ...kept);
+      bytes = mails.reduce((sum, { raw }) => sum + raw.length, 0);
+      return found.size;
     },
     close: async () => undefined,
   };

@@ -5,12 +5,13 @@ import {
   INBOX_MAILS_MAX,
   INBOX_PAGE_BYTES_MAX,
   type Inbox,
+  type InboxFilter,
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/inbox.ts';
 import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
-import { capturedMail, type StoredMail } from './captured-mail.ts';
+import { capturedMail, HEAD_BYTES_MAX, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
 
 /** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */
 const INSERT_MAILS_MAX = 500;
@@ -49,8 +50,30 @@ const TRIM = {
 /** What is trimmed is given back at once: under load the server's own vacuum comes too late for a table that small. */
 const VACUUM = 'vacuum (skip_locked) inbox.captured_mail';
 
+/** `$1` an id, `$2` a recipient, `$3` the senders' domains; null: any. */
+const MATCHES = `
+  ($1::bigint is null or id = $1)
+  and ($2::text is null or exists (
+    select from jsonb_array_elements_text(envelope_to) as one (address) where lower(one.address) = lower($2)))
+  and ($3::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($3))`;
+
+/** `$4`: of these alone; null: of all. */
+const AMONG = '($4::bigint[] is null or id = any ($4))';
+
+const HEADS = {
+  name: 'inbox-heads',
+  text: `
+    select id, substring(raw from 1 for ${HEAD_BYTES_MAX}) as head from inbox.captured_mail
+     where ${MATCHES} and id < $4 order by id desc limit 100`,
+};
+
+const REMOVE = {
+  name: 'inbox-remove',
+  text: `delete from inbox.captured_mail where ${MATCHES} and ${AMONG}`,
+};
+
 const LIST = {
-  name: 'inbox-list',
+  name: 'inbox-list-filtered',
   text: `
     select id, received_at, envelope_from, envelope_to, raw, candidates
       from (select page.*,
@@ -58,10 +81,10 @@ const LIST = {
                    sum(size_bytes) over newest - size_bytes as bytes_before,
                    count(*) over () as candidates
               from (select * from inbox.captured_mail
-                     where id < $1 and ($4::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($4))
-                     order by id desc limit $2 + 1) page
+                     where id < $5 and ${MATCHES} and ${AMONG}
+                     order by id desc limit $6 + 1) page
             window newest as (order by id desc)) counted
-     where place <= $2 and bytes_before < $3
+     where place <= $6 and bytes_before < $7
      order by id desc`,
 };
 
@@ -114,6 +137,17 @@ const storedMail = ({ id, received_at, envelope_from, envelope_to, raw }: Row): 
   raw,
 });
 
+interface Beginning {
+  readonly id: string;
+  readonly head: Buffer;
+}
+
+const idsWith = async (subject: string, rows: readonly Beginning[]): Promise<readonly string[]> => {
+  const ids: string[] = [];
+  for (const { id, head } of rows) if (hasPart(await subjectOf(head), subject)) ids.push(id);
+  return ids;
+};
+
 /** The last row's place, where the page left candidates out. */
 const nextOf = (rows: readonly Row[]): string | null =>
   rows.length === Number(rows[0]?.candidates ?? 0) ? null : (rows.at(-1)?.id ?? null);
@@ -155,10 +189,39 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     },
   });
 
-  const page = async (limit: number, before: string, fromDomains?: readonly string[]): Promise<InboxPage> => {
+  const valuesOf = ({ id, to, fromDomains }: InboxFilter): readonly unknown[] => [
+    id ?? null,
+    to ?? null,
+    fromDomains ?? null,
+  ];
+
+  const beginnings = async (filter: InboxFilter, before: string): Promise<readonly Beginning[]> =>
+    (await orUnavailable(pool.query<Beginning>({ ...HEADS, values: [...valuesOf(filter), before] }))).rows;
+
+  /** Subjects are in the messages alone: these are looked through, of which there are `INBOX_MAILS_MAX` at most. */
+  const withSubject = async (filter: InboxFilter, subject: string): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for (let before: string | undefined = NEWEST; before !== undefined; ) {
+      const rows: readonly Beginning[] = await beginnings(filter, before);
+      ids.push(...(await idsWith(subject, rows)));
+      before = rows.at(-1)?.id;
+    }
+    return ids;
+  };
+
+  /** The parameters of `MATCHES` and `AMONG`; null: there can be none. */
+  const selection = async (filter: InboxFilter): Promise<readonly unknown[] | null> => {
+    if (filter.id !== undefined && !ID.test(filter.id)) return null;
     if (untrimmedMails > 0) await trim();
+    const among = filter.subject === undefined ? null : await withSubject(filter, filter.subject);
+    return [...valuesOf(filter), among];
+  };
+
+  const page = async (limit: number, before: string, filter: InboxFilter): Promise<InboxPage> => {
+    const selected = await selection(filter);
+    if (selected === null) return { mails: [], next: null };
     const { rows } = await orUnavailable(
-      pool.query<Row>({ ...LIST, values: [before, limit, INBOX_PAGE_BYTES_MAX, fromDomains ?? null] }),
+      pool.query<Row>({ ...LIST, values: [...selected, before, limit, INBOX_PAGE_BYTES_MAX] }),
     );
     const mails: CapturedMail[] = [];
     for (const row of rows) mails.push(await capturedMail(storedMail(row)));
@@ -171,9 +234,14 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
       storing = stored.catch(() => {}).then(() => before);
       return stored;
     },
-    list: async ({ limit, after, fromDomains }) => {
-      if (after === undefined) return await page(limit, NEWEST, fromDomains);
-      return ID.test(after) ? await page(limit, after, fromDomains) : { mails: [], next: null };
+    list: async ({ limit, after, ...filter }) => {
+      if (after === undefined) return await page(limit, NEWEST, filter);
+      return ID.test(after) ? await page(limit, after, filter) : { mails: [], next: null };
+    },
+    remove: async (filter) => {
+      const selected = await selection(filter);
+      if (selected === null) return 0;
+      return (await orUnavailable(pool.query({ ...REMOVE, values: [...selected] }))).rowCount ?? 0;
     },
     close: async () => {
       await storing;

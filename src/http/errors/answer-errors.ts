@@ -36,9 +36,10 @@ export const sendError =
 const refuseUnknown = async (door: DoorTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
   const [path = ''] = request.url.split('?');
   if (path === '/v1' || path.startsWith('/v1/')) await passDoor(door, NOWHERE, request, reply);
+  const methods = methodsOf(path);
   // A route of the table that this process has not registered was not found with its own method.
-  const methods = methodsOf(path).filter((method) => method !== request.method);
-  if (methods.length === 0) throw new Refusal('not_found', 'there is no such path');
+  if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
+    throw new Refusal('not_found', 'there is no such path');
   reply.header('allow', methods.join(', '));
   throw new Refusal('method_not_allowed', `${path} takes ${methods.join(', ')}`);
 };

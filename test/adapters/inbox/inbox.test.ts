@@ -2,7 +2,13 @@ import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
-import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, type Inbox, type ReceivedMail } from '../../../src/domain/inbox.ts';
+import {
+  INBOX_BYTES_MAX,
+  INBOX_MAILS_MAX,
+  type Inbox,
+  type InboxFilter,
+  type ReceivedMail,
+} from '../../../src/domain/inbox.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');
@@ -62,6 +68,35 @@ describe.each([
   ['in memory', async () => createInMemoryInbox()],
   ['in PostgreSQL', openPostgres],
 ])('an inbox %s', (_, open) => {
+  it('finds mail by recipient, subject and id, and deletes what it finds', async () => {
+    const inbox = await open();
+    for (const [to, subject] of [
+      ['a@b.test', 'Welcome'],
+      ['A@B.test', '=?UTF-8?Q?Gr=C3=BC=C3=9Fe?='],
+      ['c@b.test', 'Welcome back'],
+    ])
+      await inbox.store(mailOf(String(subject), { to: ['x@b.test', String(to)] }));
+    const found = async (filter: InboxFilter) =>
+      (await inbox.list({ limit: 10, ...filter })).mails.map(({ subject }) => subject);
+    expect(await found({ to: 'a@b.TEST' })).toEqual(['Grüße', 'Welcome']);
+    expect(await found({ subject: 'WELCOME' })).toEqual(['Welcome back', 'Welcome']);
+    expect(await found({ subject: 'grüß' })).toEqual(['Grüße']);
+    expect(await found({ to: 'c@b.test', subject: 'welcome' })).toEqual(['Welcome back']);
+    expect(await found({ to: 'c@b.test', fromDomains: ['other.test'] })).toEqual([]);
+    const { mails, next } = await inbox.list({ limit: 1, subject: 'welcome' });
+    const second = await inbox.list({ limit: 1, subject: 'welcome', ...(next === null ? {} : { after: next }) });
+    expect([...mails, ...second.mails].map(({ subject }) => subject)).toEqual(['Welcome back', 'Welcome']);
+    const id = mails[0]?.id;
+    expect(await found({ id })).toEqual(['Welcome back']);
+    for (const wrong of ['0', 'x', '', '99999999999999999999']) expect(await found({ id: wrong })).toEqual([]);
+    expect(await inbox.remove({ id, fromDomains: ['other.test'] })).toBe(0);
+    expect([await inbox.remove({ id }), await inbox.remove({ id }), await inbox.remove({ id: 'x' })]).toEqual([
+      1, 0, 0,
+    ]);
+    expect([await inbox.remove({ subject: 'welcome' }), await inbox.remove({})]).toEqual([1, 1]);
+    expect(await found({})).toEqual([]);
+  });
+
   it('shows a message as a reader’s program sees it', async () => {
     const inbox = await open();
     await inbox.store(mailOf('', { to: ['a@b.test', '"\\@c.test'], raw: Buffer.from(WITH_ATTACHMENT) }));

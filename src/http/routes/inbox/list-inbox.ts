@@ -4,14 +4,12 @@ import { capturedMailShape, showCapturedMail } from '../../shapes/inbox-shape.ts
 import { listOf, listShape } from '../../shapes/list-shape.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
+import { inboxFilterFields, inboxFilterOf } from './inbox-filter.ts';
 
 const LIST = 'inbox';
-const query = z.strictObject(pageParameters);
+const query = z.strictObject({ ...pageParameters, ...inboxFilterFields });
 
-/**
- * Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. An organization
- * sees the live mail that was sent from its domains.
- */
+/** Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. */
 export const listInboxRoute = (house: House): void => {
   const { inbox } = house.deps;
   if (inbox === null) return;
@@ -19,9 +17,9 @@ export const listInboxRoute = (house: House): void => {
     house,
     'GET /v1/inbox',
     { summary: 'Captured mail of the organization, newest first', query, answer: listShape(capturedMailShape) },
-    async ({ caller, query: { limit, after } }) => {
-      const fromDomains = house.door.directory.domainNamesOf(caller.organizationId);
-      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), fromDomains });
+    async ({ caller, query: { limit, after, ...asked } }) => {
+      const filter = inboxFilterOf(house, caller, asked);
+      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
       return listOf(mails.map(showCapturedMail), next !== null, encodePlace(LIST, next));
     },
   );

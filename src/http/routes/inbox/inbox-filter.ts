@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import type { Caller } from '../../../domain/caller.ts';
+import type { InboxFilter } from '../../../domain/inbox.ts';
+import type { House } from '../../endpoint.ts';
+
+const TEXT_CHARACTERS_MAX = 998;
+
+/** Which captured mail; together they narrow. */
+export const inboxFilterFields = {
+  id: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('This one alone.'),
+  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail to this address, by its envelope.'),
+  subject: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail with this in its subject, in whatever case.'),
+};
+
+type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
+
+/** An organization sees the live mail that was sent from its domains. */
+export const inboxFilterOf = (
+  { door }: House,
+  { organizationId }: Caller,
+  { id, to, subject }: Asked,
+): InboxFilter => ({
+  id,
+  to,
+  subject,
+  fromDomains: door.directory.domainNamesOf(organizationId),
+});
