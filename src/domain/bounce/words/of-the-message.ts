@@ -13,6 +13,7 @@ import {
   QMAIL,
   QQ,
   SENDMAIL,
+  SPAMASSASSIN,
   YAHOO,
   YANDEX,
 } from './sources.ts';
@@ -37,7 +38,8 @@ export const OF_THE_MESSAGE: readonly ReplyWords[] = [
     EXIM,
     '550 This message scored 12.3 spam points.',
   ),
-  spam(/\breject, id=\S{1,60} - spam|blocked by spamassassin/, AMAVIS, '554 5.7.0 Reject, id=1234-05 - spam'),
+  spam(/\breject, id=\S{1,60} - spam/, AMAVIS, '554 5.7.0 Reject, id=1234-05 - spam'),
+  spam(/blocked by spamassassin/, SPAMASSASSIN, '550 5.7.1 Blocked by SpamAssassin'),
   spam(
     /message is suspicious/,
     GMAIL,
