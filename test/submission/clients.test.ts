@@ -98,6 +98,26 @@ describe('an invitation arrives as an invitation, to the byte', () => {
     expect(Buffer.from(String(amp?.content), 'base64').toString()).toContain('<html ⚡4email data-css-strict>');
   });
 
+  test('by nodemailer, with AMP and a form of its own, in their order', async () => {
+    const content = 'BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\nEND:VCALENDAR\r\n';
+    const reply = await submitting.send({
+      ...{ to: 'bob@example.org', text: 'Hi', html: '<p>Hi</p>', amp: '<html ⚡4email></html>' },
+      ...{
+        icalEvent: { method: 'REQUEST', content },
+        alternatives: [{ contentType: 'text/x-markdown', content: '*Hi*' }],
+      },
+    });
+    const raw = await submitting.composed(reply);
+    expect(treeOf(raw.toString('latin1'))).toEqual([
+      'multipart/mixed',
+      ['multipart/alternative', 'text/plain', 'text/x-amp-html', 'text/html', 'text/calendar', 'text/x-markdown'],
+      'application/ics',
+    ]);
+    const { attachments } = await simpleParser(raw);
+    const calendars = attachments.filter(({ contentType }) => /calendar|ics/.test(contentType));
+    expect(calendars.map((each) => each.content.toString())).toEqual([content, content]);
+  });
+
   test('is shown by the API beside text and html', async () => {
     const { reply } = await through('outlook-invitation');
     const shown = await submitting.shown(reply);

@@ -2,7 +2,7 @@ import type { Analysis, AnalyzedMessage } from '../../domain/analysis/analysis.t
 import type { AttachmentFact, HtmlFacts, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
 import { textLinks } from '../../domain/analysis/text.ts';
-import type { StoredAttachment } from '../../domain/contents.ts';
+import type { StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
 import { checkHtml } from '../html-checker/check-html.ts';
 import { readHtml } from './read-html.ts';
 
@@ -26,14 +26,19 @@ const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: Analyz
   return Buffer.byteLength(html) + Buffer.byteLength(text) + Math.ceil(attached * SENT_PER_CHARACTER);
 };
 
+/** A program is one in whichever place it stands. */
+const asAttachment = ({ filename = '', contentType, content }: StoredAlternative): StoredAttachment => ({
+  ...{ filename, contentType, content },
+});
+
 export const inputOf = ({ draft, domain }: AnalyzedMessage): AnalysisInput => {
-  const { from, replyTo, recipients, subject, html, text, headers, stream, unsubscribe } = draft;
+  const { from, replyTo, recipients, subject, html, text, headers, stream, unsubscribe, alternatives = [] } = draft;
   return {
     ...{ from, replyTo, recipients, subject, headers, stream, domain },
     ...(html === undefined ? {} : { html }),
     ...(text === undefined ? {} : { text }),
     ...(unsubscribe === undefined ? {} : { unsubscribe }),
-    attachments: draft.attachments.map(attachmentFact),
+    attachments: [...draft.attachments, ...alternatives.map(asAttachment)].map(attachmentFact),
     sizeBytes: sizeOf(draft),
   };
 };

@@ -30,6 +30,16 @@ describe('attachments', () => {
     expect(countOf('attachment-executable', { attachments: [attached('a.pdf', base64(bytes))] })).toBe(count);
   });
 
+  test('that stand among the alternatives', () => {
+    const alternative = { contentType: 'application/x-msdownload', content: 'TVo=', beforeHtml: false };
+    expect(countOf('attachment-executable', { alternatives: [alternative] })).toBe(1);
+    expect(
+      countOf('attachment-executable', {
+        alternatives: [{ ...alternative, contentType: 'text/calendar', content: 'QkVHSU4=' }],
+      }),
+    ).toBe(0);
+  });
+
   test.each([
     ['application/x-msdownload', 1],
     ['Application/X-MSDOS-Program ; name=a', 1],
