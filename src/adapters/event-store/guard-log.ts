@@ -35,6 +35,10 @@ export interface LogGuardOptions {
   readonly store: EventStore;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
+  /** Default: `LOOK_EVERY_MS`. */
+  readonly lookEveryMs?: number;
+  /** Default: `BEHIND_MS_MAX`. */
+  readonly behindMsMax?: number;
 }
 
 /** Longer accepts for longer into a log that took the other's place without a failed call; each look is two small reads. */
@@ -42,7 +46,8 @@ const LOOK_EVERY_MS = 1_000;
 /** How long a head may be behind what was seen: longer than a new leader needs to index what it has. */
 const BEHIND_MS_MAX = 800;
 
-export const createLogGuard = async ({ store, system, logger }: LogGuardOptions): Promise<LogGuard> => {
+export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard> => {
+  const { store, system, logger, lookEveryMs = LOOK_EVERY_MS, behindMsMax = BEHIND_MS_MAX } = options;
   const logId = await store.logId();
   const closing = new AbortController();
   let seen: Position = LOG_START;
@@ -78,7 +83,7 @@ export const createLogGuard = async ({ store, system, logger }: LogGuardOptions)
     }
     isDoubtful = true;
     behindSinceMs ??= system.monotonicMs();
-    if (system.monotonicMs() - behindSinceMs >= BEHIND_MS_MAX) {
+    if (system.monotonicMs() - behindSinceMs >= behindMsMax) {
       refuse('the log ends before what was seen of it, so that it was replaced by an older copy');
     }
     throw new StoreUnavailable('the log ends before what was seen of it');
@@ -173,7 +178,7 @@ export const createLogGuard = async ({ store, system, logger }: LogGuardOptions)
 
   const watch = async (): Promise<void> => {
     while (!closing.signal.aborted && replaced === null) {
-      await system.sleep(LOOK_EVERY_MS, closing.signal).catch(() => undefined);
+      await system.sleep(lookEveryMs, closing.signal).catch(() => undefined);
       if (!closing.signal.aborted) await lookOnce().catch(() => undefined); // noted
     }
   };

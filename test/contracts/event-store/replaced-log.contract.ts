@@ -16,7 +16,8 @@ export interface ReplaceableLog {
   close(): Promise<void>;
 }
 
-/** A little more than it takes to be certain. */
+const QUICK = { lookEveryMs: 100, behindMsMax: 80 };
+/** Much more than it takes to be certain. */
 const CERTAIN_MS = 4_000;
 
 /** Nothing that a service appends may end up in a log that is not its own: the same on every engine. */
@@ -32,7 +33,7 @@ export const replacedLogContract = (name: string, open: () => Promise<Replaceabl
       undo.push(log.close);
       const error = vi.fn();
       const logger = { debug: () => {}, info: () => {}, warn: () => {}, error };
-      const guard = await createLogGuard({ store: log.store, system: createSystem(), logger });
+      const guard = await createLogGuard({ store: log.store, system: createSystem(), logger, ...QUICK });
       undo.push(guard.close);
       const store = guard.guard(log.store);
       for (let n = 0; n < 3; n += 1) await store.append(first(newStream(), events(1)));
