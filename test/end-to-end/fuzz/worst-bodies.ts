@@ -1,0 +1,163 @@
+import { type Located, nameIn, type OpenApi } from '../../support/openapi/document.ts';
+
+/**
+ * For every field of every body that the document describes, the values that cost most: as much of one thing as the body
+ * can hold.
+ */
+export interface WorstBody {
+  readonly method: string;
+  readonly path: string;
+  /** `to: a list of wrong texts, 60000 bytes` */
+  readonly what: string;
+  make(): string;
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+type Path = readonly (string | number)[];
+
+/** Fields by their paths, those of the first item of each list with them. @param seen what was looked into already. */
+const fieldsOf = (document: OpenApi, schema: Schema, seen: Set<string>, path: Path = []): readonly Path[] => {
+  const into = (inner: Schema, at: Path): readonly Path[] => fieldsOf(document, inner, seen, at);
+  if (schema.$ref !== undefined) {
+    const name = nameIn(schema.$ref);
+    if (seen.has(name)) return [];
+    seen.add(name);
+    return into(document.components.schemas[name] ?? {}, path);
+  }
+  return [
+    ...(path.length === 0 ? [] : [path]),
+    ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) => into(member, [...path, name])),
+    ...(schema.items === undefined ? [] : into(schema.items, [...path, 0])),
+    ...(schema.anyOf ?? []).flatMap((one) => into(one, path)).filter((one) => one.length > path.length),
+  ];
+};
+
+/** JSON text of about so many bytes. */
+type Make = (bytes: number) => string;
+
+const text =
+  (unit: string): Make =>
+  (bytes) =>
+    `"${unit.repeat(Math.floor(bytes / Buffer.byteLength(unit)))}"`;
+
+const listOf =
+  (make: (index: number) => string): Make =>
+  (bytes) => {
+    const items: string[] = [];
+    for (let length = 0, index = 0; length < bytes; index += 1) {
+      const item = make(index);
+      items.push(item);
+      length += item.length + 1;
+    }
+    return `[${items.join()}]`;
+  };
+
+const mapOf =
+  (make: (index: number) => string): Make =>
+  (bytes) =>
+    `{${listOf(make)(bytes).slice(1, -1)}}`;
+
+/** The first thousand, which is as many as pass. */
+const first = (make: (index: number) => string, open: string, close: string): Make => {
+  const items = Array.from({ length: 1_000 }, (_, index) => make(index)).join();
+  return () => `${open}${items}${close}`;
+};
+
+const nested =
+  (open: string, close: string): Make =>
+  (bytes) => {
+    const depth = Math.floor(bytes / (open.length + close.length));
+    return `${open.repeat(depth)}1${close.repeat(depth)}`;
+  };
+
+const lists = Array.from({ length: 900 }, () => `[${'1,'.repeat(900)}1]`).join();
+
+const WORST: Readonly<Record<string, Make>> = {
+  'a long text': text('a'),
+  'a text of escapes': text('\\u0000'),
+  'a text of backslashes': text('\\\\'),
+  'a text of three bytes a character': text('€'),
+  'a text of pairs': text('💥'),
+  'an address list in a text': text('a@b.test,'),
+  'a text of dots': text('a.'),
+  'a text of commas and brackets': text('<a@'),
+  'a text of line breaks': text('\\r\\n'),
+  'a text of spaces': text(' '),
+  'a text of tags': text('<b>'),
+  'a text of base64 but for its end': (bytes) => `"${'QUJD'.repeat(Math.floor(bytes / 4))}****"`,
+  'many wrong texts': listOf(() => '"@"'),
+  'many addresses': listOf((index) => `"a${index}@example.test"`),
+  'many empty objects': listOf(() => '{}'),
+  'many numbers': listOf(() => '1'),
+  'many keys': mapOf((index) => `"X-${index}":"x"`),
+  'many long keys': mapOf((index) => `"${index}${'k'.repeat(1_900)}":1`),
+  'many equal keys': mapOf(() => '"x":1'),
+  'many keys that differ in case': mapOf((index) => `"${(index % 2 === 0 ? 'x' : 'X').repeat(1 + (index % 400))}":"x"`),
+  'a thousand wrong texts': first(() => '"@"', '[', ']'),
+  'a thousand addresses': first((index) => `"Name <a${index}@example.test>"`, '[', ']'),
+  'a thousand equal objects': first(
+    () => '{"filename":"a","content":"","content_id":"same","name":"a","value":"b"}',
+    '[',
+    ']',
+  ),
+  'a thousand unknown objects': first((index) => `{"${'k'.repeat(100)}${index}":1}`, '[', ']'),
+  'a thousand keys': first((index) => `"X-${index}":"\\u0000"`, '{', '}'),
+  'a thousand lists': () => `[${lists}]`,
+  'deep lists': nested('[', ']'),
+  'deep objects': nested('{"a":', '}'),
+};
+
+/** The example with a value in one place, as JSON; the value is text already. */
+const put = (example: unknown, path: Path, value: string): string => {
+  const marker = 'put-here-what-is-worst';
+  const copy = structuredClone(example) as Record<string | number, unknown>;
+  let holder = copy;
+  for (const [index, step] of path.slice(0, -1).entries()) {
+    if (typeof holder[step] !== 'object' || holder[step] === null)
+      holder[step] = typeof path[index + 1] === 'number' ? [] : {};
+    holder = holder[step] as Record<string | number, unknown>;
+  }
+  holder[path.at(-1) ?? ''] = marker;
+  // By a function: the value may have `$` in it.
+  return JSON.stringify(copy).replace(`"${marker}"`, () => value);
+};
+
+/** Most routes take 64 kB; those with attachments 8 MB beside these. */
+const SMALL_BYTES = 60_000;
+const LARGE_BYTES = 7_800_000;
+const TAKES_ATTACHMENTS = /^\/v1\/messages\/(?:send|batch)$/;
+const ID = 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa';
+
+const bodiesOf = (example: unknown, fields: readonly Path[], bytes: number) =>
+  Object.entries(WORST).flatMap(([kind, make]) => {
+    const value = make(bytes);
+    const named = `${kind}, ${bytes} bytes`;
+    return [
+      ...fields.map((field) => ({ what: `${field.join('.')}: ${named}`, make: () => put(example, field, value) })),
+      { what: `the body: ${named}`, make: () => value },
+    ];
+  });
+
+/** @param seen schemas whose fields had their turn with another operation; those looked at now are added. */
+export const worstBodies = (
+  document: OpenApi,
+  { method, path, operation }: Located,
+  seen: Set<string>,
+): readonly WorstBody[] => {
+  const content = operation.requestBody?.content['application/json'];
+  if (content === undefined) return [];
+  const example = Object.values(content.examples)[0]?.value ?? {};
+  const found = [...fieldsOf(document, content.schema as Schema, seen), ['unknown']];
+  const fields = [...new Map(found.map((field) => [field.join('.'), field])).values()];
+  const large = TAKES_ATTACHMENTS.test(path) ? fields.filter(({ length }) => length === 1) : [];
+  return [
+    ...bodiesOf(example, fields, SMALL_BYTES),
+    ...(large.length === 0 ? [] : bodiesOf(example, large, LARGE_BYTES)),
+  ].map((body) => ({ method, path: path.replace(/\{[^}]*\}/g, ID), ...body }));
+};

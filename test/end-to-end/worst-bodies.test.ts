@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { plain, talkSmtp } from '../submission/support/smtp-talk.ts';
+import { apiClient, eventually } from '../support/api-client.ts';
+import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
+import { unlimitedKey } from '../support/operator.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { type WorstBody, worstBodies } from './fuzz/worst-bodies.ts';
+import { WORST_MAIL } from './fuzz/worst-mail.ts';
+
+const PROBE = fileURLToPath(new URL('./fuzz/loop-probe.ts', import.meta.url));
+/** In units of the probe, each 20 ms on a quiet machine: 100 ms. */
+const PAUSE_UNITS_MAX = 5;
+/** `WORST_ONLY='batch .*deep'`: those alone. */
+const ONLY = new RegExp(process.env.WORST_ONLY ?? '');
+const ANSWER_CHARACTERS_MAX = 200_000;
+/** Answers that are no fault of the service. */
+const REFUSED = new Set([400, 403, 404, 413, 422]);
+
+interface Pause {
+  readonly what: string;
+  readonly ms: number;
+  readonly units: number;
+}
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+};
+
+describe('a service that is sent the worst of everything', () => {
+  let data: Awaited<ReturnType<typeof newDataDir>>;
+  let program: Program;
+  let key: string;
+  let smtpPort: number;
+
+  beforeAll(async () => {
+    data = await newDataDir();
+    smtpPort = await freePort();
+    const env = { NODE_OPTIONS: `--import=${PROBE}`, SUBMISSION_PORT: String(smtpPort) };
+    program = await startProgram({ dataDir: data.path, env });
+    key = await unlimitedKey({ dataDir: data.path });
+    const api = apiClient(program.baseUrl, key);
+    await eventually(
+      () => api.get('/v1/api-keys'),
+      ({ status }) => status === 200,
+    );
+    await nextPause('the start');
+  });
+  afterAll(async () => {
+    await program.end('SIGTERM');
+    await data.remove();
+  });
+
+  /** The longest since it was asked last. */
+  const nextPause = async (what: string): Promise<Pause> => {
+    const told = (): RegExpExecArray[] => [...program.output().matchAll(/^loop-probe (\S+) (\S+)$/gm)];
+    const before = told().length;
+    program.child.kill('SIGUSR2');
+    for (;;) {
+      const last = told().slice(before).at(-1);
+      if (last !== undefined) return { what, ms: Number(last[1]), units: Number(last[1]) / Number(last[2]) };
+      await sleep(2);
+    }
+  };
+
+  const tellLongest = (name: string, pauses: readonly Pause[]): readonly Pause[] => {
+    const sorted = pauses.toSorted((left, right) => right.units - left.units);
+    for (const { what, ms, units } of sorted.slice(0, 5)) {
+      process.stdout.write(`${name}: ${ms.toFixed(0)} ms (${units.toFixed(1)} units): ${what}\n`);
+    }
+    return sorted.filter(({ units }) => units > PAUSE_UNITS_MAX);
+  };
+
+  /** @returns what is wrong with the answer beside the pause. */
+  const sendWorst = async ({ method, path, make }: WorstBody): Promise<string | null> => {
+    const answer = await fetch(program.baseUrl + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: make(),
+    });
+    const { length } = await answer.text();
+    if (answer.status >= 400 && !REFUSED.has(answer.status)) return `status ${answer.status}`;
+    return length > ANSWER_CHARACTERS_MAX ? `an answer of ${length} characters` : null;
+  };
+
+  test('by HTTP: no field of any route holds the event loop', async () => {
+    const document = readOpenApi(await (await fetch(`${program.baseUrl}/openapi.json`)).json());
+    const seen = new Set<string>();
+    const bodies = operationsOf(document).flatMap((located) => worstBodies(document, located, seen));
+    expect(bodies.length).toBeGreaterThan(1_000);
+    const pauses: Pause[] = [];
+    const faults: string[] = [];
+    for (const body of bodies) {
+      const what = `${body.method} ${body.path} ${body.what}`;
+      if (!ONLY.test(what)) continue;
+      const fault = await sendWorst(body);
+      if (fault !== null) faults.push(`${fault}: ${what}`);
+      pauses.push(await nextPause(what));
+    }
+    expect(faults).toEqual([]);
+    expect(tellLongest(`${pauses.length} of ${bodies.length} worst bodies`, pauses)).toEqual([]);
+  }, 900_000);
+
+  test('by HTTP: 28 MB of attachments hold it no longer, accepted or not', async () => {
+    const content = 'QUJD'.repeat(6_050_000);
+    const message = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
+    const bodies: Readonly<Record<string, object>> = {
+      'one that is accepted': { ...message, attachments: [{ filename: 'a', content }] },
+      'one that is no base64': { ...message, attachments: [{ filename: 'a', content: `${content}****` }] },
+      'twenty that are accepted': {
+        ...message,
+        attachments: Array.from({ length: 20 }, () => ({ filename: 'a', content: content.slice(0, 1_200_000) })),
+      },
+    };
+    const pauses: Pause[] = [];
+    for (const [what, body] of Object.entries(bodies)) {
+      const answer = await fetch(`${program.baseUrl}/v1/messages/send`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'idempotency-key': what },
+        body: JSON.stringify(body),
+      });
+      expect([what, answer.status]).toEqual([what, what.endsWith('accepted') ? 202 : 400]);
+      pauses.push(await nextPause(what));
+    }
+    expect(tellLongest('large attachments', pauses)).toEqual([]);
+  }, 120_000);
+
+  test('by SMTP: no message holds it', async () => {
+    const pauses: Pause[] = [];
+    for (const [what, make] of Object.entries(WORST_MAIL)) {
+      const talk = await talkSmtp(smtpPort);
+      const lines = [
+        'EHLO x\r\n',
+        plain(key),
+        'MAIL FROM:<a@example.test>\r\n',
+        'RCPT TO:<b@example.org>\r\n',
+        'DATA\r\n',
+      ];
+      for (const line of lines) await talk.ask(line);
+      const reply = await talk.ask(`${make()}\r\n.\r\n`);
+      talk.close();
+      expect(`${what}: ${reply}`).toMatch(/: (?:250|55[024]) /);
+      pauses.push(await nextPause(`${what}: ${reply}`));
+    }
+    expect(tellLongest('worst mail', pauses)).toEqual([]);
+  }, 300_000);
+});
