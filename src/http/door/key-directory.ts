@@ -38,6 +38,8 @@ export interface KeyDirectory extends RegisterFacts {
 const TRUSTED_MS = 900;
 /** Shorter asks the log more often for nothing; longer leaves fewer tries before trust ends. */
 const TAIL_EVERY_MS = 250;
+/** Between two of them, also where one took longer than that: shorter leaves a busy process nothing else. */
+const TAIL_PAUSE_MS_MIN = 25;
 /** A read of the tail that takes longer is ended; the next goes on where it got to. */
 const TAIL_MS_MAX = 2_000;
 /** How long it may take to end before it is given up. Shorter loses what it has found, longer delays the next. */
@@ -138,8 +140,12 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   };
 
   const follow = async (): Promise<void> => {
+    let begunMs = system.monotonicMs();
     while (!closing.signal.aborted) {
-      await system.sleep(TAIL_EVERY_MS, closing.signal).catch(() => undefined);
+      const tookMs = system.monotonicMs() - begunMs;
+      const pauseMs = Math.max(TAIL_PAUSE_MS_MIN, TAIL_EVERY_MS - tookMs);
+      await system.sleep(pauseMs, closing.signal).catch(() => undefined);
+      begunMs = system.monotonicMs();
       const read = closing.signal.aborted ? Promise.resolve(false) : refresh();
       due.resolve(read);
       due = Promise.withResolvers();
