@@ -128,10 +128,15 @@ const put = (example: unknown, path: Path, value: string): string => {
   return JSON.stringify(copy).replace(`"${marker}"`, () => value);
 };
 
-/** Most routes take 64 kB; those with attachments 8 MB beside these. */
+/** Most routes take 64 kB. */
 const SMALL_BYTES = 60_000;
-const LARGE_BYTES = 7_800_000;
-const TAKES_ATTACHMENTS = /^\/v1\/messages\/(?:send|batch)$/;
+/** Those that take more, as far as possible to the byte; sends have it beside their attachments. */
+const LARGER: Readonly<Record<string, number>> = {
+  '/v1/messages/send': 7_800_000,
+  '/v1/messages/batch': 7_800_000,
+  '/v1/suppressions': 490_000,
+  '/v1/suppressions/import': 990_000,
+};
 const ID = 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa';
 
 const bodiesOf = (example: unknown, fields: readonly Path[], bytes: number) =>
@@ -155,9 +160,15 @@ export const worstBodies = (
   const example = Object.values(content.examples)[0]?.value ?? {};
   const found = [...fieldsOf(document, content.schema as Schema, seen), ['unknown']];
   const fields = [...new Map(found.map((field) => [field.join('.'), field])).values()];
-  const large = TAKES_ATTACHMENTS.test(path) ? fields.filter(({ length }) => length === 1) : [];
+  const larger = LARGER[path];
   return [
     ...bodiesOf(example, fields, SMALL_BYTES),
-    ...(large.length === 0 ? [] : bodiesOf(example, large, LARGE_BYTES)),
+    ...(larger === undefined
+      ? []
+      : bodiesOf(
+          example,
+          fields.filter(({ length }) => length === 1),
+          larger,
+        )),
   ].map((body) => ({ method, path: path.replace(/\{[^}]*\}/g, ID), ...body }));
 };
