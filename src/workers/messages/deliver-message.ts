@@ -2,7 +2,7 @@ import { type Loaded, load } from '../../commands/execute.ts';
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
 import { type StartAttempt, startAttempt } from '../../commands/message/start-attempt.ts';
 import type { Environment } from '../../domain/environment.ts';
-import type { EventStore } from '../../domain/event-store.ts';
+import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../domain/event-store.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/mail-transport.ts';
 import { type Message, message, messageStream } from '../../domain/message/message.ts';
@@ -11,7 +11,7 @@ import { chance } from '../chance.ts';
 import type { Gate } from '../gate.ts';
 import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
-import { type Moment, mayCompleteOf, momentOf } from './claim-fence.ts';
+import { type Moment, mayCompleteOf, momentOf, type UnrecordedOutcomes } from './claim-fence.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
 import type { Due } from './delivery-job.ts';
 import { type DeliveryMeasures, logAttempt, noteAttempt, noteEndedUnsent } from './delivery-measures.ts';
@@ -44,6 +44,7 @@ export interface DeliverMessageParts extends OutgoingMailParts {
 export interface DeliverMessage extends DeliverMessageParts {
   /** How much of messages may be in memory, by `sizeBytes`. */
   readonly bytesInHand: Gate;
+  readonly unrecorded: UnrecordedOutcomes;
 }
 
 /** An attempt that was claimed and made; it is not over before it is recorded. */
@@ -170,12 +171,34 @@ export const attemptMessage = async (
   const { messageId } = due;
   const known = deps.acceptedAtHand.take(messageId) ?? (await load(deps.store, message, messageStream(messageId)));
   if (known.state.status === 'absent') return null;
+  await deps.unrecorded.room();
+  if (signal.aborted) return null;
   // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
   return deps.bytesInHand.run(known.state.accepted.sizeBytes, async () => {
     const begun = momentOf(deps.system);
     const claim = await claimAttempt(deps, due, known);
     return claim && send(deps, claim, { begun, signal });
   });
+};
+
+/** Waits between tries to record: shorter hammers a log that is down, longer keeps what was sent in doubt. */
+const RECORD_WAIT_MS_MIN = 200;
+const RECORD_WAIT_MS_MAX = 2_000;
+
+const isAway = (error: unknown): boolean => error instanceof StoreUnavailable || error instanceof AppendOutcomeUnknown;
+
+/** While the log is away, until the lease of an attempt of now has ended; else as often as anything is tried. */
+const untilRecorded = async <Result>(deps: DeliverMessage, record: () => Promise<Result>): Promise<Result> => {
+  const { system, times } = deps;
+  const untilMs = system.monotonicMs() + times.leaseMs;
+  for (let waitMs = RECORD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, RECORD_WAIT_MS_MAX)) {
+    try {
+      return await persistently(system, record);
+    } catch (error) {
+      if (!isAway(error) || system.monotonicMs() >= untilMs) throw error;
+      await system.sleep(waitMs);
+    }
+  }
 };
 
 /**
@@ -186,8 +209,7 @@ export const recordOutcome = async (
   deps: DeliverMessage,
   { claim, reported }: Pick<Attempted, 'claim' | 'reported'>,
 ): Promise<Claimed['message']> => {
-  const { system } = deps;
-  return persistently(system, () =>
-    recordAttempt(deps, { message: claim.message, attempt: claim.attempt, ...reported, chance: chance(system) }),
-  );
+  const { unrecorded, system } = deps;
+  const recording = { message: claim.message, attempt: claim.attempt, ...reported, chance: chance(system) };
+  return unrecorded.during(() => untilRecorded(deps, () => recordAttempt(deps, recording)));
 };

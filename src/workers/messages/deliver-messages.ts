@@ -3,6 +3,7 @@ import type { JobHandler } from '../../domain/queue.ts';
 import { createGate } from '../gate.ts';
 import { pause } from '../keep-running.ts';
 import { persistently } from '../persistently.ts';
+import { createUnrecordedOutcomes } from './claim-fence.ts';
 import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
 import { createDepartures, type Departed, type Departures } from './departures.ts';
@@ -51,7 +52,11 @@ class NotBegun extends Error {
 /** Works what the queues and the timetable bring. A message that fails fails alone: the timetable still has it. */
 export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessages => {
   const { system, logger, destinations, pacer } = parts;
-  const deps = { ...parts, bytesInHand: createGate(IN_HAND_BYTES_MAX) };
+  const deps = {
+    ...parts,
+    bytesInHand: createGate(IN_HAND_BYTES_MAX),
+    unrecorded: createUnrecordedOutcomes(system),
+  };
   const cutOff = new AbortController();
 
   const leftToSweeper = (err: unknown): void => logger.error({ err }, 'a message was left to the sweeper');
