@@ -28,6 +28,8 @@ interface Traces {
   readonly mails: number;
   readonly position: string;
   readonly doubts: number;
+  /** In the order of the log. */
+  readonly written: readonly { readonly type: string; readonly actor: string }[];
 }
 
 const tracesOf = async (world: World): Promise<Traces> => {
@@ -38,6 +40,7 @@ const tracesOf = async (world: World): Promise<Traces> => {
       mails: world.sink.mails.length,
       position: log.at(-1)?.position ?? '',
       doubts: log.filter(({ type }) => type === 'AttemptOutcomeUnknown').length,
+      written: log.map(({ type, metadata: { actor } }) => ({ type, actor })),
     };
   } finally {
     await observer.close();
@@ -88,7 +91,9 @@ const frozenWorker: Scenario = {
         const after = await tracesOf(world);
         if (after.mails > before.mails)
           throw new Error(`it sent ${after.mails - before.mails} mails when it came back`);
-        if (after.position !== before.position) throw new Error('it wrote to the log when it came back');
+        if (after.position === before.position) return;
+        const written = after.written.slice(before.written.length).map(({ type, actor }) => `${type} by ${actor}`);
+        throw new Error(`it wrote to the log when it came back: ${written.join(', ')}`);
       },
     }),
 };

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { type EventStore, StoreUnavailable } from '../../../src/domain/event-store.ts';
-import { LOCAL_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
+import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
 /** The log's word on a claim counts for half a second of these. */
@@ -109,7 +109,7 @@ describe('an attempt', () => {
   });
 
   test('that goes as it should reads nothing from the log', async () => {
-    const service = await openSlow(0, LOCAL_ATTEMPT_TIMES);
+    const service = await openSlow(0, REMOTE_ATTEMPT_TIMES);
     const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => service.send(`u${number}@example.org`)));
     await until(async () => {
       for (const id of ids) expect(await statuses(service, id)).toEqual(['delivered']);

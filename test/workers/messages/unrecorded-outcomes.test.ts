@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Append, type EventStore, StoreUnavailable } from '../../../src/domain/event-store.ts';
+import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/messages/claim-fence.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
@@ -12,7 +13,8 @@ const isOutcome = ({ events }: Append): boolean => events.some(({ type }) => typ
 
 /** @param beforeOutcome runs before the log takes what came of an attempt. */
 const openWith = async (beforeOutcome: () => Promise<void>): Promise<Delivering> => {
-  const service = await openDelivering();
+  // A machine that has much else to do lets no deadline pass.
+  const service = await openDelivering({ times: REMOTE_ATTEMPT_TIMES });
   const { store } = service.dependencies;
   const append: EventStore['append'] = async (one) => {
     if (isOutcome(one)) await beforeOutcome();
