@@ -8,10 +8,13 @@ import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
 import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
 import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
 import type { PooledTransport } from '../adapters/mail/pooled-transport.ts';
-import { createSmarthostWatch } from '../adapters/mail/smarthost-watch.ts';
+import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
+import { createSmarthostWatch, type SmarthostWatch } from '../adapters/mail/smarthost-watch.ts';
 import { createSmtpTransport } from '../adapters/mail/smtp.ts';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import type { Config } from '../config.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { MailTransport } from '../domain/mail-transport.ts';
 import type { Destinations } from '../workers/messages/destinations.ts';
 import type { Engines } from './open-engines.ts';
 
@@ -19,7 +22,9 @@ import type { Engines } from './open-engines.ts';
 const SESSIONS_MAX = 50;
 
 interface Mail {
-  readonly transport: PooledTransport;
+  readonly live: PooledTransport;
+  /** For test keys. */
+  readonly test: MailTransport;
   /** The server is on this machine. */
   readonly local: boolean;
   /** Where recipients have servers of their own. */
@@ -63,25 +68,39 @@ const openDirect = (config: Config, engines: Engines): Mail => {
     },
     serversOf,
   };
-  return { transport, local: false, destinations };
+  return { live: transport, test: createSimulatedTransport(), local: false, destinations };
 };
 
-const captureUrl = async ({ pool, system, logger, closers }: Engines): Promise<string> => {
-  const capture = await startCaptureServer({ inbox: createPostgresInbox({ pool }), system, logger });
-  closers.add('capturing mail server', capture.close);
-  return capture.url;
+const submitTo = (url: string, config: Config, engines: Engines, watch?: SmarthostWatch): PooledTransport =>
+  createSmtpTransport({
+    url,
+    ehloName: ehloNameOf(config),
+    system: engines.system,
+    sessionsMax: SESSIONS_MAX,
+    ...(watch === undefined ? {} : { watch }),
+  });
+
+const openSmarthost = (url: string, config: Config, engines: Engines): Mail => {
+  const { host, port } = parseSmarthost(url);
+  const watch = createSmarthostWatch({ host, port, system: engines.system, logger: engines.logger });
+  return { live: submitTo(url, config, engines, watch), test: createSimulatedTransport(), local: isLoopback(host) };
+};
+
+/** Live mail by real SMTP, to a server of our own; what test keys simulate, to another, so that it can be looked at. */
+const openCapture = async (config: Config, engines: Engines): Promise<Mail> => {
+  const { pool, system, logger, closers } = engines;
+  const inbox = createPostgresInbox({ pool });
+  const serve = async (environment: Environment): Promise<PooledTransport> => {
+    const server = await startCaptureServer({ inbox, environment, system, logger });
+    closers.add(`capturing mail server (${environment})`, server.close);
+    return submitTo(server.url, config, engines);
+  };
+  return { live: await serve('live'), test: createSimulatedTransport(await serve('test')), local: true };
 };
 
 /** Opens the way that mail takes, as it is configured. */
 export const openMail = async (config: Config, engines: Engines): Promise<Mail> => {
-  const { system, logger } = engines;
-  if (config.mail.kind === 'direct') return openDirect(config, engines);
-  const isSmarthost = config.mail.kind === 'smarthost';
-  const url = isSmarthost ? config.mail.url : await captureUrl(engines);
-  const { host, port } = parseSmarthost(url);
-  const transport = createSmtpTransport({
-    ...{ url, ehloName: ehloNameOf(config), system, sessionsMax: SESSIONS_MAX },
-    ...(isSmarthost && { watch: createSmarthostWatch({ host, port, system, logger }) }),
-  });
-  return { transport, local: isLoopback(host) };
+  const { mail } = config;
+  if (mail.kind === 'direct') return openDirect(config, engines);
+  return mail.kind === 'smarthost' ? openSmarthost(mail.url, config, engines) : openCapture(config, engines);
 };

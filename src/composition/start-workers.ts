@@ -1,5 +1,4 @@
 import type { Registry } from 'prom-client';
-import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
@@ -55,27 +54,28 @@ export const openWorkers = async (
       : withAbsentSuppressions({ store: engines.store, db: pool, logger });
   const queues = failing.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
-  const { transport, local, destinations } = await openMail(config, engines);
-  closers.add('mail transport', transport.close);
+  const mail = await openMail(config, engines);
+  closers.add('mail transport', mail.live.close);
+  closers.add('simulated mail transport', mail.test.close);
   const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
     ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
     ...{ queues, system, logger, onFatal, publicUrl },
     // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
-    transports: { live: failing.transport(transport), test: createSimulatedTransport() },
-    ...(destinations === undefined ? {} : { destinations }),
+    transports: { live: failing.transport(mail.live), test: mail.test },
+    ...(mail.destinations === undefined ? {} : { destinations: mail.destinations }),
     timetable: readModels.deliveries,
     heldMail: readModels.deliveries,
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     capturing: context.capturing,
-    measures: measureDeliveries(registry, transport.sessions),
+    measures: measureDeliveries(registry, mail.live.sessions),
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
-    times: local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
+    times: mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
-  await startReturnedMail(config, engines, { transport, registry });
+  await startReturnedMail(config, engines, { transport: mail.live, registry });
   return { begin: workers.start, stop: workers.stop };
 };

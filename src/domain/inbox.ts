@@ -1,6 +1,10 @@
+import type { Environment } from './environment.ts';
+
 /** PORT: mail caught by the built-in server instead of leaving the machine. Adapters: `adapters/inbox/{in-memory,postgres}`. */
 
 export interface ReceivedMail {
+  /** `test`: simulated, and shown to test keys alone. */
+  readonly environment: Environment;
   /** `MAIL FROM`; empty for the null sender. */
   readonly from: string;
   /** `RCPT TO`, in order. */
@@ -49,6 +53,7 @@ export interface InboxPage {
 
 /** Which mail; absent: any. */
 export interface InboxFilter {
+  readonly environment?: Environment | undefined;
   readonly id?: string | undefined;
   /** Of the envelope's recipients, one: an address, in whatever case. */
   readonly to?: string | undefined;

@@ -47,7 +47,7 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
 export interface Call<Body, Query> {
   readonly caller: Caller;
   /** The same after a while. @throws {Refusal} if he would be let in no more. */
-  callerNow(): Promise<Caller>;
+  callerNow(upToLog?: 'up to the log'): Promise<Caller>;
   readonly origin: Origin;
   /** `:id` of the path. */
   readonly id: string;
@@ -116,7 +116,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   };
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const callerNow = (): Promise<Caller> => stayAdmitted(door, rule, request);
+    const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
+      stayAdmitted(door, rule, request, upToLog !== undefined);
     const sender = await callerNow(); // the body may have been long on its way
     deps.eventLoop?.touch(workOf(request));
     const read = await readRequest(schemas, request, sender).catch((error: unknown) => {

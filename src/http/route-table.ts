@@ -176,11 +176,8 @@ export const ROUTES = {
   'GET /v1/stats': { ...READ, errors: [] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
-  'GET /v1/inbox': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
-  'DELETE /v1/inbox': {
-    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 204 },
-    errors: [...BODY, 'environment_not_allowed'],
-  },
+  'GET /v1/inbox': { ...ADMIN, errors: LIST },
+  'DELETE /v1/inbox': { permission: 'admin', kind: 'manage', environments: BOTH, status: 204, errors: BODY },
   'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/destinations/release': {
     ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },

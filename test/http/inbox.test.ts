@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createInMemoryInbox } from '../../src/adapters/inbox/in-memory.ts';
 import { type Service, startService } from './support/service.ts';
 
@@ -17,6 +17,7 @@ beforeAll(async () => {
     ['x@other.test', 'ann@b.test', 'Welcome to another'],
   ] as const)
     await inbox.store({
+      environment: 'live',
       from,
       to: [to],
       raw: Buffer.from(`Subject: ${subject}\r\n\r\nHi\r\n`),
@@ -48,4 +49,23 @@ test('captured mail is deleted by the same filters, never another organizationâ€
   expect([await remove(''), await remove('')]).toEqual([204, 204]);
   expect(await subjects('')).toEqual([]);
   expect((await inbox.list({ limit: 10 })).mails.map(({ subject }) => subject)).toEqual(['Welcome to another']);
+});
+
+test('a test key sees and deletes what was simulated, and a live key what was sent', async () => {
+  const own = createInMemoryInbox();
+  const capturing = await startService({ inbox: own });
+  onTestFinished(capturing.close);
+  const organizationId = await capturing.makeOrganization();
+  const domainId = await capturing.makeDomain(organizationId, 'a.test');
+  for (const environment of ['live', 'test'] as const) {
+    const raw = Buffer.from(`Subject: ${environment}\r\n\r\nHi\r\n`);
+    await own.store({ environment, from: 'x@a.test', to: ['ann@b.test'], raw, receivedAt: new Date(0) });
+  }
+  for (const environment of ['test', 'live'] as const) {
+    const { value } = await capturing.makeKey(organizationId, domainId, { environment });
+    const look = async () => (await capturing.request({ url: '/v1/inbox', key: value })).json().data;
+    expect((await look()).map(({ subject }: { subject: string }) => subject)).toEqual([environment]);
+    expect((await capturing.request({ method: 'DELETE', url: '/v1/inbox', key: value })).statusCode).toBe(204);
+    expect(await look()).toEqual([]);
+  }
 });

@@ -68,7 +68,13 @@ test('/v1/inbox shows captured mail page by page and refuses cursors it never ga
   const simulated = await capturing.makeKey(organizationId, domainId, { environment: 'test' });
   for (const subject of ['one', 'two', 'three']) {
     const raw = Buffer.from(`Subject: ${subject}\r\n\r\nHello\r\n`);
-    await inbox.store({ from: 'a@a.test', to: ['b@b.test'], raw, receivedAt: new Date('2026-01-01T00:00:00Z') });
+    await inbox.store({
+      environment: 'live',
+      from: 'a@a.test',
+      to: ['b@b.test'],
+      raw,
+      receivedAt: new Date('2026-01-01T00:00:00Z'),
+    });
   }
   const first = (await capturing.request({ url: '/v1/inbox?limit=2', key })).json();
   expect(first.data.map((mail: { subject: string }) => mail.subject)).toEqual(['three', 'two']);
@@ -88,6 +94,6 @@ test('/v1/inbox shows captured mail page by page and refuses cursors it never ga
     expect(refused.json().error?.code).toBe('invalid_cursor');
   }
   const test = await capturing.request({ url: '/v1/inbox', key: simulated.value });
-  expect([test.statusCode, test.json().error.code]).toEqual([403, 'environment_not_allowed']);
+  expect([test.statusCode, test.json().data]).toEqual([200, []]);
   await capturing.close();
 });

@@ -1,13 +1,9 @@
 import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
-import type { CapturedAttachment, CapturedMail } from '../../domain/inbox.ts';
+import type { CapturedAttachment, CapturedMail, ReceivedMail } from '../../domain/inbox.ts';
 
-/** A message as it is kept; parsed only for whoever looks at it. */
-export interface StoredMail {
+/** A message as it is kept; parsed when it is read. */
+export interface StoredMail extends Omit<ReceivedMail, 'environment'> {
   readonly id: string;
-  readonly receivedAt: Date;
-  readonly from: string;
-  readonly to: readonly string[];
-  readonly raw: Uint8Array;
 }
 
 const UNREADABLE: Email = { headers: [], headerLines: [], attachments: [] };

@@ -5,8 +5,13 @@ import {
   INBOX_PAGE_BYTES_MAX,
   type Inbox,
   type InboxFilter,
+  type ReceivedMail,
 } from '../../domain/inbox.ts';
-import { capturedMail, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
+import { capturedMail, hasPart, subjectOf } from './captured-mail.ts';
+
+interface StoredMail extends ReceivedMail {
+  readonly id: string;
+}
 
 /** Newest first, as many as fit into a page; the first always does. */
 const pageOf = (mails: readonly StoredMail[], limit: number): readonly StoredMail[] => {
@@ -30,8 +35,12 @@ export const createInMemoryInbox = (): Inbox => {
     while (mails.length > INBOX_MAILS_MAX || bytes > INBOX_BYTES_MAX) bytes -= mails.shift()?.raw.length ?? 0;
   };
 
-  const matches = async (mail: StoredMail, { id, to, subject, fromDomains }: InboxFilter): Promise<boolean> =>
+  const matches = async (
+    mail: StoredMail,
+    { id, to, subject, fromDomains, environment }: InboxFilter,
+  ): Promise<boolean> =>
     (id === undefined || mail.id === id) &&
+    (environment === undefined || mail.environment === environment) &&
     (to === undefined || mail.to.some((one) => one.toLowerCase() === to.toLowerCase())) &&
     (fromDomains?.includes(domainOf(mail.from).toLowerCase()) ?? true) &&
     (subject === undefined || hasPart(await subjectOf(mail.raw), subject));

@@ -27,11 +27,11 @@ const TRIM_AFTER_BYTES = 25_000_000;
 const INSERT = {
   name: 'inbox-insert',
   text: `
-    insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, raw)
-    select mail.received_at, mail.envelope_from, mail.envelope_to, mail.size_bytes,
-           substring($6::bytea from mail.start for mail.size_bytes)
-      from unnest($1::timestamptz[], $2::text[], $3::jsonb[], $4::integer[], $5::integer[]) with ordinality
-           as mail (received_at, envelope_from, envelope_to, size_bytes, start, place)
+    insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, environment, raw)
+    select mail.received_at, mail.envelope_from, mail.envelope_to, mail.size_bytes, mail.environment,
+           substring($7::bytea from mail.start for mail.size_bytes)
+      from unnest($1::timestamptz[], $2::text[], $3::jsonb[], $4::integer[], $5::integer[], $6::text[]) with ordinality
+           as mail (received_at, envelope_from, envelope_to, size_bytes, start, environment, place)
      order by mail.place`,
 };
 
@@ -50,21 +50,22 @@ const TRIM = {
 /** What is trimmed is given back at once: under load the server's own vacuum comes too late for a table that small. */
 const VACUUM = 'vacuum (skip_locked) inbox.captured_mail';
 
-/** `$1` an id, `$2` a recipient, `$3` the senders' domains; null: any. */
+/** `$1` an id, `$2` a recipient, `$3` the senders' domains, `$4` an environment; null: any. */
 const MATCHES = `
   ($1::bigint is null or id = $1)
   and ($2::text is null or exists (
     select from jsonb_array_elements_text(envelope_to) as one (address) where lower(one.address) = lower($2)))
-  and ($3::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($3))`;
+  and ($3::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($3))
+  and ($4::text is null or environment = $4)`;
 
-/** `$4`: of these alone; null: of all. */
-const AMONG = '($4::bigint[] is null or id = any ($4))';
+/** `$5`: of these alone; null: of all. */
+const AMONG = '($5::bigint[] is null or id = any ($5))';
 
 const HEADS = {
   name: 'inbox-heads',
   text: `
     select id, substring(raw from 1 for ${HEAD_BYTES_MAX}) as head from inbox.captured_mail
-     where ${MATCHES} and id < $4 order by id desc limit 100`,
+     where ${MATCHES} and id < $5 order by id desc limit 100`,
 };
 
 const REMOVE = {
@@ -81,10 +82,10 @@ const LIST = {
                    sum(size_bytes) over newest - size_bytes as bytes_before,
                    count(*) over () as candidates
               from (select * from inbox.captured_mail
-                     where id < $5 and ${MATCHES} and ${AMONG}
-                     order by id desc limit $6 + 1) page
+                     where id < $6 and ${MATCHES} and ${AMONG}
+                     order by id desc limit $7 + 1) page
             window newest as (order by id desc)) counted
-     where place <= $6 and bytes_before < $7
+     where place <= $7 and bytes_before < $8
      order by id desc`,
 };
 
@@ -125,6 +126,7 @@ const insertValues = (mails: readonly ReceivedMail[]): readonly unknown[] => {
     mails.map(({ to }) => JSON.stringify(to)),
     mails.map(({ raw }) => raw.length),
     starts,
+    mails.map(({ environment }) => environment),
     Buffer.concat(mails.map(({ raw }) => raw)),
   ];
 };
@@ -189,10 +191,11 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     },
   });
 
-  const valuesOf = ({ id, to, fromDomains }: InboxFilter): readonly unknown[] => [
+  const valuesOf = ({ id, to, fromDomains, environment }: InboxFilter): readonly unknown[] => [
     id ?? null,
     to ?? null,
     fromDomains ?? null,
+    environment ?? null,
   ];
 
   const beginnings = async (filter: InboxFilter, before: string): Promise<readonly Beginning[]> =>

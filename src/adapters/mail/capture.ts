@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import type { Environment } from '../../domain/environment.ts';
 import type { Inbox } from '../../domain/inbox.ts';
 import type { Logger } from '../../domain/logger.ts';
 import type { System } from '../../domain/system.ts';
 
 export interface CaptureServerOptions {
   readonly inbox: Inbox;
+  /** Whose mail it takes. Default: `live`. */
+  readonly environment?: Environment;
   readonly system: System;
   readonly logger: Logger;
   /** 0 picks a free one. */
@@ -59,12 +62,12 @@ const asSent = ({ address }: SMTPServerAddress): string => {
  * SMTPUTF8, PIPELINING, SIZE) and answers once the message is stored.
  */
 export const startCaptureServer = async (options: CaptureServerOptions): Promise<CaptureServer> => {
-  const { inbox, system, logger } = options;
+  const { inbox, system, logger, environment = 'live' } = options;
 
   const keep = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<string> => {
     const raw = await bytesOf(stream);
     const from = envelope.mailFrom === false ? '' : asSent(envelope.mailFrom);
-    await inbox.store({ from, to: envelope.rcptTo.map(asSent), raw, receivedAt: system.now() });
+    await inbox.store({ environment, from, to: envelope.rcptTo.map(asSent), raw, receivedAt: system.now() });
     return '2.0.0 Ok: captured';
   };
 

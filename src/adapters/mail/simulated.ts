@@ -1,4 +1,4 @@
-import type { MailTransport, OutgoingMail, RecipientOutcome, Reply } from '../../domain/mail-transport.ts';
+import type { MailTransport, OutgoingMail, RecipientOutcome, Reply, SendOptions } from '../../domain/mail-transport.ts';
 import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/sandbox-address.ts';
 
 const ORDINARY: SandboxAddress = { fate: 'delivered', retryAfterSeconds: null };
@@ -34,9 +34,32 @@ const simulate = (recipientId: string, address: string, attempt: number): Recipi
   }
 };
 
-/** The transport of test keys: nothing leaves, ordinary recipients are delivered, sandbox addresses choose their fate. */
-export const createSimulatedTransport = (): MailTransport => ({
-  send: async ({ envelope, attempt }: OutgoingMail) =>
-    envelope.to.map(({ recipientId, address }) => simulate(recipientId, address, attempt)),
-  close: async () => undefined,
-});
+/**
+ * The transport of test keys: nothing leaves, ordinary recipients are delivered, sandbox addresses choose their fate.
+ * @param capture takes what is delivered, so that it can be looked at. Absent: nobody does.
+ */
+export const createSimulatedTransport = (capture?: MailTransport): MailTransport => {
+  /** As it was simulated, unless it could not be captured: then that is what came of it, and it is tried again. */
+  const captured = async (
+    capturing: MailTransport,
+    mail: OutgoingMail,
+    simulated: readonly RecipientOutcome[],
+    options: SendOptions,
+  ): Promise<readonly RecipientOutcome[]> => {
+    const delivered = new Set(simulated.filter(({ outcome }) => outcome === 'delivered').map((one) => one.recipientId));
+    if (delivered.size === 0) return simulated;
+    const to = mail.envelope.to.filter(({ recipientId }) => delivered.has(recipientId));
+    const told = await capturing.send({ ...mail, envelope: { ...mail.envelope, to } }, options);
+    const failed = new Map(told.filter(({ outcome }) => outcome !== 'delivered').map((one) => [one.recipientId, one]));
+    return simulated.map((one) => failed.get(one.recipientId) ?? one);
+  };
+
+  return {
+    send: async (mail, options) => {
+      const { envelope, attempt } = mail;
+      const simulated = envelope.to.map(({ recipientId, address }) => simulate(recipientId, address, attempt));
+      return capture === undefined ? simulated : captured(capture, mail, simulated, options);
+    },
+    close: async () => capture?.close(),
+  };
+};

@@ -76,12 +76,19 @@ export const passDoor = async (
 
 /**
  * Who asks, as of now: bodies and events may be waited for longer than a key works that has been ended meanwhile.
+ * @param upToLog with every change of keys that the log has at this moment, for answers that show what it has.
  * @throws {Refusal} by the catalogue.
  */
-export const stayAdmitted = async (tools: DoorTools, rule: GuardedRoute, request: FastifyRequest): Promise<Caller> => {
+export const stayAdmitted = async (
+  tools: DoorTools,
+  rule: GuardedRoute,
+  request: FastifyRequest,
+  upToLog = false,
+): Promise<Caller> => {
   const { admitted } = request;
   if (admitted === null) throw new Error('a handler ran without the door');
-  if (tools.system.monotonicMs() - admitted.atMs < ADMITTED_MS_MAX) return admitted.caller;
+  if (upToLog) await tools.directory.catchUp();
+  else if (tools.system.monotonicMs() - admitted.atMs < ADMITTED_MS_MAX) return admitted.caller;
   const again = await authenticate(tools, request.headers.authorization, request.ip);
   request.caller = again.caller;
   request.admitted = again;

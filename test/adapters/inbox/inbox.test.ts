@@ -14,6 +14,7 @@ import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');
 
 const mailOf = (subject: string, more: Partial<ReceivedMail> = {}): ReceivedMail => ({
+  environment: 'live',
   from: 'from@a.test',
   to: ['to@b.test'],
   raw: Buffer.from(`Subject: ${subject}\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nGrüße\r\n`),
@@ -141,6 +142,15 @@ describe.each([
     expect(second.subjects).toEqual(['3', '2']);
     expect(await subjects(inbox, 2, second.next ?? undefined)).toEqual({ subjects: ['1'], next: null });
     expect((await subjects(inbox, 6)).next).toBeNull();
+  });
+
+  it('tells mail of one environment from that of the other', async () => {
+    const inbox = await open();
+    for (const environment of ['live', 'test'] as const) await inbox.store(mailOf(environment, { environment }));
+    const { mails } = await inbox.list({ limit: 10, environment: 'test' });
+    expect(mails.map(({ subject }) => subject)).toEqual(['test']);
+    expect(await inbox.remove({ environment: 'test' })).toBe(1);
+    expect((await inbox.list({ limit: 10 })).mails.map(({ subject }) => subject)).toEqual(['live']);
   });
 
   it('shows only what was sent from the domains that are asked for', async () => {

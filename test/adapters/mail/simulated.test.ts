@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createSimulatedTransport } from '../../../src/adapters/mail/simulated.ts';
+import type { MailTransport } from '../../../src/domain/mail-transport.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 
 const transport = createSimulatedTransport();
@@ -36,5 +37,41 @@ describe('the simulated transport', () => {
       ['rcp_1', 'bounced'],
       ['rcp_2', 'delivered'],
     ]);
+  });
+
+  it('captures what it delivers, and nothing else', async () => {
+    const taken: (readonly string[])[] = [];
+    const capture: MailTransport = {
+      send: async ({ envelope }) => {
+        taken.push(envelope.to.map(({ address }) => address));
+        return envelope.to.map(({ recipientId }) => ({
+          ...{ recipientId, code: 250, enhanced: null, mx: null, tls: null, text: 'Ok' },
+          outcome: 'delivered',
+        }));
+      },
+      close: async () => undefined,
+    };
+    const capturing = createSimulatedTransport(capture);
+    const mixed = outgoingMail({ envelopeTo: ['bounced@sandbox.outbox.test', 'anybody@b.test'] });
+    const outcomes = await capturing.send(mixed, { deadlineMs: 0 });
+    expect(outcomes.map(({ outcome, mx }) => [outcome, mx])).toEqual([
+      ['bounced', 'sandbox.outbox.test'],
+      ['delivered', 'sandbox.outbox.test'],
+    ]);
+    await capturing.send(outgoingMail({ envelopeTo: ['bounced@sandbox.outbox.test'] }), { deadlineMs: 0 });
+    expect(taken).toEqual([['anybody@b.test']]);
+  });
+
+  it('defers what could not be captured', async () => {
+    const away: MailTransport = {
+      send: async ({ envelope }) =>
+        envelope.to.map(({ recipientId }) => ({
+          ...{ recipientId, code: 451, enhanced: '4.3.0', mx: null, tls: null, text: 'not stored' },
+          outcome: 'deferred',
+        })),
+      close: async () => undefined,
+    };
+    const outcomes = await createSimulatedTransport(away).send(outgoingMail(), { deadlineMs: 0 });
+    expect(outcomes).toMatchObject([{ outcome: 'deferred', code: 451 }]);
   });
 });

@@ -106,14 +106,17 @@ export const readEventsRoute = (house: House): void => {
   }: Call<unknown, z.output<typeof query>>): Promise<FeedPage> => {
     const deadlineMs = system.monotonicMs() + asked.wait * SECOND_MS;
     const isOver = watch(reply, closing);
-    let after = decode(asked.after);
-    for (;;) {
-      const seen = door.directory.position();
-      const page = await readPage(await callerNow(), after, asked);
-      if (page.items.length > 0 || isOver() || system.monotonicMs() >= deadlineMs) return page;
-      after = page.next;
+    const isLast = ({ items }: FeedPage): boolean => items.length > 0 || isOver() || system.monotonicMs() >= deadlineMs;
+    let seen = door.directory.position();
+    let page = await readPage(await callerNow(), decode(asked.after), asked);
+    while (!isLast(page)) {
       await growth(seen, deadlineMs, isOver);
+      seen = door.directory.position();
+      page = await readPage(await callerNow(), page.next, asked);
     }
+    // A key that was ended while it waited sees nothing of what came after that.
+    if (asked.wait > 0) await callerNow('up to the log');
+    return page;
   };
 
   defineEndpoint(

@@ -14,14 +14,15 @@ export const inboxFilterFields = {
 
 type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
 
-/** An organization sees the live mail that was sent from its domains. */
+/** An organization sees the mail that was sent from its domains; a test key, what was simulated. */
 export const inboxFilterOf = (
   { door }: House,
-  { organizationId }: Caller,
+  { organizationId, environment }: Caller,
   { id, to, subject }: Asked,
 ): InboxFilter => ({
   id,
   to,
   subject,
+  environment,
   fromDomains: door.directory.domainNamesOf(organizationId),
 });
