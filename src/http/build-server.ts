@@ -75,6 +75,7 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   server.decorateRequest('caller', null);
   server.decorateRequest('admitted', null);
   server.decorateRequest('overLimit', null);
+  server.decorateRequest('isLate', false);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     // Nobody is upgraded here, and after such a request Node answers no other on its connection.

@@ -7,6 +7,7 @@ import { Refusal } from '../domain/refusal.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
+import { DeadlineExceeded } from './errors/is-unavailable.ts';
 import type { Described, Operation } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
 import { routeSchema } from './route-schema.ts';
@@ -137,7 +138,10 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
     onRequest: (request, reply) => passDoor(door, rule, request, reply),
     handler: async (request, reply) => {
-      const body = await within(deadlineMs, answer(request, reply));
+      const body = await within(deadlineMs, answer(request, reply)).catch((error: unknown) => {
+        request.isLate = error instanceof DeadlineExceeded;
+        throw error;
+      });
       reply.code(rule.status);
       return reply.send(body);
     },

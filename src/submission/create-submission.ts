@@ -131,16 +131,20 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
     (connections: Connections): Required<SMTPServerOptions>['onData'] =>
     (stream, session, callback) => {
       const requestId = `req_${context.system.uuid().replaceAll('-', '')}`;
-      const late = setTimeout(() => connections.end(session), options.times?.dataMs ?? DATA_MS_MAX);
+      const tooSlow = setTimeout(() => connections.end(session), options.times?.dataMs ?? DATA_MS_MAX);
+      const late = new AbortController();
       const accept = async (): Promise<string> => {
         const receiving = { bodies, organizationId: organizationOf(session), declaredBytes: declaredBytes(session) };
-        const { chunks, reservation } = await receiveMessage(stream, receiving).finally(() => clearTimeout(late));
+        const { chunks, reservation } = await receiveMessage(stream, receiving).finally(() => clearTimeout(tooSlow));
         try {
           const admission = admissionOf(session);
           const envelope = session.envelope.rcptTo.map(requireMailbox);
-          return await within(DEADLINE_MS, submitMessage(house, { admission, requestId, envelope, chunks }));
-        } finally {
-          reservation.release();
+          const given = { admission, requestId, envelope, chunks, late: late.signal };
+          const submitted = submitMessage(house, given).finally(reservation.release);
+          return await within(DEADLINE_MS, submitted);
+        } catch (error) {
+          late.abort(error);
+          throw error;
         }
       };
       accept().then(

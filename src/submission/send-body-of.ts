@@ -41,9 +41,13 @@ const AT_MOST_ONCE =
 const TRACE =
   /^(?:x-received|received-spf|authentication-results|arc-(?:seal|message-signature|authentication-results)|domainkey-signature|x-google-dkim-signature)$/;
 
+/** As the API takes it (`send-fields.ts`). Searching for a longer one in hostile HTML takes time by the product of both. */
+const CONTENT_ID_CHARACTERS_MAX = 200;
+
 /** By its id (RFC 2392 §2), which is percent-encoded in a URL. */
 const isShownIn = (html: string, contentId: string): boolean =>
-  html.includes(`cid:${contentId}`) || html.includes(`cid:${encodeURIComponent(contentId)}`);
+  contentId.length <= CONTENT_ID_CHARACTERS_MAX &&
+  (html.includes(`cid:${contentId}`) || html.includes(`cid:${encodeURIComponent(contentId)}`));
 
 const attachmentOf = ({ filename, contentType, contentId, content }: ParsedPart, index: number, html: string) => ({
   filename: filename ?? `attachment-${index + 1}`,

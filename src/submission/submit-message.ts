@@ -26,6 +26,8 @@ export interface Submission {
   readonly envelope: readonly string[];
   /** The message as it arrived, in pieces. */
   readonly chunks: readonly Uint8Array[];
+  /** Aborted once its sender was told to come again: it is not accepted any more. */
+  readonly late: AbortSignal;
 }
 
 /**
@@ -48,6 +50,7 @@ export const submitMessage = async (house: SubmissionHouse, submission: Submissi
   touch();
   const { beyond, idempotencyKey } = submitted;
   const request = await sendRequestOf({ deps, door }, sender, body, beyond);
+  submission.late.throwIfAborted();
   const sent = await sendMessage(
     deps.context,
     originOf(sender, { id: submission.requestId, ip: submission.admission.address }),

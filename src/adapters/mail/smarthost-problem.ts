@@ -111,9 +111,9 @@ const REFUSAL_WORDS: readonly RefusalWords[] = [
   // Not what is said of SPF, DKIM and DMARC.
   {
     problem: 'login_wanted',
-    words:
-      /authentication (?:is )?required|not authenticated|not logged in|log ?in first|smtp auth|must authenticate|credentials/i,
+    words: /authentication (?:is )?required|not authenticated|not logged in|smtp auth|must authenticate/i,
   },
+  { problem: 'login_wanted', words: /log ?in first|credentials/i, early: true },
   { problem: 'ehlo_name', words: /\b(?:helo|ehlo)\b.{0,60}(?:reject|invalid|refused|denied|need|must)/i, early: true },
   {
     problem: 'blocked',

@@ -63,12 +63,13 @@ const announcedBytes = ({ headers }: FastifyRequest): number | null =>
 
 interface Reserving {
   readonly request: FastifyRequest;
-  readonly payload: IncomingMessage;
+  /** Aborted: the room is wanted no more. */
+  readonly signal: AbortSignal;
   readonly bytes: number;
   readonly waits: boolean;
 }
 
-interface Widening extends Pick<Reserving, 'request' | 'payload'> {
+interface Widening extends Pick<Reserving, 'request' | 'signal'> {
   readonly received: number;
   readonly bytesMax: number;
   /** Of its pieces on the average. */
@@ -83,12 +84,12 @@ interface Reading {
   readonly deadlineMs: number;
 }
 
-/** Aborts when the client goes away. */
-const endOf = (payload: IncomingMessage): AbortSignal => {
-  const gone = new AbortController();
-  if (payload.destroyed) gone.abort();
-  else payload.once('close', () => gone.abort());
-  return gone.signal;
+/** Aborts when the client goes away; `abort` when the body is wanted no more. */
+const endOf = (payload: IncomingMessage): AbortController => {
+  const ended = new AbortController();
+  if (payload.destroyed) ended.abort();
+  else payload.once('close', () => ended.abort());
+  return ended;
 };
 
 /** All of a body; refused as soon as it breaks a bound, and the rest is let run out unseen. */
@@ -153,45 +154,48 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** In place of what the request holds already. */
-  const reserve = async ({ request, payload, bytes, waits }: Reserving): Promise<Refusal | null> => {
-    const signal = bytes > SMALL_BODY_BYTES_MAX ? endOf(payload) : undefined;
+  const reserve = async ({ request, signal, bytes, waits }: Reserving): Promise<Refusal | null> => {
     const organizationId = request.caller?.organizationId ?? request.ip;
     const reservation = await budget.reserve(organizationId, bytes, { waits, signal });
     if (reservation === null) return noRoom();
+    if (signal.aborted) {
+      reservation.release();
+      return noRoom();
+    }
     release(request);
     request.bodyReservation = reservation;
     return null;
   };
 
   /** The room that a body begins with. */
-  const reserveFirst = (request: FastifyRequest, payload: IncomingMessage, bytesMax: number) => {
+  const reserveFirst = (request: FastifyRequest, signal: AbortSignal, bytesMax: number) => {
     const bytes = announcedBytes(request);
     if (bytes !== null && bytes > bytesMax) throw tooLarge(bytesMax);
     return bytes === null
-      ? reserve({ request, payload, bytes: Math.min(bytesMax, UNANNOUNCED_BYTES), waits: false })
-      : reserve({ request, payload, bytes, waits: true });
+      ? reserve({ request, signal, bytes: Math.min(bytesMax, UNANNOUNCED_BYTES), waits: false })
+      : reserve({ request, signal, bytes, waits: true });
   };
 
   /** The room for all of a body whose length was not announced, once so much of it has come. */
-  const reserveMore = ({ request, payload, received, bytesMax, pieceBytes }: Widening) => {
+  const reserveMore = ({ request, signal, received, bytesMax, pieceBytes }: Widening) => {
     const isSmall = received <= SMALL_BODY_BYTES_MAX;
     const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
     const waits = !isSmall && pieceBytes >= PIECE_BYTES_MIN;
-    return reserve({ request, payload, bytes, waits });
+    return reserve({ request, signal, bytes, waits });
   };
 
-  const read = async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
+  const read = async (request: FastifyRequest, payload: IncomingMessage, signal: AbortSignal): Promise<unknown> => {
     if (isEncoded(request)) throw new Refusal('unsupported_media_type', 'Content-Encoding is not supported');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
-    const refusal = await reserveFirst(request, payload, bytesMax);
+    const refusal = await reserveFirst(request, signal, bytesMax);
     if (refusal !== null) throw refusal;
     const json = createBoundedJson(bounds, marker);
     const widen: Reading['widen'] = (received, pieceBytes) => {
       const held = request.bodyReservation?.bytes() ?? 0;
       return received <= held || received > bytesMax
         ? null
-        : reserveMore({ request, payload, received, bytesMax, pieceBytes });
+        : reserveMore({ request, signal, received, bytesMax, pieceBytes });
     };
     const deadlineMs = BODY_MS_MIN + (announcedBytes(request) ?? bytesMax) / BYTES_PER_MS_MIN;
     await readWhole({ payload, json, widen, deadlineMs });
@@ -202,9 +206,11 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
 
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const ended = endOf(payload);
     try {
-      return await read(request, payload);
+      return await read(request, payload, ended.signal);
     } catch (error) {
+      ended.abort();
       release(request);
       if (!(error instanceof Refusal)) throw error;
       request.bodyRefusal = error;

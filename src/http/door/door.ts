@@ -3,6 +3,7 @@ import { allows } from '../../domain/api-key/permissions.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
 import { Refusal } from '../../domain/refusal.ts';
+import { DeadlineExceeded } from '../errors/is-unavailable.ts';
 import type { GuardedRoute } from '../route-table.ts';
 import { type Admitted, type AuthenticateTools, authenticate } from './authenticate.ts';
 import { spend } from './spend.ts';
@@ -15,6 +16,8 @@ declare module 'fastify' {
     admitted: Admitted | null;
     /** The limit is used up, and the handler is to say so once it has read what the request would cost. */
     overLimit: Refusal | null;
+    /** It was answered, because it took too long: what is still done for it has no effect any more. */
+    isLate: boolean;
   }
 }
 
@@ -87,6 +90,7 @@ export const stayAdmitted = async (
 ): Promise<Caller> => {
   const { admitted } = request;
   if (admitted === null) throw new Error('a handler ran without the door');
+  if (request.isLate) throw new DeadlineExceeded('the request was answered before it was done');
   if (upToLog) await tools.directory.catchUp();
   else if (tools.system.monotonicMs() - admitted.atMs < ADMITTED_MS_MAX) return admitted.caller;
   const again = await authenticate(tools, request.headers.authorization, request.ip);

@@ -74,7 +74,8 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
     try {
       const attempted = await attemptMessage(deps, due, cutOff.signal);
       if (attempted === null) return { recorded: Promise.resolve() };
-      const noted = notePace(due, left, attempted);
+      // The message counts as recorded once its outcome is, whatever becomes of the suspension.
+      const noted = notePace(due, left, attempted).catch(leftToSweeper);
       const recorded = Promise.all([recordOutcome(deps, attempted), noted]).then(() => undefined, leftToSweeper);
       return { recorded };
     } catch (error) {

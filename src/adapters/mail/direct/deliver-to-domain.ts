@@ -102,6 +102,17 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
     return toldOf({ settled: [], open }, () => destination);
   };
 
+  /** null: there is nothing left to try, or no time. */
+  const nextVerdict = async (
+    domain: string,
+    steps: AsyncGenerator<Step>,
+    ready: ReadyMail,
+  ): Promise<ServerVerdict | null> => {
+    const next = await inTime(steps.next(), ready.deadline.signal);
+    if (next === undefined || next.done === true || !ready.deadline.mayFinish()) return null;
+    return tryStep(domain, next.value, ready);
+  };
+
   const tryAll = async (
     domain: string,
     steps: AsyncGenerator<Step>,
@@ -110,9 +121,13 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
     const tally = createTally(ready.mail);
     tally.take({ settled: [], open: nowhereOutcomes(ready.mail, TOO_LATE, null) });
     for (let mail = tally.rest(); mail !== null; mail = tally.rest()) {
-      const next = await inTime(steps.next(), ready.deadline.signal);
-      if (next === undefined || next.done === true || !ready.deadline.mayFinish()) break;
-      tally.take(await tryStep(domain, next.value, { ...ready, mail }));
+      const verdict = await nextVerdict(domain, steps, { ...ready, mail }).catch((error: unknown) => {
+        // What a server took before is not forgotten for a fault of ours: a copy is out.
+        if (mail?.envelope.to.length === ready.mail.envelope.to.length) throw error;
+        return null;
+      });
+      if (verdict === null) break;
+      tally.take(verdict);
     }
     return tally.outcomes();
   };

@@ -34,14 +34,12 @@ export const sendMessageRoute = (house: House): void => {
       problems: sendProblems(htmlChecker),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },
-    async ({ caller, origin, body, request, reply }) => {
+    async ({ caller, callerNow, origin, body, request, reply }) => {
       const key = idempotencyKey(request);
       const sender = await withFreshDomain(house.door.directory, caller);
-      const sent = await sendMessage(context, origin, sender, {
-        ...(await sendRequestOf(house, sender, body)),
-        body: request.body,
-        idempotencyKey: key,
-      });
+      const asked = await sendRequestOf(house, sender, body);
+      await callerNow(); // analysing it may have taken longer than its sender waits
+      const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');
       return showSent(sent.message, sent.body);
     },

@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { oneAtATime } from '../../src/http/one-at-a-time.ts';
+
+test('nothing more is read from a connection while its requests wait, also after the first answers', async () => {
+  let began = 0;
+  const server = createServer(
+    oneAtATime((_request, response) => {
+      began += 1;
+      setTimeout(() => response.end('ok'), 50);
+    }),
+  ).listen(0, '127.0.0.1');
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => sockets.push(socket));
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  onTestFinished(() => {
+    client.destroy();
+    server.close();
+  });
+  client.on('error', () => undefined);
+  client.resume();
+  await once(client, 'connect');
+  client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(200_000)); // 5.4 MB
+  await sleep(600);
+  expect(began).toBeGreaterThan(3);
+  expect(began).toBeLessThan(20);
+  expect(sockets[0]?.bytesRead).toBeLessThan(500_000);
+});
