@@ -1,5 +1,13 @@
 import type { EventCodec } from '../../domain/codec.ts';
-import type { EventStore, Filter, FollowedPage, Page, Position, ReadAllOptions } from '../../domain/event-store.ts';
+import {
+  type EventStore,
+  type Filter,
+  type FollowedPage,
+  LOG_START,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+} from '../../domain/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { bytesBetween } from './eventstoredb-position.ts';
 import type { Reader } from './eventstoredb-read.ts';
@@ -46,14 +54,24 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
   const { system, closing } = options.connection;
 
   /** Of what few want, as the server finds it. */
-  const searchBehind = async (from: Position, filter: Filter, start: Position): Promise<FollowedPage> => {
-    const page = await search({ from, filter, limit: PAGE_EVENTS_MAX });
+  const searchBehind = async (
+    from: Position,
+    filter: Filter,
+    start: Position,
+    signal: AbortSignal,
+  ): Promise<FollowedPage> => {
+    const page = await search({ from, filter, limit: PAGE_EVENTS_MAX, signal });
     // A search gets no further than the last event of ours, a follower does: nothing of ours lies between.
     return asFollowed(page.position > from ? page : { events: page.events, position: start });
   };
 
-  const readBehind = async (from: Position, filter: Filter, start: Position): Promise<FollowedPage> => {
-    if (isBesideMessages(filter)) return searchBehind(from, filter, start);
+  const readBehind = async (
+    from: Position,
+    filter: Filter,
+    start: Position,
+    signal: AbortSignal,
+  ): Promise<FollowedPage> => {
+    if (isBesideMessages(filter)) return searchBehind(from, filter, start, signal);
     const found = await reader.after(from, PAGE_EVENTS_MAX, { bytesMax: PAGE_BYTES_MAX });
     const events = found.filter((event) => matches(filter, event)).map((event) => recordedEvent(codec, event));
     const [first, last] = [found[0], found.at(-1)];
@@ -65,7 +83,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
   /** The next page; one that has not moved where there is none yet. */
   const next = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
     const start = tail.start();
-    if (start !== null && from < start) return readBehind(from, filter, start);
+    if (start !== null && from < start) return readBehind(from, filter, start, signal);
     const page = tail.take(from, filter, PAGE_EVENTS_MAX);
     if (page !== null) return asFollowed(page);
     await untilAbort(tail.more(), signal);
@@ -84,7 +102,8 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
 
   /** @throws {PositionNotInLog} the log does not reach that far. */
   const requireReached = async (position: Position, signal: AbortSignal): Promise<void> => {
-    for (let isReached = tail.holds(position); !isReached && !signal.aborted; ) {
+    // Every log has a beginning; and real servers never answer a read from there of no events.
+    for (let isReached = position === LOG_START || tail.holds(position); !isReached && !signal.aborted; ) {
       try {
         await reader.after(position, 0);
         isReached = true;

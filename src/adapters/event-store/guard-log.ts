@@ -120,6 +120,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
   /** What was appended already is answered with its old position; so is the first append to an older copy. */
   const confirm = async (): Promise<void> => {
     try {
+      await looking?.catch(() => undefined); // it began before the append
       await lookOnce();
     } catch (error) {
       if (error instanceof LogReplaced) throw error;
@@ -149,7 +150,8 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
       ...guarded,
       append: async (append) => {
         assertOpen();
-        if (isDoubtful) await lookOnce();
+        // A look that began before the fault says nothing of the time after it.
+        while (isDoubtful) await lookOnce();
         const before = seen;
         const appended = await guarded.append(append).catch(failed);
         if (appended.position <= before) await confirm();

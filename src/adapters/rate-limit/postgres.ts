@@ -86,7 +86,8 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
   /** What was let through since the last sync; told even if the bound has pushed the bucket out meanwhile. */
   const changed = new Map<string, Counter>();
 
-  const counterOf = (bucket: string): Counter => buckets.get(bucket) ?? { runs: [], others: new Map() };
+  const counterOf = (bucket: string): Counter =>
+    buckets.get(bucket) ?? changed.get(bucket) ?? { runs: [], others: new Map() };
 
   const rowOf = ([bucket, { runs }]: readonly [string, Counter], nowMs: number) => ({
     bucket,
@@ -102,6 +103,9 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
     });
     const counter = counterOf(bucket);
     counter.others.set(process, runs);
+    for (const [other, ended] of counter.others) {
+      if ((ended.at(-1)?.lastMs ?? 0) + windowMs <= nowMs) counter.others.delete(other);
+    }
     buckets.use(bucket, counter, nowMs);
   };
 
@@ -152,7 +156,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
       return RETRY_MS;
     }
     found();
-    return changed.size > 0 ? 0 : SYNC_MS;
+    return told.length === TOLD_MAX ? 0 : SYNC_MS;
   };
 
   const keepInSync = async (): Promise<void> => {

@@ -66,8 +66,8 @@ const SECRETS_STEP = `
   where id > $1 and id <> '${CANARY}' order by id limit ${ROWS_PER_STEP}`;
 const SECRETS_UPDATE = `
   update vault.secrets s set ciphertext = n.ciphertext
-  from unnest($1::text[], $2::bytea[]) as n (id, ciphertext)
-  where s.id = n.id`;
+  from unnest($1::text[], $2::bytea[], $3::bytea[]) as n (id, ciphertext, before)
+  where s.id = n.id and s.ciphertext = n.before`;
 
 interface ContentsRow {
   readonly id: string;
@@ -141,6 +141,8 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
 
   const cursorOf = async (purpose: string): Promise<string> => {
     await pool.query(CURSOR_TABLE);
+    // A run to another key has sealed rows behind the place where a run to this one stopped.
+    await pool.query('delete from vault.reencryption where purpose <> $1', [purpose]);
     const { rows } = await pool.query<{ id: string }>(
       'select after_id as id from vault.reencryption where purpose = $1',
       [purpose],
@@ -159,6 +161,8 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
         reencrypted += (await pool.query(CONTENTS_UPDATE, values)).rowCount ?? 0;
       }
       after = rows.at(-1)?.id ?? after;
+      // What did not open is looked at again by the next run, which may have its key.
+      if (unreadable.length > 0) return rows.length;
       await pool.query(
         `insert into vault.reencryption (purpose, after_id) values ($1, $2)
         on conflict (purpose) do update set after_id = excluded.after_id`,
@@ -176,11 +180,15 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
         orUnreadable(id, () =>
           secretsBox.isCurrent(ciphertext)
             ? null
-            : { id, ciphertext: secretsBox.seal(id, secretsBox.open(id, ciphertext)) },
+            : { id, before: ciphertext, ciphertext: secretsBox.seal(id, secretsBox.open(id, ciphertext)) },
         ) ?? [],
     );
     if (changed.length === 0) return;
-    const values = [changed.map(({ id }) => id), changed.map(({ ciphertext }) => ciphertext)];
+    const values = [
+      changed.map(({ id }) => id),
+      changed.map(({ ciphertext }) => ciphertext),
+      changed.map(({ before }) => before),
+    ];
     reencrypted += (await pool.query(SECRETS_UPDATE, values)).rowCount ?? 0;
   };
 

@@ -25,7 +25,7 @@ const endsLater = (one: string | null, other: string | null): boolean =>
 
 /** Why a key would reach further than the one that asks, by field; empty: it does not. */
 const excess = (by: Exclude<KeyAuthority, 'operator'>, key: KeyBounds): Details => {
-  const { allowedCidrs, expiresAt, rateLimits } = by.bounds;
+  const { allowedCidrs, expiresAt } = by.bounds;
   const details: Record<string, string[]> = {};
   if (!covers(allowedCidrs, key.allowedCidrs)) {
     details.allowed_cidrs = [
@@ -37,10 +37,10 @@ const excess = (by: Exclude<KeyAuthority, 'operator'>, key: KeyBounds): Details 
   }
   const higher = by.permissions.includes('admin')
     ? []
-    : ACTION_KINDS.filter((kind) => limitOf(key, kind) > (rateLimits[kind] ?? Number.POSITIVE_INFINITY));
+    : ACTION_KINDS.filter((kind) => limitOf(key, kind) > limitOf(by.bounds, kind));
   if (higher.length > 0) {
     details.rate_limits = higher.map(
-      (kind) => `rate_limits.${kind} must be at most ${rateLimits[kind]}, the limit of the key that asks`,
+      (kind) => `rate_limits.${kind} must be at most ${limitOf(by.bounds, kind)}, the limit of the key that asks`,
     );
   }
   return details;

@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 import type { FuzzRequest } from './make-request.ts';
 
 export interface FuzzAnswer {
@@ -32,7 +33,8 @@ export const createSender = (baseUrl: string, connections: number, timeoutMs: nu
         answer.once('error', fail);
         answer.once('end', () => {
           clearTimeout(timer);
-          const text = Buffer.concat(chunks).toString();
+          const bytes = Buffer.concat(chunks);
+          const text = (answer.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
           resolve({ status: answer.statusCode ?? 0, headers: readable(answer.headers), text });
         });
       });
