@@ -34,7 +34,8 @@ export const createSender = (baseUrl: string, connections: number, timeoutMs: nu
         answer.once('end', () => {
           clearTimeout(timer);
           const bytes = Buffer.concat(chunks);
-          const text = (answer.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString();
+          const isPacked = answer.headers['content-encoding'] === 'gzip' && bytes.length > 0; // not of a 304
+          const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
           resolve({ status: answer.statusCode ?? 0, headers: readable(answer.headers), text });
         });
       });

@@ -100,7 +100,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     { body: { destination: 'example.net' }, check: ({ released }) => expect(released).toBe(false) },
   ],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
-  deleteInbox: () => [{ query: '?to=customer@example.net' }],
+  deleteInbox: (victim) => [{ query: `?to=nobody@${victim.domain.name}` }],
   getOrganization: () => [{}],
   getOrganizationStanding: () => [{}],
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
