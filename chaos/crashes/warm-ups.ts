@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp } from '../../src/commands/warm-up/end-warm-up.ts';
 import { startWarmUp } from '../../src/commands/warm-up/start-warm-up.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
@@ -15,6 +16,9 @@ import { inWorld } from './in-world.ts';
 const CAP = 40;
 /** All that want a place tomorrow get one. */
 const MESSAGES = 60;
+/** Messages at a time, and the pause after them: one burst would take all places by one or two appends. */
+const PORTION = 6;
+const PORTION_MS = 150;
 
 type Taken = Extract<RecordedEvent<WarmUpDayEvent>, { type: 'WarmUpPlacesTaken' }>;
 type Held = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
@@ -80,7 +84,10 @@ const diesAt = (point: FailPointName, passing: number): Scenario => {
             startWarmUp(context, origin, { domainId, caps: [CAP, MESSAGES, MESSAGES] }),
           );
           await programs.startToDie({ OUTBOX_FAIL_POINT: `${point}#${passing}` });
-          await load.bulk(MESSAGES);
+          for (let sent = 0; sent < MESSAGES; sent += PORTION) {
+            await load.bulk(PORTION);
+            await sleep(PORTION_MS);
+          }
           await programs.died();
           await asOperator(world, async (operator) => {
             const { taken, sent } = countsOf(await readLog(operator));

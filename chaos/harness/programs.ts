@@ -17,7 +17,7 @@ export interface Programs {
   kill(name?: string): void;
   /** Waits until it has ended by SIGKILL. @throws {Error} not in time, or otherwise. */
   died(name?: string, timeoutMs?: number): Promise<void>;
-  /** Where the API listens. */
+  /** Where the API listens. @throws {Error} none runs, or it ended by itself: with what it printed last. */
   baseUrl(): string;
   /** Everything printed by all runs. */
   output(): string;
@@ -34,6 +34,8 @@ export interface ProgramsOptions {
 
 const DIED_MS = 60_000;
 const LOOK_MS = 10;
+/** Characters of what a program printed that tell why it ended. */
+const OUTPUT_TAIL = 4_000;
 
 const hasEnded = ({ child }: Program): boolean => child.exitCode !== null || child.signalCode !== null;
 
@@ -107,6 +109,8 @@ export const createPrograms = ({ dataDir, environments, disturbances }: Programs
     baseUrl: () => {
       const found = [...programs.values()].find((each) => each !== 'died early' && each.baseUrl !== '');
       if (found === undefined || found === 'died early') throw new Error('no API is running');
+      const { exitCode } = found.child;
+      if (exitCode !== null) throw new Error(`the API ended (${exitCode}):\n${found.output().slice(-OUTPUT_TAIL)}`);
       return found.baseUrl;
     },
     output: () => outputs.map((output) => output()).join('\n'),

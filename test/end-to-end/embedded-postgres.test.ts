@@ -130,18 +130,6 @@ describe('the built-in PostgreSQL', () => {
     await expect(query(embedded.url, 'select 1')).rejects.toThrow(/ECONNREFUSED/);
   });
 
-  test('is still owned by its service after it was away', async () => {
-    const embedded = await open({ dataDir: await temporaryFolder(), supervised: true });
-    const ownership = await own(embedded.url);
-    await killServer(embedded.location);
-    await vi.waitFor(() => query(embedded.url, 'select 1'), 10_000);
-    await sleep(1_000); // it takes its ownership again within this
-    await expect(own(embedded.url)).rejects.toThrow(/another Outbox service \(process \d+\) is already running/);
-    await ownership.release();
-    await (await own(embedded.url)).release();
-    await embedded.close();
-  });
-
   test('stays up for the service when another program that used it ends', async () => {
     const dataDir = await temporaryFolder();
     const program = await open({ dataDir });

@@ -27,10 +27,10 @@ const TIMEOUT_MS = 5_000;
 
 const NAME = 'outbox owner';
 
-const connect = async (url: string): Promise<Client> => {
+const connect = async (url: string, name: string): Promise<Client> => {
   const client = new Client({
     connectionString: url,
-    application_name: `${NAME} ${process.pid}`,
+    application_name: name,
     ...{ connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS, keepAlive: true },
   });
   client.on('error', () => undefined); // its end is what counts
@@ -53,9 +53,10 @@ const HOLDER = `
 
 const refusal = async (client: Client): Promise<StartRefused> => {
   const { rows } = await client.query<{ name: string }>(HOLDER, [ADVISORY_LOCKS.ownership]);
-  const pid = rows[0]?.name.startsWith(NAME) ? ` (process${rows[0].name.slice(NAME.length)})` : '';
+  const [, pid] = /^outbox owner (\d+)/.exec(rows[0]?.name ?? '') ?? [];
+  const which = pid === undefined ? '' : ` (process ${pid})`;
   return new StartRefused(
-    `another Outbox service${pid} is already running on this data: stop it, or name another DATA_DIR`,
+    `another Outbox service${which} is already running on this data: stop it, or name another DATA_DIR`,
   );
 };
 
@@ -67,9 +68,18 @@ const lockOrRefuse = async (client: Client, system: System): Promise<void> => {
   }
 };
 
-const take = async (url: string, system: System): Promise<Client> => {
-  const client = await connect(url);
+/** A server that was slow may not have noticed yet that this process gave an earlier connection up: it has the lock. */
+const endEarlierConnections = async (client: Client, name: string): Promise<void> => {
+  await client.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and pid <> pg_backend_pid()',
+    [name],
+  );
+};
+
+const take = async (url: string, system: System, name: string): Promise<Client> => {
+  const client = await connect(url, name);
   try {
+    await endEarlierConnections(client, name);
     await lockOrRefuse(client, system);
     return client;
   } catch (error) {
@@ -85,11 +95,13 @@ const take = async (url: string, system: System): Promise<Client> => {
  */
 export const claimOwnership = async ({ url, system, logger, onLost }: OwnershipOptions): Promise<Ownership> => {
   const released = new AbortController();
-  let client = await take(url, system);
+  // Two containers may have processes of one number.
+  const name = `${NAME} ${process.pid} ${Buffer.from(system.randomBytes(4)).toString('hex')}`;
+  let client = await take(url, system, name);
 
   const retake = async (): Promise<void> => {
     await system.sleep(RECONNECT_MS, released.signal);
-    client = await take(url, system);
+    client = await take(url, system, name);
     if (released.signal.aborted) await client.end();
     else watch();
   };
@@ -119,7 +131,7 @@ export const claimOwnership = async ({ url, system, logger, onLost }: OwnershipO
 
 /** Whether no service owns the database just now. The answer is a moment's. */
 export const isUnowned = async (url: string): Promise<boolean> => {
-  const client = await connect(url);
+  const client = await connect(url, NAME);
   try {
     return await tryLock(client);
   } finally {

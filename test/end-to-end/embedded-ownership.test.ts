@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { describe, expect, test, vi } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/adapters/postgres/advisory-locks.ts';
+import { claimOwnership } from '../../src/adapters/postgres/ownership.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { silentLogger } from '../support/logger.ts';
+import { killServer, open, query, temporaryFolder } from './embedded-support.ts';
+
+const own = (url: string, onLost = (): void => undefined) =>
+  claimOwnership({ url, system: createSystem(), logger: silentLogger, onLost });
+
+describe('the built-in PostgreSQL', () => {
+  test('is still owned by its service after it was away', async () => {
+    const embedded = await open({ dataDir: await temporaryFolder(), supervised: true });
+    const ownership = await own(embedded.url);
+    await killServer(embedded.location);
+    await vi.waitFor(() => query(embedded.url, 'select 1'), 10_000);
+    await sleep(1_000); // it takes its ownership again within this
+    await expect(own(embedded.url)).rejects.toThrow(/another Outbox service \(process \d+\) is already running/);
+    await ownership.release();
+    await (await own(embedded.url)).release();
+    await embedded.close();
+  });
+
+  test('is still owned by its service when the server has not noticed the end of the earlier connection', async () => {
+    const embedded = await open({ dataDir: await temporaryFolder() });
+    const onLost = vi.fn();
+    const ownership = await own(embedded.url, onLost);
+    const [owner] = (await query(
+      embedded.url,
+      "select pid, application_name as name from pg_stat_activity where application_name like 'outbox owner%'",
+    )) as { pid: number; name: string }[];
+    const earlier = new Client({ connectionString: embedded.url, application_name: owner?.name });
+    earlier.on('error', () => undefined);
+    await earlier.connect();
+    const locked = earlier.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.ownership]);
+    await query(embedded.url, `select pg_terminate_backend(${owner?.pid})`);
+    await locked;
+    await new Promise((resolve) => earlier.once('end', resolve));
+    await sleep(1_000); // it takes its ownership again within this
+    await expect(own(embedded.url)).rejects.toThrow(/already running/);
+    expect(onLost).not.toHaveBeenCalled();
+    await ownership.release();
+    await embedded.close();
+  });
+});
