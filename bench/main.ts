@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../src/adapters/logger.ts';
 import { createSystem } from '../src/adapters/system.ts';
 import { type Closers, createClosers } from '../src/composition/closers.ts';
-import type { Logger } from '../src/domain/logger.ts';
+import type { Logger } from '../src/domain/ports/logger.ts';
 import type { Bench, Measure } from './harness/bench.ts';
 import { createCorpus } from './harness/corpus.ts';
 import { openDurablePostgres } from './harness/durable-postgres.ts';

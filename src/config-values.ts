@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseMailbox } from './domain/email-address.ts';
-import { readLimits } from './domain/standing/sending-limits.ts';
+import { readLimits } from './domain/reputation/sending-limits.ts';
 
 /** What values of the configuration look like. */
 

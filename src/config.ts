@@ -23,7 +23,7 @@ import { parseMailbox } from './domain/email-address.ts';
 import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
-import { readLimits, type SendingLimits } from './domain/standing/sending-limits.ts';
+import { readLimits, type SendingLimits } from './domain/reputation/sending-limits.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
 /** What one process may do; scaled out by starting processes with fewer. */

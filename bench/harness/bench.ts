@@ -1,6 +1,6 @@
 import type { Closers } from '../../src/composition/closers.ts';
-import type { Logger } from '../../src/domain/logger.ts';
-import type { System } from '../../src/domain/system.ts';
+import type { Logger } from '../../src/domain/ports/logger.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 import type { Corpus } from './corpus.ts';
 import type { DurablePostgres } from './durable-postgres.ts';
 import type { Line } from './line.ts';

@@ -1,7 +1,7 @@
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import type { Closers } from '../../src/composition/closers.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import type { EventStore } from '../../src/domain/event-store.ts';
+import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import type { Bench } from './bench.ts';
 
 /** The log in a database, as the service opens it. */

@@ -1,8 +1,8 @@
 import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../../src/adapters/queue/bullmq-redis.ts';
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
-import type { Queues } from '../../src/domain/queue.ts';
-import { batched, type DeliveryJob } from '../../src/workers/messages/delivery-job.ts';
+import type { Queues } from '../../src/domain/ports/queue.ts';
+import { batched, type DeliveryJob } from '../../src/workers/delivery/delivery-job.ts';
 import type { Bench } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 import { type Line, skippedLine } from '../harness/line.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import type { Closers } from '../../src/composition/closers.ts';
-import type { System } from '../../src/domain/system.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
 
 const CONNECTIONS = 32;

@@ -1,6 +1,6 @@
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
 import type { Closers } from '../../src/composition/closers.ts';
-import type { Append } from '../../src/domain/event-store.ts';
+import type { Append } from '../../src/domain/ports/event-store.ts';
 
 export interface Emmett {
   /** To a new stream. @returns how many events. */

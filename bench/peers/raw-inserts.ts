@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import type { Closers } from '../../src/composition/closers.ts';
-import type { Append } from '../../src/domain/event-store.ts';
+import type { Append } from '../../src/domain/ports/event-store.ts';
 
 /** The columns and indexes of the log, and nothing else of it: no order of commits, no expected revision, no contents. */
 const TABLE = `

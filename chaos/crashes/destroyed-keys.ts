@@ -1,7 +1,7 @@
 import { rotateDkim } from '../../src/commands/sending-domain/rotate-dkim.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
-import type { RecordedEvent } from '../../src/domain/event-store.ts';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { Scenario } from '../harness/scenario.ts';

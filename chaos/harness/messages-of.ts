@@ -1,7 +1,7 @@
-import type { RecordedEvent } from '../../src/domain/event-store.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
 import { isOpen } from '../../src/domain/message/status.ts';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 
 const isMessageEvent = (event: RecordedEvent): event is RecordedEvent<MessageEvent> =>
   event.stream.startsWith(messageStream(''));

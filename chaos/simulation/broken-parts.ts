@@ -1,4 +1,9 @@
-import { type Append, type Appended, type EventStore, WrongExpectedRevision } from '../../src/domain/event-store.ts';
+import {
+  type Append,
+  type Appended,
+  type EventStore,
+  WrongExpectedRevision,
+} from '../../src/domain/ports/event-store.ts';
 import type { Breakage } from './breakage.ts';
 
 const LONG_AGO = '2000-01-01T00:00:00.000Z';

@@ -2,10 +2,10 @@ import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.t
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
-import { type EventStore, StoreUnavailable } from '../../src/domain/event-store.ts';
-import type { MailTransport } from '../../src/domain/mail-transport.ts';
+import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import type { FreshRegister } from '../../src/domain/register.ts';
-import { createKeyDirectory } from '../../src/http/door/key-directory.ts';
+import { createKeyDirectory } from '../../src/http/auth/key-directory.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import type { Breakage } from './breakage.ts';
 import { processStore } from './parts/event-store.ts';

@@ -1,5 +1,5 @@
-import type { Logger } from '../../src/domain/logger.ts';
-import type { System } from '../../src/domain/system.ts';
+import type { Logger } from '../../src/domain/ports/logger.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 import type { Ground } from './ground.ts';
 import type { Planned } from './scheduler.ts';
 

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../domain/event-store.ts';
-import type { System } from '../domain/system.ts';
+import { StoreUnavailable } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 
 export interface GatherOptions<Item, Answer> {
   /** What its callers wait for, as a refusal says it: 'the log'. */

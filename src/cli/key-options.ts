@@ -6,7 +6,7 @@ import { type Environment, environmentSchema } from '../domain/environment.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import type { Register } from '../domain/register.ts';
-import { showLimits } from '../http/shapes/api-key-shape.ts';
+import { showLimits } from '../http/schemas/api-key.ts';
 import { timeParameter } from '../http/validation/query.ts';
 import { line } from '../http/validation/text.ts';
 import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';

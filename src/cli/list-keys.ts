@@ -1,8 +1,8 @@
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { readDirectory } from '../composition/directory.ts';
 import type { Operator } from '../composition/open-operator.ts';
-import type { UsageMark } from '../domain/usage-marks.ts';
-import { showApiKey } from '../http/shapes/api-key-shape.ts';
+import type { UsageMark } from '../domain/ports/usage-marks.ts';
+import { showApiKey } from '../http/schemas/api-key.ts';
 import { type OperatorCommand, optional } from './command.ts';
 import { shownKey } from './key-options.ts';
 import { operatorOrigin } from './operator-origin.ts';

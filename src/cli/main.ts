@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { openOperator } from '../composition/open-operator.ts';
 import { version } from '../composition/version.ts';
 import { readConfig } from '../config.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
 import { type Command, type Invocation, type Result, UsageError } from './command.ts';
@@ -73,7 +73,7 @@ const run = async (command: Command, invocation: Invocation): Promise<Result> =>
 };
 
 const isTold = (error: unknown): error is Error =>
-  error instanceof UsageError || error instanceof Refusal || error instanceof StartRefused;
+  error instanceof UsageError || error instanceof DomainError || error instanceof StartRefused;
 
 try {
   const words = process.argv.slice(2);

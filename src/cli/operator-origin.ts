@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { CommandContext, Origin } from '../commands/context.ts';
 import { readDirectory } from '../composition/directory.ts';
-import type { OperatorHost } from '../domain/event-store.ts';
+import type { OperatorHost } from '../domain/ports/event-store.ts';
 import { UsageError } from './command.ts';
 
 /** The login behind `sudo` where there is one; a user without a name (in containers) by its number. */

@@ -1,11 +1,11 @@
-import type { Contents } from '../domain/contents.ts';
-import type { DkimKeys } from '../domain/dkim-keys.ts';
 import type { Environment } from '../domain/environment.ts';
-import type { EventContext, EventStore } from '../domain/event-store.ts';
-import type { Resolver } from '../domain/resolver.ts';
-import type { Secrets } from '../domain/secrets.ts';
-import type { System } from '../domain/system.ts';
-import type { WebhookTarget } from '../domain/webhook-target.ts';
+import type { Contents } from '../domain/ports/contents.ts';
+import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
+import type { EventContext, EventStore } from '../domain/ports/event-store.ts';
+import type { Resolver } from '../domain/ports/resolver.ts';
+import type { Secrets } from '../domain/ports/secrets.ts';
+import type { System } from '../domain/ports/system.ts';
+import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 
 /** What every use case is given. */
 export interface CommandContext {

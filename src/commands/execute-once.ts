@@ -1,5 +1,5 @@
+import { DomainError } from '../domain/domain-error.ts';
 import type { OutboxEvent } from '../domain/events.ts';
-import { Refusal } from '../domain/refusal.ts';
 import type { CommandContext } from './context.ts';
 import { type Executed, type Execution, execute, type Loaded } from './execute.ts';
 
@@ -15,7 +15,7 @@ export const executeOnce = async <State, E extends OutboxEvent>(
   try {
     return await execute(context, { ...execution, atRevisions: revision === 'no-stream' ? [] : [revision] });
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'precondition_failed') return null;
+    if (error instanceof DomainError && error.code === 'precondition_failed') return null;
     throw error;
   }
 };

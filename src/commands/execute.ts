@@ -1,5 +1,7 @@
-import type { MessageContents } from '../domain/contents.ts';
 import { type Aggregate, fold } from '../domain/decider.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { OutboxEvent } from '../domain/events.ts';
+import type { MessageContents } from '../domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
@@ -12,10 +14,8 @@ import {
   type Revision,
   type StreamName,
   WrongExpectedRevision,
-} from '../domain/event-store.ts';
-import type { OutboxEvent } from '../domain/events.ts';
-import { Refusal } from '../domain/refusal.ts';
-import type { System } from '../domain/system.ts';
+} from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 
 /** Others who write the same stream at the same moment are few: more tries than this and something loops. */
 const CONFLICT_RETRIES = 5;
@@ -74,10 +74,10 @@ export const load = async <State, E extends OutboxEvent>(
   }
 };
 
-/** @throws {Refusal} `precondition_failed` unless the stream is where the change was meant for. */
+/** @throws {DomainError} `precondition_failed` unless the stream is where the change was meant for. */
 export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<Loaded<unknown>, 'revision'>): void => {
   if (atRevisions === undefined || atRevisions.some((wanted) => wanted === revision)) return;
-  throw new Refusal('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
+  throw new DomainError('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
 };
 
 const appendUntilKnown = async ({ store, system }: Tools, append: Append): Promise<Appended> => {
@@ -114,7 +114,7 @@ const once = async <State, E extends OutboxEvent>(
 /**
  * Read, fold, decide, append at the revision read: the one place that does this. When somebody else wrote in between,
  * all of it again.
- * @throws {Refusal} of the decision; `precondition_failed`; `resource_conflict` after too many conflicts.
+ * @throws {DomainError} of the decision; `precondition_failed`; `resource_conflict` after too many conflicts.
  */
 export const execute = async <State, E extends OutboxEvent>(
   tools: Tools,
@@ -129,5 +129,5 @@ export const execute = async <State, E extends OutboxEvent>(
       loaded = await load(tools.store, execution.aggregate, execution.stream);
     }
   }
-  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
 };

@@ -1,4 +1,4 @@
-import type { System } from '../domain/system.ts';
+import type { System } from '../domain/ports/system.ts';
 
 /** Longer delays other requests, shorter gives the loop away more often than it needs: a turn costs some 10 µs. */
 const TURN_MS = 8;

@@ -1,4 +1,4 @@
-import type { Logger } from '../domain/logger.ts';
+import type { Logger } from '../domain/ports/logger.ts';
 
 /** What was opened, closed in reverse: nothing is closed before what uses it. */
 export interface Closers {

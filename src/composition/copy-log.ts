@@ -6,7 +6,7 @@ import {
   type Position,
   type RecordedEvent,
   WrongExpectedRevision,
-} from '../domain/event-store.ts';
+} from '../domain/ports/event-store.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 
 export interface CopyLog {

@@ -1,8 +1,8 @@
-import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/event-store.ts';
 import { patiently } from '../domain/patiently.ts';
+import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
 import { createRegister, type KeyEntry, REGISTER_CATEGORIES, type Register } from '../domain/register.ts';
-import type { System } from '../domain/system.ts';
 
 /** Everything an operator names. */
 export interface Directory extends Register {

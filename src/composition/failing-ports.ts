@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
-import type { Contents } from '../domain/contents.ts';
-import type { Append, EventStore } from '../domain/event-store.ts';
-import type { MailTransport } from '../domain/mail-transport.ts';
-import type { JobHandler, Queue, Queues } from '../domain/queue.ts';
-import type { Secrets } from '../domain/secrets.ts';
-import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
-import type { WebhookTarget } from '../domain/webhook-target.ts';
+import type { Contents } from '../domain/ports/contents.ts';
+import type { Append, EventStore } from '../domain/ports/event-store.ts';
+import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import type { JobHandler, Queue, Queues } from '../domain/ports/queue.ts';
+import type { Secrets } from '../domain/ports/secrets.ts';
+import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
+import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 import { APPEND_STEPS } from './append-steps.ts';
 import { createPassPoint, type FailPoint, type FailStep, type PassPoint } from './fail-points.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
-import type { Secrets } from '../domain/secrets.ts';
+import type { Secrets } from '../domain/ports/secrets.ts';
 
 /** A row of the vault: how the service that started last sends, for the operator's commands. */
 const ROW = 'mail-settings';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DeliveryMeasures, DeliveryOutcome } from '../workers/messages/delivery-measures.ts';
+import type { DeliveryMeasures, DeliveryOutcome } from '../workers/delivery/delivery-measures.ts';
 
 /** Each is there from the start: what has never happened is 0, and can be alarmed about. */
 const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {

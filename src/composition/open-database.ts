@@ -4,9 +4,9 @@ import { claimOwnership } from '../adapters/postgres/ownership.ts';
 import { loadOrMakeSecretKey } from '../adapters/secrets/load-or-make-secret-key.ts';
 import type { SecretKeys } from '../adapters/secrets/secret-box.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/logger.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { StartRefused } from '../domain/start-refused.ts';
-import type { System } from '../domain/system.ts';
 import type { Closers } from './closers.ts';
 
 export interface OpenDatabase {

@@ -2,10 +2,10 @@ import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
 import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { eventCodec } from '../domain/codec.ts';
-import type { Contents } from '../domain/contents.ts';
-import type { EventStore } from '../domain/event-store.ts';
-import type { Logger } from '../domain/logger.ts';
-import type { System } from '../domain/system.ts';
+import type { Contents } from '../domain/ports/contents.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 
 export interface StoreParts {
   readonly databaseUrl: string;

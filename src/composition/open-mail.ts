@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { startCaptureServer } from '../adapters/mail/capture.ts';
-import { createDirectTransport } from '../adapters/mail/direct/direct.ts';
-import { createMailDestinations } from '../adapters/mail/direct/mail-destinations.ts';
-import { createMxAddresses } from '../adapters/mail/direct/mx-addresses.ts';
-import { createMxRoutes } from '../adapters/mail/direct/mx-routes.ts';
-import { createTransportSecurity } from '../adapters/mail/direct/transport-security.ts';
+import { createDirectTransport } from '../adapters/mail/mx/direct.ts';
+import { createMailDestinations } from '../adapters/mail/mx/mail-destinations.ts';
+import { createMxAddresses } from '../adapters/mail/mx/mx-addresses.ts';
+import { createMxRoutes } from '../adapters/mail/mx/mx-routes.ts';
+import { createTransportSecurity } from '../adapters/mail/mx/transport-security.ts';
 import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
 import type { PooledTransport } from '../adapters/mail/pooled-transport.ts';
 import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
@@ -14,8 +14,8 @@ import { createSmtpTransport } from '../adapters/mail/smtp.ts';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
 import type { Config } from '../config.ts';
 import type { Environment } from '../domain/environment.ts';
-import type { MailTransport } from '../domain/mail-transport.ts';
-import type { Destinations } from '../workers/messages/destinations.ts';
+import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import type { Destinations } from '../workers/delivery/destinations.ts';
 import type { Engines } from './open-engines.ts';
 
 /** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
-import type { EventStore, Position } from '../domain/event-store.ts';
+import type { EventStore, Position } from '../domain/ports/event-store.ts';
 import { isInLog } from '../projections/checkpoints.ts';
 
 export interface ResetRecording {

@@ -1,7 +1,7 @@
 import { createLogger } from '../adapters/logger.ts';
 import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/logger.ts';
+import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { readServiceConfig } from './read-service-config.ts';
 import { readyBlock, readyFields } from './ready-block.ts';

@@ -11,7 +11,7 @@ import { createPostgresRequestOrigins } from '../adapters/request-origins/postgr
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
-import type { EventStore } from '../domain/event-store.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';

@@ -4,7 +4,7 @@ import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain-when-due.ts';
 import type { Config } from '../config.ts';
-import { type Queues, QueueUnavailable } from '../domain/queue.ts';
+import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { withAbsentSuppressions } from '../projections/suppressions/absent-streams.ts';
@@ -18,7 +18,7 @@ import { measureDeliveries } from './measure-deliveries.ts';
 import { type Engines, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
-import { startReturnedMail } from './start-returned-mail.ts';
+import { startInboundReport } from './start-inbound-reports.ts';
 import { QUICK_TRIAL } from './trial.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
@@ -76,6 +76,6 @@ export const openWorkers = async (
     times: mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
     ...(config.trial.isQuick ? QUICK_TRIAL : {}),
   });
-  await startReturnedMail(config, engines, { transport: mail.live, registry });
+  await startInboundReport(config, engines, { transport: mail.live, registry });
   return { begin: workers.start, stop: workers.stop };
 };

@@ -1,4 +1,4 @@
-import type { AttemptTimes } from '../workers/messages/deliver-message.ts';
+import type { AttemptTimes } from '../workers/delivery/deliver-message.ts';
 import type { WebhookTimes } from '../workers/webhooks/webhook-times.ts';
 
 interface TrialTimes {

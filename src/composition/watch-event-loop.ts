@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
-import type { Logger } from '../domain/logger.ts';
-import type { System } from '../domain/system.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { LoopWork } from '../http/dependencies.ts';
 
 export interface EventLoopWatch {

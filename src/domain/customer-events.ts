@@ -2,12 +2,12 @@ import type { BounceCategory } from './bounce/categories.ts';
 import type { CustomerEventType } from './customer-event-types.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
-import type { RecordedEvent } from './event-store.ts';
 import type { MessageEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
-import { judgedIn } from './standing/standing.ts';
-import { tellStanding } from './standing/tell-standing.ts';
+import type { RecordedEvent } from './ports/event-store.ts';
+import { judgedIn } from './reputation/standing.ts';
+import { tellStanding } from './reputation/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 
 /** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */

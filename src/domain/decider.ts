@@ -1,5 +1,5 @@
-import type { EventContext, RecordedEvent } from './event-store.ts';
 import type { OutboxEvent } from './events.ts';
+import type { EventContext, RecordedEvent } from './ports/event-store.ts';
 
 /** How an aggregate's state follows from its events. `evolve` knows every event of its family. */
 export interface Aggregate<State, E extends OutboxEvent> {

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { Mailbox } from './contents.ts';
+import type { Mailbox } from './ports/contents.ts';
 
 /** RFC 5321 §4.5.3.1.1. */
 const LOCAL_OCTETS_MAX = 64;

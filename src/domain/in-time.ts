@@ -1,4 +1,4 @@
-import type { System } from './system.ts';
+import type { System } from './ports/system.ts';
 
 /** Made once: an abort without a reason makes an error with its stack each time. */
 const ENDED = new Error('in time');

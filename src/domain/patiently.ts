@@ -1,5 +1,5 @@
-import { StoreUnavailable } from './event-store.ts';
-import type { System } from './system.ts';
+import { StoreUnavailable } from './ports/event-store.ts';
+import type { System } from './ports/system.ts';
 
 /** How long what a start needs may be away: longer hides a wrong address, shorter fails where both start at once. */
 export const START_PATIENCE_MS = 15_000;

@@ -1,4 +1,4 @@
-import { type EventStore, LOG_START, type Page, type Position } from './event-store.ts';
+import { type EventStore, LOG_START, type Page, type Position } from './ports/event-store.ts';
 
 export interface ReadFamilies {
   readonly categories: readonly string[];

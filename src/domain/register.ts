@@ -1,7 +1,7 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from './api-key/api-key.ts';
-import { categoryOf, idOf, type RecordedEvent, type Revision } from './event-store.ts';
 import type { ApiKeyEvent, DomainRecordsEvent, OrganizationEvent, SendingDomainEvent } from './events.ts';
 import { type Organization, organization } from './organization/organization.ts';
+import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain/sending-domain.ts';
 
@@ -41,7 +41,7 @@ export interface WritableRegister extends Register {
 
 /**
  * The register, knowing all that was in the log when it was asked for.
- * @throws {Refusal} `unavailable`.
+ * @throws {DomainError} `unavailable`.
  */
 export type FreshRegister = () => Promise<Register>;
 

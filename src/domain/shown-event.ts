@@ -1,10 +1,10 @@
 import type { BounceCategory } from './bounce/categories.ts';
-import type { Mailbox, MessageHead, StoredHead } from './contents.ts';
 import type { CustomerEventType } from './customer-event-types.ts';
 import type { CustomerEvent } from './customer-events.ts';
 import type { Environment } from './environment.ts';
-import type { ReplyStage, TlsPolicy } from './mail-transport.ts';
 import type { RecipientKind, SmtpFacts } from './message/events.ts';
+import type { Mailbox, MessageHead, StoredHead } from './ports/contents.ts';
+import type { ReplyStage, TlsPolicy } from './ports/mail-transport.ts';
 
 /** Of the vault, by id; nothing shown here needs more than heads. */
 export type LoadedContents = ReadonlyMap<string, StoredHead>;

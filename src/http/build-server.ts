@@ -1,11 +1,11 @@
 import { createServer as createHttpServer, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { AuthTools } from './auth/auth.ts';
+import { createCatchUpLimit } from './auth/catch-up-limit.ts';
+import { createKeyDirectory } from './auth/key-directory.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import { createCatchUpLimit } from './door/catch-up-limit.ts';
-import type { DoorTools } from './door/door.ts';
-import { createKeyDirectory } from './door/key-directory.ts';
 import { workOf } from './endpoint.ts';
 import { answerErrors, answerTunnel, answerUnparsable, sendError } from './errors/answer-errors.ts';
 import { refuseInWords } from './errors/refuse-in-words.ts';
@@ -20,7 +20,7 @@ import { REGISTRATIONS } from './routes.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /** What a listener of another protocol shares with this one: who is let in, and how much is in hand. */
-    readonly shared: { readonly door: DoorTools; readonly bodies: BodyBudget };
+    readonly shared: { readonly door: AuthTools; readonly bodies: BodyBudget };
   }
 }
 
@@ -123,7 +123,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const { store, system, capturing } = context;
   const server = createServer(deps);
   const directory = createKeyDirectory({ store: keyStore ?? store, system, logger, capturing });
-  const door: DoorTools = { directory, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
+  const door: AuthTools = { directory, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
   const closing = new AbortController();
 
   requireTable(server);

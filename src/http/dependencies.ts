@@ -1,14 +1,14 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
 import type { Analyzer } from '../domain/analysis/analysis.ts';
-import type { EventStore } from '../domain/event-store.ts';
-import type { HtmlChecker } from '../domain/html-checker.ts';
-import type { Inbox } from '../domain/inbox.ts';
-import type { Logger } from '../domain/logger.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
+import type { HtmlChecker } from '../domain/ports/html-checker.ts';
+import type { Inbox } from '../domain/ports/inbox.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { RequestOrigins } from '../domain/ports/request-origins.ts';
+import type { UsageMarks } from '../domain/ports/usage-marks.ts';
+import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
-import type { RequestOrigins } from '../domain/request-origins.ts';
-import type { UsageMarks } from '../domain/usage-marks.ts';
-import type { WebhookDeliveries } from '../domain/webhook-deliveries.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 

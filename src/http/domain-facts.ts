@@ -1,6 +1,6 @@
 import type { DomainFacts } from '../domain/analysis/analysis.ts';
 import type { Caller } from '../domain/caller.ts';
-import type { KeyDirectory } from './door/key-directory.ts';
+import type { KeyDirectory } from './auth/key-directory.ts';
 
 /**
  * What an analysis is to know of the key's domain, without a look at the DNS. A domain verified a moment ago counts: the

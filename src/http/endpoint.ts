@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { z } from 'zod';
 import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/caller.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { type AuthTools, authenticateRequest, reauthenticate } from './auth/auth.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
-import { type DoorTools, passDoor, stayAdmitted } from './door/door.ts';
 import { DeadlineExceeded } from './errors/is-unavailable.ts';
 import type { Described, Operation } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
@@ -21,7 +21,7 @@ import { within } from './within.ts';
 export interface House {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
-  readonly door: DoorTools;
+  readonly door: AuthTools;
   /** Aborts when the server begins to close: whoever waits for something to happen stops waiting. */
   readonly closing: AbortSignal;
   /** What the route now being registered is called by clients: the stem of its file. */
@@ -47,7 +47,7 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
 /** One request that was let in and is well-formed. */
 export interface Call<Body, Query> {
   readonly caller: Caller;
-  /** The same after a while. @throws {Refusal} if he would be let in no more. */
+  /** The same after a while. @throws {DomainError} if he would be let in no more. */
   callerNow(upToLog?: 'up to the log'): Promise<Caller>;
   readonly origin: Origin;
   /** `:id` of the path. */
@@ -93,7 +93,7 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   ];
   if (problems.length === 0 && body.success && query.success) return { body: body.data, query: query.data };
   const code = schemas.codeOf?.(problems) ?? 'invalid_request';
-  throw new Refusal(code, 'the request is invalid: see details', { details: detailsOf(problems) });
+  throw new DomainError(code, 'the request is invalid: see details', { details: detailsOf(problems) });
 };
 
 /**
@@ -118,7 +118,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
-      stayAdmitted(door, rule, request, upToLog !== undefined);
+      reauthenticate(door, rule, request, upToLog !== undefined);
     const sender = await callerNow(); // the body may have been long on its way
     deps.eventLoop?.touch(workOf(request));
     const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
@@ -136,7 +136,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     url,
     schema: routeSchema(operationId, name, definition),
     config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
-    onRequest: (request, reply) => passDoor(door, rule, request, reply),
+    onRequest: (request, reply) => authenticateRequest(door, rule, request, reply),
     handler: async (request, reply) => {
       const body = await within(deadlineMs, answer(request, reply)).catch((error: unknown) => {
         request.isLate = error instanceof DeadlineExceeded;

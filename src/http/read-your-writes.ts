@@ -1,5 +1,5 @@
-import type { Position } from '../domain/event-store.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { Position } from '../domain/ports/event-store.ts';
 import type { ProjectionName } from '../projections/names.ts';
 import type { HttpDependencies } from './dependencies.ts';
 
@@ -8,7 +8,7 @@ const RETRY_AFTER_SECONDS = 2;
 /**
  * Returns once the read models have passed the log's head as it is now.
  * @returns that head.
- * @throws {Refusal} `unavailable` when that takes more than 2 s.
+ * @throws {DomainError} `unavailable` when that takes more than 2 s.
  */
 export const readYourWrites = async (
   { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
@@ -16,5 +16,7 @@ export const readYourWrites = async (
 ): Promise<Position> => {
   const head = await context.store.head();
   if (await readModels.waitFor(names, head)) return head;
-  throw new Refusal('unavailable', 'this list is not up to date just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  throw new DomainError('unavailable', 'this list is not up to date just now', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
 };

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Condition } from '../commands/execute.ts';
-import type { Revision } from '../domain/event-store.ts';
+import type { Revision } from '../domain/ports/event-store.ts';
 
 /** Revisions have no more digits than a double holds exactly; what has leading zeros was never an `ETag`. */
 const ETAG = /^"(0|[1-9]\d{0,14})"$/;

@@ -7,7 +7,7 @@ import { eventsProjection } from './events/projection.ts';
 import { liveViewsProjection } from './live-views/projection.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
-import { standingsProjection } from './standings/projection.ts';
+import { standingsProjection } from './reputation/projection.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions/projection.ts';
 import { webhooksProjection } from './webhooks/projection.ts';

@@ -1,4 +1,4 @@
-import { categoryOf, type RecordedEvent, type StreamName } from '../domain/event-store.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../domain/ports/event-store.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { type Database, inTransaction, type ReadModelSchema } from './database.ts';
 import { isPoison } from './fault-kind.ts';

@@ -5,7 +5,7 @@ import {
   PositionNotInLog,
   type RecordedEvent,
   type StreamName,
-} from '../domain/event-store.ts';
+} from '../domain/ports/event-store.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import type { Database } from './database.ts';
 import type { Projection } from './projection.ts';

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../domain/event-store.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
 
 /** Ids of messages that these events are about and that were accepted before them, so that their rows must be read. */
 export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {

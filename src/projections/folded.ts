@@ -1,6 +1,6 @@
 import type { Aggregate } from '../domain/decider.ts';
-import { idOf, type RecordedEvent } from '../domain/event-store.ts';
 import type { OutboxEvent } from '../domain/events.ts';
+import { idOf, type RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Database } from './database.ts';
 
 /** Read models of small things whose rows are simply the state of their aggregates. */

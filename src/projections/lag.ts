@@ -1,5 +1,5 @@
-import type { EventStore, Position } from '../domain/event-store.ts';
-import type { System } from '../domain/system.ts';
+import type { EventStore, Position } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 
 export interface ProjectionLag {

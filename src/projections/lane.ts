@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { isFatal } from '../domain/is-fatal.ts';
-import type { Logger } from '../domain/logger.ts';
-import type { System } from '../domain/system.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
 import { withConnection } from './connection.ts';

@@ -1,5 +1,11 @@
-import { type EventStore, type FollowedPage, LOG_START, type Page, type Position } from '../domain/event-store.ts';
-import type { System } from '../domain/system.ts';
+import {
+  type EventStore,
+  type FollowedPage,
+  LOG_START,
+  type Page,
+  type Position,
+} from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { Batch } from './checkpoints.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { RecordedEvent, StreamName } from '../domain/event-store.ts';
+import type { RecordedEvent, StreamName } from '../domain/ports/event-store.ts';
 import { asRecords, type Database } from './database.ts';
 import { isPoison } from './fault-kind.ts';
 import type { Projection } from './projection.ts';

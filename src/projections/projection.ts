@@ -1,5 +1,5 @@
-import { categoryOf, type RecordedEvent } from '../domain/event-store.ts';
 import type { OutboxEvent } from '../domain/events.ts';
+import { categoryOf, type RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './names.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { EventStore } from '../domain/event-store.ts';
-import type { System } from '../domain/system.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
 import { billingUsage } from './billing/queries.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
@@ -11,7 +11,7 @@ import { type ListDomains, listDomains } from './domains/queries.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
 import { createLagReader } from './lag.ts';
 import { type ListMessages, listMessages } from './messages/queries.ts';
-import { countsOfSender, type PageOfCounts, pageOfCounts } from './standings/queries.ts';
+import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import {
   type ExportSuppressions,

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import type { EventStore, Page, Position } from '../domain/event-store.ts';
-import type { Logger } from '../domain/logger.ts';
+import type { EventStore, Page, Position } from '../domain/ports/event-store.ts';
+import type { Logger } from '../domain/ports/logger.ts';
 import { applyBatch, type Target } from './batch.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import { withConnection } from './connection.ts';

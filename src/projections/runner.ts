@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
-import type { EventStore } from '../domain/event-store.ts';
 import { isFatal } from '../domain/is-fatal.ts';
-import type { Logger } from '../domain/logger.ts';
-import type { System } from '../domain/system.ts';
+import type { EventStore } from '../domain/ports/event-store.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';
 import { type LaneOptions, runLane } from './lane.ts';

@@ -1,5 +1,5 @@
 import { inTime } from '../domain/in-time.ts';
-import type { System } from '../domain/system.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 
 /**

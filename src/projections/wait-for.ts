@@ -1,5 +1,5 @@
-import { LOG_START, type Position } from '../domain/event-store.ts';
-import type { System } from '../domain/system.ts';
+import { LOG_START, type Position } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './names.ts';
 

@@ -1,6 +1,6 @@
-import type { Mailbox, ShownRecipients } from '../domain/contents.ts';
 import { canonicalAddress, parseMailbox } from '../domain/email-address.ts';
-import type { ParsedMail, WrittenAddress } from '../domain/mail-parser.ts';
+import type { Mailbox, ShownRecipients } from '../domain/ports/contents.ts';
+import type { ParsedMail, WrittenAddress } from '../domain/ports/mail-parser.ts';
 import type { Problem } from '../http/validation/wording.ts';
 
 /** Who gets a message, in the words of a send's body, and who is seen to. */

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../domain/digest.ts';
-import type { ParsedMail } from '../domain/mail-parser.ts';
+import type { ParsedMail } from '../domain/ports/mail-parser.ts';
 import type { Problem } from '../http/validation/wording.ts';
 
 /** What a client tells this service by headers that never leave it. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/caller.ts';
-import type { HtmlChecker } from '../domain/html-checker.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import {
   isHtmlAlone,
   type SendBody,
@@ -24,7 +24,7 @@ const submittedBody = sendBody.extend({
   headers: headersUpTo(HEADERS_MAX).default({}),
 });
 
-/** The very same checks as of a body that came by HTTP. @throws {Refusal} `invalid_request`, `invalid_html`. */
+/** The very same checks as of a body that came by HTTP. @throws {DomainError} `invalid_request`, `invalid_html`. */
 export const readSubmitted = async (
   checker: HtmlChecker,
   { body, problems }: SubmittedBody,
@@ -35,5 +35,5 @@ export const readSubmitted = async (
   const all = [...problems, ...shape, ...(await sendProblems(checker, RECIPIENTS_MAX)(body, sender))];
   if (all.length === 0 && read.success) return read.data;
   const code = isHtmlAlone(all) ? 'invalid_html' : 'invalid_request';
-  throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(all) });
+  throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(all) });
 };

@@ -1,8 +1,8 @@
-import type { RepeatedHeader, StoredAlternative } from '../domain/contents.ts';
 import { canonicalAddress } from '../domain/email-address.ts';
-import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/mail-parser.ts';
 import { isAttachmentType, isMessageType } from '../domain/message/attachment-type.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
+import type { RepeatedHeader, StoredAlternative } from '../domain/ports/contents.ts';
+import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/ports/mail-parser.ts';
 import { type BeyondBody, BODY_CHARACTERS_MAX } from '../http/routes/messages/send-body.ts';
 import { headerProblem, headerValue } from '../http/routes/messages/send-fields.ts';
 import type { Problem } from '../http/validation/wording.ts';

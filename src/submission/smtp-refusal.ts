@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import { errorAnswer } from '../http/errors/error-answer.ts';
 
 /** A reply that says no: `responseCode` and the text, its enhanced code (RFC 3463) first, are what the client is sent. */
@@ -41,7 +41,7 @@ const AUTH_LATER: Reply = [454, '4.7.0'];
 /** The first problems, where there are any; on one line, in ASCII: whoever reads it has not asked for more. */
 const textOf = (error: unknown, message: string): string => {
   // Of a key there is nothing more to say: its details are about a header of HTTP.
-  const isToldAll = !(error instanceof Refusal) || error.code === 'unauthorized';
+  const isToldAll = !(error instanceof DomainError) || error.code === 'unauthorized';
   const sentences = isToldAll ? [] : Object.values(error.details ?? {}).flat();
   const text = sentences.length === 0 ? message : sentences.slice(0, SENTENCES_MAX).join('; ');
   return text.replace(/[^ -~]/gu, '?').slice(0, TEXT_CHARACTERS_MAX);
@@ -57,7 +57,7 @@ const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusa
 /** How a message that is not taken is answered: what HTTP answers by its status, in the codes of RFC 5321. */
 export const messageRefusal = (error: unknown): SmtpRefusal =>
   replyOf(error, (status) => {
-    const isUnverified = error instanceof Refusal && error.code === 'domain_not_verified';
+    const isUnverified = error instanceof DomainError && error.code === 'domain_not_verified';
     return isUnverified ? POLICY : (REPLIES[status] ?? CONTENT);
   });
 

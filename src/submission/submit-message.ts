@@ -1,9 +1,9 @@
 import { sendMessage } from '../commands/message/send-message.ts';
-import type { MailParser } from '../domain/mail-parser.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { MailParser } from '../domain/ports/mail-parser.ts';
+import type { AuthTools } from '../http/auth/auth.ts';
 import type { BodyBudget } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
-import type { DoorTools } from '../http/door/door.ts';
 import { originOf } from '../http/request-origin.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-request.ts';
 import { type Admission, callerNow } from './admission.ts';
@@ -13,7 +13,7 @@ import { sendBodyOf } from './send-body-of.ts';
 /** What submission is built on: of the API, and what it shares with it. */
 export interface SubmissionHouse {
   readonly deps: HttpDependencies;
-  readonly door: DoorTools;
+  readonly door: AuthTools;
   readonly bodies: BodyBudget;
   readonly mailParser: MailParser;
 }
@@ -33,7 +33,7 @@ export interface Submission {
 /**
  * Accepts a message that came by SMTP durably, by the same command as HTTP.
  * @returns its id.
- * @throws {Refusal} by the catalogue.
+ * @throws {DomainError} by the catalogue.
  */
 export const submitMessage = async (house: SubmissionHouse, submission: Submission): Promise<string> => {
   const { deps, door, mailParser } = house;
@@ -41,7 +41,7 @@ export const submitMessage = async (house: SubmissionHouse, submission: Submissi
   const { organizationId } = await callerNow(door, submission.admission);
   touch();
   const mail = await mailParser.parse(submission.chunks, organizationId);
-  if (typeof mail === 'string') throw new Refusal('invalid_request', `the message cannot be read: ${mail}`);
+  if (typeof mail === 'string') throw new DomainError('invalid_request', `the message cannot be read: ${mail}`);
   touch();
   const submitted = sendBodyOf(mail, submission.envelope);
   const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });

@@ -1,4 +1,4 @@
-import type { System } from '../domain/system.ts';
+import type { System } from '../domain/ports/system.ts';
 
 const BYTES = 4;
 

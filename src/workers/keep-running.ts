@@ -1,6 +1,6 @@
 import { isFatal } from '../domain/is-fatal.ts';
-import type { Logger } from '../domain/logger.ts';
-import type { System } from '../domain/system.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { System } from '../domain/ports/system.ts';
 
 /** What a loop does until `signal` aborts; it calls `working` whenever it has got something done. */
 export type Work = (signal: AbortSignal, working: () => void) => Promise<void>;

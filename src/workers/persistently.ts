@@ -1,4 +1,4 @@
-import type { System } from '../domain/system.ts';
+import type { System } from '../domain/ports/system.ts';
 
 /** More tries keep whoever waits busy, fewer give up on a blip. With the waits below it is about 1.4 s in all. */
 const TRIES_MAX = 4;

@@ -1,4 +1,4 @@
-import type { RecordedEvent } from '../domain/event-store.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
 
 /**
  * Does what follows from events of the log, in its order. It is shown every event at least once, some twice: a second

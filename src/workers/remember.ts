@@ -1,4 +1,10 @@
-import { categoryOf, type EventStore, LOG_START, type Position, type RecordedEvent } from '../domain/event-store.ts';
+import {
+  categoryOf,
+  type EventStore,
+  LOG_START,
+  type Position,
+  type RecordedEvent,
+} from '../domain/ports/event-store.ts';
 import { readFamilies } from '../domain/read-families.ts';
 import type { Work } from './keep-running.ts';
 

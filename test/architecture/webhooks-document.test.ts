@@ -4,7 +4,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { webhookRetryWaitMs } from '../../src/domain/webhook/retry-schedule.ts';
 import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
-import { eventShape } from '../../src/http/shapes/event-shape.ts';
+import { eventShape } from '../../src/http/schemas/event.ts';
 import { WEBHOOK_TIMES } from '../../src/workers/webhooks/webhook-times.ts';
 
 const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');

@@ -4,9 +4,9 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { execute } from '../../src/commands/execute.ts';
 import { apiKey, apiKeyStream } from '../../src/domain/api-key/api-key.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/event-store.ts';
+import { DomainError } from '../../src/domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../src/domain/events.ts';
-import { Refusal } from '../../src/domain/refusal.ts';
+import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/ports/event-store.ts';
 import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
 import { contextAt, NOW } from '../support/specification.ts';
 
@@ -65,7 +65,7 @@ describe('executing a command', () => {
   const codeOf = (attempt: Promise<unknown>): Promise<string | null> =>
     attempt.then(
       () => null,
-      (error) => (error instanceof Refusal ? error.code : String(error)),
+      (error) => (error instanceof DomainError ? error.code : String(error)),
     );
 
   test('meant for one revision is refused at any other, before anything is decided', async () => {
@@ -112,7 +112,9 @@ describe('executing a command', () => {
       { store: racing, system },
       execution(() => [keyCreated()]),
     );
-    await expect(attempt).rejects.toSatisfy((error) => error instanceof Refusal && error.code === 'resource_conflict');
+    await expect(attempt).rejects.toSatisfy(
+      (error) => error instanceof DomainError && error.code === 'resource_conflict',
+    );
   });
 
   test('whose outcome is unknown asks again with the same ids, so that nothing is written twice', async () => {

@@ -5,7 +5,7 @@ import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import type { EventStore } from '../../src/domain/event-store.ts';
+import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import { openEventStoreDb } from '../contracts/event-store/eventstoredb-store.ts';
 import { aContext, events, first, newStream, next } from '../contracts/event-store/samples.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';

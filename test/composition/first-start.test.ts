@@ -11,7 +11,7 @@ import { firstAdminKey, readDirectory } from '../../src/composition/directory.ts
 import { firstStart, noteKeysShown, serviceOrigin } from '../../src/composition/first-start.ts';
 import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
-import { StoreUnavailable } from '../../src/domain/event-store.ts';
+import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import { createMemoryStore } from '../http/support/service.ts';
 
 const GIVEN = 'ob_live_0000000000000000000000000000000000000000000000000';

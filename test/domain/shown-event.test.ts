@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { customerEvents } from '../../src/domain/customer-events.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { showEvent } from '../../src/domain/shown-event.ts';
-import { eventShape } from '../../src/http/shapes/event-shape.ts';
+import { eventShape } from '../../src/http/schemas/event.ts';
 import { recorded } from '../http/serialize/explain/explaining.ts';
 import { about, smtpReply } from '../support/controls/message.ts';
 

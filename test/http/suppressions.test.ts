@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LOG_START } from '../../src/domain/event-store.ts';
+import { LOG_START } from '../../src/domain/ports/event-store.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { openSuppressionTenant, type SuppressionTenant } from './support/suppression-tenant.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
-import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../src/domain/event-store.ts';
-import { HtmlCheckUnavailable } from '../../src/domain/html-checker.ts';
+import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import { HtmlCheckUnavailable } from '../../src/domain/ports/html-checker.ts';
 import { createMemoryStore, type Overrides, type Service, startService } from './support/service.ts';
 
 const VALID = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EventStore } from '../../src/domain/event-store.ts';
+import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import { createLogWindow, type LogWindow } from '../../src/projections/log-window.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 

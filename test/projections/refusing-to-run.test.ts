@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { eventCodec, UnknownEvent } from '../../src/domain/codec.ts';
-import { LOG_START } from '../../src/domain/event-store.ts';
+import { LOG_START } from '../../src/domain/ports/event-store.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { standingStream } from '../../src/domain/standing/standing.ts';
-import { standingsProjection } from '../../src/projections/standings/projection.ts';
-import { countsOfSender, pageOfCounts } from '../../src/projections/standings/queries.ts';
+import { standingStream } from '../../src/domain/reputation/standing.ts';
+import { standingsProjection } from '../../src/projections/reputation/projection.ts';
+import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';

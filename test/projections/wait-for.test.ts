@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LOG_START } from '../../src/domain/event-store.ts';
+import { LOG_START } from '../../src/domain/ports/event-store.ts';
 import { appendKey, newStore } from './support/keys-log.ts';
 import { openPool, openReadModels, startRunner } from './support/open.ts';
 

@@ -93,7 +93,7 @@ describe('a client', () => {
   test('is told to come back while the log is away, and the message is whole or not there', async () => {
     const { store } = submitting.service.deps.context;
     const { append } = store;
-    const { StoreUnavailable } = await import('../../src/domain/event-store.ts');
+    const { StoreUnavailable } = await import('../../src/domain/ports/event-store.ts');
     (store as { append: typeof append }).append = () => Promise.reject(new StoreUnavailable('away'));
     const accepted = await acceptedBy(async () => {
       expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toBe('451 4.3.0 the service is unavailable just now');

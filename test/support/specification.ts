@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { Aggregate } from '../../src/domain/decider.ts';
-import type { EventContext } from '../../src/domain/event-store.ts';
+import { DomainError } from '../../src/domain/domain-error.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
-import { Refusal } from '../../src/domain/refusal.ts';
+import type { EventContext } from '../../src/domain/ports/event-store.ts';
 
 export const NOW = '2026-11-21T12:00:00.000Z';
 
@@ -43,8 +43,8 @@ export const specify = <State, E extends OutboxEvent>(aggregate: Aggregate<State
           } catch (error) {
             thrown = error;
           }
-          expect(thrown).toBeInstanceOf(Refusal);
-          expect((thrown as Refusal).code).toBe(code);
+          expect(thrown).toBeInstanceOf(DomainError);
+          expect((thrown as DomainError).code).toBe(code);
         },
       }),
     };

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { System } from '../../src/domain/system.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 
 export interface SteppableSystem extends System {
   /** Moves the clock on, waking whoever sleeps until then in the order of their times; work in between gets a turn. */

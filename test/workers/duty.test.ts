@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Queue, QueueName, Queues } from '../../src/domain/queue.ts';
+import type { Queue, QueueName, Queues } from '../../src/domain/ports/queue.ts';
 import { openService, type Service } from './service.ts';
 
 const opened: Service[] = [];

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/domain/logger.ts';
+import type { Logger } from '../../src/domain/ports/logger.ts';
 
 export interface RecordingLogger extends Logger {
   /** Sentences of one level, in order. */

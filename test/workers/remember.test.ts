@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import { type EventStore, StoreUnavailable } from '../../src/domain/event-store.ts';
+import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import { remember } from '../../src/workers/remember.ts';
 import { keyCreated } from '../support/controls/api-key.ts';
 import { messageAccepted } from '../support/controls/message.ts';

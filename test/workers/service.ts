@@ -16,11 +16,11 @@ import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webh
 import type { Caller } from '../../src/domain/caller.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/event-store.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { isOpen } from '../../src/domain/message/status.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,
@@ -28,8 +28,8 @@ import {
   type Workers,
   type WorkersDependencies,
 } from '../../src/workers/create-workers.ts';
-import type { HeldMail } from '../../src/workers/messages/find-released.ts';
-import type { Timetable } from '../../src/workers/messages/sweep-deliveries.ts';
+import type { HeldMail } from '../../src/workers/delivery/find-released.ts';
+import type { Timetable } from '../../src/workers/delivery/sweep-deliveries.ts';
 import { callerWith } from '../support/controls/api-key.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';

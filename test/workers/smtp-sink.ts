@@ -9,7 +9,7 @@ export interface SinkMail {
 }
 
 /** An SMTP reply: code and text; null takes it. */
-export type Refusal = { readonly code: number; readonly text: string } | null;
+export type DomainError = { readonly code: number; readonly text: string } | null;
 
 export interface SmtpSink {
   readonly url: string;
@@ -18,12 +18,12 @@ export interface SmtpSink {
 }
 
 export interface SmtpSinkOptions {
-  onRcpt?(address: string): Promise<Refusal> | Refusal;
+  onRcpt?(address: string): Promise<DomainError> | DomainError;
   /** Before the answer to the final dot. */
-  onData?(mail: SinkMail): Promise<Refusal>;
+  onData?(mail: SinkMail): Promise<DomainError>;
 }
 
-const asError = ({ code, text: message }: NonNullable<Refusal>): Error =>
+const asError = ({ code, text: message }: NonNullable<DomainError>): Error =>
   Object.assign(new Error(message), { responseCode: code });
 
 /** A real SMTP server that keeps what it takes. */
@@ -41,7 +41,7 @@ export const openSmtpSink = async (options: SmtpSinkOptions = {}): Promise<SmtpS
       );
     },
     onData: (stream, { envelope }, callback) => {
-      const take = async (): Promise<Refusal> => {
+      const take = async (): Promise<DomainError> => {
         const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
         const mail = { from, to: envelope.rcptTo.map(({ address }) => address), raw: await text(stream) };
         const refusal = (await options.onData?.(mail)) ?? null;

@@ -1,5 +1,5 @@
-import { AppendOutcomeUnknown, StoreUnavailable } from '../../../src/domain/event-store.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { Life } from '../life.ts';
 import type { Machine } from '../machine.ts';
 import type { World } from '../world.ts';
@@ -10,7 +10,7 @@ class NoAnswer extends Error {
 }
 
 /** What a client was told in the end; null: nothing, however often it asked. */
-export type Told<T> = { readonly done: T } | { readonly refused: Refusal } | null;
+export type Told<T> = { readonly done: T } | { readonly refused: DomainError } | null;
 
 /** How a client asks: of whichever machine is there, again when no answer comes. */
 export type Ask = <T>(what: string, work: (life: Life) => Promise<T>, tries: number) => Promise<Told<T>>;
@@ -23,7 +23,7 @@ const isTransient = (error: unknown): boolean =>
   error instanceof NoAnswer ||
   error instanceof StoreUnavailable ||
   error instanceof AppendOutcomeUnknown ||
-  (error instanceof Refusal && (error.code === 'unavailable' || error.code === 'resource_conflict'));
+  (error instanceof DomainError && (error.code === 'unavailable' || error.code === 'resource_conflict'));
 
 export const pauseIn = ({ ground }: World, ms: number): Promise<void> =>
   new Promise((resolve) => {
@@ -67,7 +67,7 @@ export const createAsk = (world: World, machines: readonly Machine[]): Ask => {
   /** @returns 'again': nobody knows what came of it. */
   const failed = (what: string, error: unknown): Told<never> | 'again' => {
     if (isTransient(error)) return 'again';
-    if (error instanceof Refusal) return { refused: error };
+    if (error instanceof DomainError) return { refused: error };
     world.violate('scenario', `${what} failed: ${error instanceof Error ? error.stack : String(error)}`);
     return null;
   };

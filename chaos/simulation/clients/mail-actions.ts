@@ -4,10 +4,10 @@ import { rescheduleMessage } from '../../../src/commands/message/reschedule-mess
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { unsubscribeRecipient } from '../../../src/commands/message/unsubscribe-recipient.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { MessageDraft } from '../../../src/domain/message/draft.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
 import type { Desk } from './desk.ts';
 import { draft } from './drafts.ts';
 
@@ -108,7 +108,7 @@ const batch: Action = async (desk) => {
     TRIES,
   );
   for (const [index, sent] of (desk.expect(`batch ${key}`, told, []) ?? []).entries()) {
-    if (sent instanceof Refusal) continue;
+    if (sent instanceof DomainError) continue;
     desk.sent(`${key}#${index}`, sent.message);
     desk.messageIds.push(sent.message.accepted.messageId);
   }

@@ -6,7 +6,7 @@ import {
   type Page,
   type Position,
   StoreUnavailable,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 import type { Log } from './log.ts';

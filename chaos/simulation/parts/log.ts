@@ -1,13 +1,13 @@
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { Contents } from '../../../src/domain/contents.ts';
+import type { Contents } from '../../../src/domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
   type EventStore,
   LOG_START,
   type RecordedEvent,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import type { Ground } from '../ground.ts';
 
 /** An event, and when and by whom it came into the log. */

@@ -1,5 +1,11 @@
 import { createInHand } from '../../../src/adapters/queue/in-hand.ts';
-import { type JobHandler, type NewJob, type Queue, type Queues, QueueUnavailable } from '../../../src/domain/queue.ts';
+import {
+  type JobHandler,
+  type NewJob,
+  type Queue,
+  type Queues,
+  QueueUnavailable,
+} from '../../../src/domain/ports/queue.ts';
 import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';
 import type { Planned } from '../scheduler.ts';

@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 
 /**
  * What may follow what in the stream of a message, said a second time and in other words than the domain says it: it

@@ -1,6 +1,6 @@
 import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
-import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/event-store.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/ports/event-store.ts';
 import { createRegister } from '../../../src/domain/register.ts';
 import type { World } from '../world.ts';
 import { createMessageHistory, type MessageHistory } from './message-history.ts';

@@ -2,7 +2,7 @@ import type { Analysis, AnalyzedMessage } from '../../domain/analysis/analysis.t
 import type { AttachmentFact, HtmlFacts, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
 import { textLinks } from '../../domain/analysis/text.ts';
-import type { StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
+import type { StoredAlternative, StoredAttachment } from '../../domain/ports/contents.ts';
 import { checkHtml } from '../html-checker/check-html.ts';
 import { readHtml } from './read-html.ts';
 

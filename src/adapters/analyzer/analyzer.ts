@@ -1,5 +1,5 @@
 import { type Analysis, AnalysisUnavailable, type Analyzer } from '../../domain/analysis/analysis.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { type AnalysisInput, analyzeMessage, inputOf } from './analyze-message.ts';
 
@@ -17,7 +17,7 @@ const WAITING_MAX = 64;
 const failed = (error: unknown): never => {
   if (error instanceof TaskTooLong) {
     const problem = `html takes longer than ${RUN_MS_MAX} ms to analyse: use fewer elements and attributes`;
-    throw new Refusal('invalid_request', problem, { details: { html: [problem] } });
+    throw new DomainError('invalid_request', problem, { details: { html: [problem] } });
   }
   if (error instanceof ThreadUnavailable) throw new AnalysisUnavailable(`not analysed: ${error.message}`);
   throw error;

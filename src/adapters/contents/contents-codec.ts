@@ -6,8 +6,8 @@ import {
   type StoredAttachment,
   type StoredBody,
   type StoredHead,
-} from '../../domain/contents.ts';
-import { WrongSecretKey } from '../../domain/secrets.ts';
+} from '../../domain/ports/contents.ts';
+import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
 /** A row of `vault.contents`, as its columns take it: JSON in text. */

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import { type Contents, headOf, type MessageContents } from '../../domain/contents.ts';
-import { StoreUnavailable } from '../../domain/event-store.ts';
+import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
+import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 import { createGather, type Gather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';

@@ -1,5 +1,5 @@
 import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, encode, RECURSION_DESIRED } from 'dns-packet';
-import type { DnsAnswer, HostAddress, MxRecord, TlsaRecord } from '../../domain/resolver.ts';
+import type { DnsAnswer, HostAddress, MxRecord, TlsaRecord } from '../../domain/ports/resolver.ts';
 
 /**
  * DNS messages: questions as they are sent, and what a reply says of a name (RFC 1035). The package encodes and decodes;

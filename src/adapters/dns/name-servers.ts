@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import type { NameServer } from '../../domain/name-server.ts';
-import { ResolverUnavailable } from '../../domain/resolver.ts';
-import type { System } from '../../domain/system.ts';
+import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createSlots } from '../slots.ts';
 import { BadReply, encodeQuestion, type Question, RCODE, type Reply, readReply } from './messages.ts';
 

@@ -6,8 +6,8 @@ import {
   type QuestionOptions,
   type Resolver,
   ResolverUnavailable,
-} from '../../domain/resolver.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/resolver.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 import {
   ALIASES_MAX,

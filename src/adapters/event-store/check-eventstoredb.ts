@@ -1,8 +1,8 @@
-import type { EventStore } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
 import { patiently } from '../../domain/patiently.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import type { System } from '../../domain/system.ts';
 
 export interface CheckEventStoreDbOptions {
   readonly store: Pick<EventStore, 'logId'>;

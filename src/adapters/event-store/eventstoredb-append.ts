@@ -3,7 +3,7 @@ import { MaxAppendSizeExceededError, WrongExpectedVersionError } from '@eventsto
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js';
 import type { BatchAppendResp } from '@eventstore/db-client/generated/streams_pb.js';
 import { type EventCodec, MalformedEvent } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/contents.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
@@ -12,7 +12,7 @@ import {
   StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import { CallEnded, createAppendCall, type EncodedEvent, type ExpectedRevision } from './eventstoredb-append-call.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { isNotWritten, isTransient, sentenceOf } from './eventstoredb-faults.ts';

@@ -1,6 +1,6 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
-import { StoreUnavailable } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import { StoreUnavailable } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { clientFor, type Lane } from './eventstoredb-client.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
 import { createSlots, type Slots, type TimeOut, withTimeOut } from './eventstoredb-time-out.ts';

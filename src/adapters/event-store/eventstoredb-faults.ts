@@ -1,5 +1,5 @@
 import { DeadlineExceededError, NotLeaderError } from '@eventstore/db-client';
-import { LogReplaced, PositionNotInLog, StoreUnavailable } from '../../domain/event-store.ts';
+import { LogReplaced, PositionNotInLog, StoreUnavailable } from '../../domain/ports/event-store.ts';
 
 /** The client ends no call by itself: ours did, after waiting long enough. */
 export class NoAnswer extends Error {

@@ -8,7 +8,7 @@ import {
   START,
   STREAM_NAME,
 } from '@eventstore/db-client';
-import { type Filter, LOG_START, type Position } from '../../domain/event-store.ts';
+import { type Filter, LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { bytesBetween, formatPosition, parsePosition } from './eventstoredb-position.ts';
 import { type RawEvent, rawEvent } from './eventstoredb-records.ts';

@@ -1,5 +1,5 @@
 import type { EventCodec } from '../../domain/codec.ts';
-import { type Filter, type FollowedPage, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
+import { type Filter, type FollowedPage, LOG_START, type Page, type Position } from '../../domain/ports/event-store.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { type Bounds, eventsOf, gather, isFull, openFeed, positionOf, trustsCheckpoints } from './eventstoredb-feed.ts';

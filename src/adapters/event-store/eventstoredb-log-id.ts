@@ -1,4 +1,4 @@
-import { AppendOutcomeUnknown, StoreUnavailable, WrongExpectedRevision } from '../../domain/event-store.ts';
+import { AppendOutcomeUnknown, StoreUnavailable, WrongExpectedRevision } from '../../domain/ports/event-store.ts';
 import { type AppendEvents, encodeEvent } from './eventstoredb-append.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import type { Reader } from './eventstoredb-read.ts';

@@ -1,5 +1,5 @@
 import type { Position as ServerPosition } from '@eventstore/db-client';
-import type { Position } from '../../domain/event-store.ts';
+import type { Position } from '../../domain/ports/event-store.ts';
 
 /** Hexadecimal digits of an unsigned 64-bit number. */
 const DIGITS = 16;

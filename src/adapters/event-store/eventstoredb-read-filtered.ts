@@ -6,7 +6,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import { readFault } from './eventstoredb-faults.ts';
 import { type Followed, follow, isCheckpointTrusted } from './eventstoredb-follow.ts';
 

@@ -19,7 +19,7 @@ import {
   PositionNotInLog,
   READ_STREAM_LIMIT,
   type RecordedEvent,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { readFault } from './eventstoredb-faults.ts';
 import { bytesBetween, parsePosition } from './eventstoredb-position.ts';

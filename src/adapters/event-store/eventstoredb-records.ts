@@ -7,7 +7,7 @@ import {
   passes,
   type RecordedEvent,
   type StreamName,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import { formatPosition } from './eventstoredb-position.ts';
 
 /** Holds the log's own id; no reader of events ever sees it. */

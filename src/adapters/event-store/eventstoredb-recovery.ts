@@ -1,4 +1,4 @@
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { isTransient, readFault, sentenceOf } from './eventstoredb-faults.ts';
 

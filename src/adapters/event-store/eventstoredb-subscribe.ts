@@ -7,7 +7,7 @@ import {
   type Page,
   type Position,
   type ReadAllOptions,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { bytesBetween } from './eventstoredb-position.ts';
 import type { Reader } from './eventstoredb-read.ts';

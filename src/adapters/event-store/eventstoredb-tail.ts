@@ -6,7 +6,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-connection.ts';
 import { NoAnswer } from './eventstoredb-faults.ts';
 import { type Bounds, eventsOf, type Feed, gather, openFeed, positionOf } from './eventstoredb-feed.ts';

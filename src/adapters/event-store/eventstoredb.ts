@@ -1,8 +1,8 @@
 import type { EventCodec } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/contents.ts';
-import type { EventStore, Position } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventStore, Position } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createAppend, createAppendEvents } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-connection.ts';
 import { createLogId } from './eventstoredb-log-id.ts';

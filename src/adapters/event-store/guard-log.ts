@@ -8,9 +8,9 @@ import {
   PositionNotInLog,
   StoreUnavailable,
   WrongExpectedRevision,
-} from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /**
  * Makes sure that the log stays the one that this process began with. A client that connects again does so without a

@@ -1,5 +1,5 @@
 import type { EventCodec, StoredEvent } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/contents.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
@@ -18,8 +18,8 @@ import {
   StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 export interface InMemoryEventStoreOptions {
   readonly codec: EventCodec;

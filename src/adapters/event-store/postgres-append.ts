@@ -1,8 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type Append, type Appended, AppendOutcomeUnknown, WrongExpectedRevision } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import {
+  type Append,
+  type Appended,
+  AppendOutcomeUnknown,
+  WrongExpectedRevision,
+} from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import { createGather } from '../gather.ts';
 import { appendFailure, isDataFault, readFailure } from './postgres-faults.ts';

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import { isUnreachable } from '../postgres/faults.ts';
 
 /** Classes of SQLSTATE that may also come after the commit: connection, operator intervention, system error. */

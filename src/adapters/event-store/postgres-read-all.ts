@@ -7,7 +7,7 @@ import {
   type Position,
   PositionNotInLog,
   type ReadAllOptions,
-} from '../../domain/event-store.ts';
+} from '../../domain/ports/event-store.ts';
 import { readFailure } from './postgres-faults.ts';
 import { EVENT_COLUMNS, type TextRow, toEvents, toPosition } from './postgres-rows.ts';
 

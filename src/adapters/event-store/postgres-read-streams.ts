@@ -5,8 +5,8 @@ import {
   type ReadStreamOptions,
   type RecordedEvent,
   type StreamName,
-} from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createGather, type Gather } from '../gather.ts';
 import { readFailure } from './postgres-faults.ts';
 import { EVENT_COLUMNS, integerArray, type TextRow, textArray, toEvent } from './postgres-rows.ts';

@@ -1,4 +1,4 @@
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** Short: most interruptions are a restart. */
 const RETRY_MS_MIN = 50;

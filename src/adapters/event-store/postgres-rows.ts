@@ -1,5 +1,5 @@
 import type { EventCodec } from '../../domain/codec.ts';
-import type { EventMetadata, Position, RecordedEvent, StreamName } from '../../domain/event-store.ts';
+import type { EventMetadata, Position, RecordedEvent, StreamName } from '../../domain/ports/event-store.ts';
 
 /** Wide enough for every exact integer of JavaScript: 9 · 10^15 events. */
 const POSITION_DIGITS = 16;

@@ -5,9 +5,9 @@ import {
   type Page,
   type Position,
   StoreUnavailable,
-} from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { PageRequest } from './postgres-read-all.ts';
 import { retryDelayMs } from './postgres-retry.ts';
 import type { WakeUps } from './postgres-wake-ups.ts';

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { retryDelayMs } from './postgres-retry.ts';
 
 /** While notifications come, polling only catches what they miss: rare, and then a second late. */

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolConfig } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type EventStore, LOG_START, LogReplaced, type Position } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+import { type EventStore, LOG_START, LogReplaced, type Position } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { PIN_ISOLATION } from '../postgres/isolation.ts';
 import { KEEP_ALIVE_MS } from '../postgres/pool.ts';

@@ -1,4 +1,4 @@
-import { LOG_START, type Page, type Position, passes, type RecordedEvent } from '../../domain/event-store.ts';
+import { LOG_START, type Page, type Position, passes, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { isBeside, type PageRequest } from './postgres-read-all.ts';
 
 type Read = (request: PageRequest) => Promise<Page>;

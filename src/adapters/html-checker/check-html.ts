@@ -1,4 +1,4 @@
-import type { HtmlProblem } from '../../domain/html-checker.ts';
+import type { HtmlProblem } from '../../domain/ports/html-checker.ts';
 import { isPlainlyValid } from './plain-markup.ts';
 import { standardProblems } from './standard-problems.ts';
 

@@ -1,4 +1,4 @@
-import { type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from '../../domain/html-checker.ts';
+import { type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from '../../domain/ports/html-checker.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { checkHtml } from './check-html.ts';
 import { createTurnBudget } from './turn-budget.ts';

@@ -1,4 +1,4 @@
-import { HTML_DEPTH_MAX } from '../../domain/html-checker.ts';
+import { HTML_DEPTH_MAX } from '../../domain/ports/html-checker.ts';
 import { conflictOf } from './conflicts.ts';
 import { type ElementKind, kindOf } from './element-kinds.ts';
 import { HEADINGS, ONCE, OPTIONAL_END, PARAGRAPH_END_REQUIRED_IN, VOID_ELEMENTS } from './elements.ts';

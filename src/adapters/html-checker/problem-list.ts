@@ -1,5 +1,5 @@
 import { createPlaces } from '../../domain/analysis/text.ts';
-import { HTML_PROBLEMS_MAX, type HtmlProblem } from '../../domain/html-checker.ts';
+import { HTML_PROBLEMS_MAX, type HtmlProblem } from '../../domain/ports/html-checker.ts';
 
 /** Names are the sender's: the longest that HTML knows is half as long, a megabyte would come back in each message. */
 const NAME_CHARACTERS_MAX = 40;

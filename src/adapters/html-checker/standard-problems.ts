@@ -1,5 +1,5 @@
 import { type Token, Tokenizer } from 'parse5';
-import type { HtmlProblem } from '../../domain/html-checker.ts';
+import type { HtmlProblem } from '../../domain/ports/html-checker.ts';
 import { createNesting } from './nesting.ts';
 import { ACCEPTED_BOGUS_COMMENT, BOGUS_COMMENTS, BYTE_ORDER_MARK } from './parse-problems.ts';
 import { createProblemList } from './problem-list.ts';

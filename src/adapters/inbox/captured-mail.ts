@@ -1,5 +1,5 @@
 import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
-import type { CapturedAttachment, CapturedMail, ReceivedMail } from '../../domain/inbox.ts';
+import type { CapturedAttachment, CapturedMail, ReceivedMail } from '../../domain/ports/inbox.ts';
 
 /** A message as it is kept; parsed when it is read. */
 export interface StoredMail extends Omit<ReceivedMail, 'environment'> {

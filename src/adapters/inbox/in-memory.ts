@@ -6,7 +6,7 @@ import {
   type Inbox,
   type InboxFilter,
   type ReceivedMail,
-} from '../../domain/inbox.ts';
+} from '../../domain/ports/inbox.ts';
 import { capturedMail, hasPart, subjectOf } from './captured-mail.ts';
 
 interface StoredMail extends ReceivedMail {

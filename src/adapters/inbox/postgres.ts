@@ -8,7 +8,7 @@ import {
   type InboxFilter,
   type InboxPage,
   type ReceivedMail,
-} from '../../domain/inbox.ts';
+} from '../../domain/ports/inbox.ts';
 import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { capturedMail, HEAD_BYTES_MAX, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type MailParser, MailParserUnavailable, type ParsedMail } from '../../domain/mail-parser.ts';
+import { type MailParser, MailParserUnavailable, type ParsedMail } from '../../domain/ports/mail-parser.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { parseMail } from './parse-mail.ts';
 

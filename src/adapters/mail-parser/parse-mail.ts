@@ -1,6 +1,6 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/mail-parser.ts';
 import { isMessageType, isSevenBit } from '../../domain/message/attachment-type.ts';
+import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/ports/mail-parser.ts';
 import { bytesInCharset } from './charset.ts';
 import { type ContentField, parameterOf } from './content-field.ts';
 import { unflowed } from './flowed-text.ts';

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import type { Environment } from '../../domain/environment.ts';
-import type { Inbox } from '../../domain/inbox.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+import type { Inbox } from '../../domain/ports/inbox.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 export interface CaptureServerOptions {
   readonly inbox: Inbox;

@@ -1,5 +1,5 @@
-import type { SendOptions } from '../../domain/mail-transport.ts';
-import type { System } from '../../domain/system.ts';
+import type { SendOptions } from '../../domain/ports/mail-transport.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** The deadline of one send: as a signal for whatever waits, and as a question right before the final dot. */
 export interface Deadline {

@@ -1,4 +1,4 @@
-import type { Mailbox } from '../../domain/contents.ts';
+import type { Mailbox } from '../../domain/ports/contents.ts';
 import { encodedWords, looksEncoded } from './encoded-word.ts';
 
 /** RFC 5322 §2.1.1: a line should hold 78 characters, and must not hold more than 998. */

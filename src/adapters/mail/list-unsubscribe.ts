@@ -1,4 +1,4 @@
-import type { UnsubscribeWays } from '../../domain/contents.ts';
+import type { UnsubscribeWays } from '../../domain/ports/contents.ts';
 
 /** RFC 5322 §2.1.1, without the CRLF. */
 const LINE_CHARACTERS_MAX = 998;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { MessageBody, ShownRecipients, StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
-import type { OutgoingMail } from '../../domain/mail-transport.ts';
 import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../domain/message/own-header.ts';
+import type { MessageBody, ShownRecipients, StoredAlternative, StoredAttachment } from '../../domain/ports/contents.ts';
+import type { OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import { base64Lines, base64LinesLength, canonicalBase64 } from './base64-lines.ts';
 import { addressHeader, givenHeader, textHeader } from './header-lines.ts';
 import { listUnsubscribeHeaders } from './list-unsubscribe.ts';

@@ -1,5 +1,5 @@
-import type { StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
 import { isAttachmentType, isMessageType, isSevenBit } from '../../domain/message/attachment-type.ts';
+import type { StoredAlternative, StoredAttachment } from '../../domain/ports/contents.ts';
 import type { Base64Text } from './base64-lines.ts';
 import { mimeParameter, nameParameter } from './mime-parameter.ts';
 import { quotedPrintable } from './quoted-printable.ts';

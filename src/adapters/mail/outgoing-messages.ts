@@ -1,6 +1,6 @@
-import type { MessageBody, StoredAlternative, StoredAttachment } from '../../domain/contents.ts';
-import type { OutgoingMail } from '../../domain/mail-transport.ts';
-import type { System } from '../../domain/system.ts';
+import type { MessageBody, StoredAlternative, StoredAttachment } from '../../domain/ports/contents.ts';
+import type { OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { canonicalBase64, canonicalBase64InTurns } from './base64-lines.ts';
 import { bodyHash } from './dkim/canonicalize.ts';
 import { createPrivateKeys, dkimSignatures } from './dkim/sign.ts';

@@ -1,4 +1,4 @@
-import type { MailTransport } from '../../domain/mail-transport.ts';
+import type { MailTransport } from '../../domain/ports/mail-transport.ts';
 
 /** A transport that keeps its sessions between messages. */
 export interface PooledTransport extends MailTransport {

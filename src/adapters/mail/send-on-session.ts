@@ -1,4 +1,4 @@
-import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome } from '../../domain/ports/mail-transport.ts';
 import type { Deadline } from './deadline.ts';
 import type { MessageFor } from './outgoing-messages.ts';
 import type { PooledSession } from './session-pool.ts';

@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import type { TlsPolicy } from '../../domain/mail-transport.ts';
+import type { TlsPolicy } from '../../domain/ports/mail-transport.ts';
 
 /** How the other side's certificate is judged, before it is given credentials or mail. */
 export type CertificateCheck =

@@ -1,4 +1,10 @@
-import type { MailTransport, OutgoingMail, RecipientOutcome, Reply, SendOptions } from '../../domain/mail-transport.ts';
+import type {
+  MailTransport,
+  OutgoingMail,
+  RecipientOutcome,
+  Reply,
+  SendOptions,
+} from '../../domain/ports/mail-transport.ts';
 import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/sandbox-address.ts';
 
 const ORDINARY: SandboxAddress = { fate: 'delivered', retryAfterSeconds: null };

@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import type { RecipientOutcome } from '../../domain/mail-transport.ts';
+import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
 import type { SmtpConnectFailed } from './smtp-session.ts';
 
 /** Why no session with the smarthost came about, or nothing could be sent over it. */

@@ -1,6 +1,6 @@
-import type { Logger } from '../../domain/logger.ts';
-import type { RecipientOutcome } from '../../domain/mail-transport.ts';
-import type { System } from '../../domain/system.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { problemOfRefusal, SMARTHOST_REMEDIES, type SmarthostProblem, smarthostProblem } from './smarthost-problem.ts';
 import type { SmtpConnectFailed } from './smtp-session.ts';
 

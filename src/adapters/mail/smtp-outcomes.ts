@@ -1,4 +1,9 @@
-import type { EnvelopeRecipient, OutgoingMail, RecipientOutcome, ReplyStage } from '../../domain/mail-transport.ts';
+import type {
+  EnvelopeRecipient,
+  OutgoingMail,
+  RecipientOutcome,
+  ReplyStage,
+} from '../../domain/ports/mail-transport.ts';
 import { refusalOutcome, type SmtpReply } from './smtp-reply.ts';
 import type { Side, SmtpSession } from './smtp-session.ts';
 import type { Transmission } from './smtp-transmission.ts';

@@ -2,7 +2,7 @@ import { isIP, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
-import type { TlsPolicy } from '../../domain/mail-transport.ts';
+import type { TlsPolicy } from '../../domain/ports/mail-transport.ts';
 import { GREETING_TIMES } from './greeting-patience.ts';
 import type { SessionTarget } from './session-target.ts';
 import { assertSafe, readExtensions, type SmtpEnvelope } from './smtp-envelope.ts';

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
-import type { RecipientOutcome } from '../../domain/mail-transport.ts';
-import type { System } from '../../domain/system.ts';
+import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createDeadline } from './deadline.ts';
 import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from './greeting-patience.ts';
 import { createOutgoingMessages } from './outgoing-messages.ts';

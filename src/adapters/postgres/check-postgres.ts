@@ -1,7 +1,7 @@
 import { Client } from 'pg';
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import type { System } from '../../domain/system.ts';
 import { isUnreachable } from './faults.ts';
 
 export interface CheckPostgresOptions {

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../domain/event-store.ts';
+import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 
 /**
  * SQLSTATE classes in which the server says that it cannot serve just now (appendix A of its manual): connection,

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import { PIN_ISOLATION } from './isolation.ts';
 
 export interface PoolOptions {

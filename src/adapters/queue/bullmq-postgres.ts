@@ -1,6 +1,6 @@
 import { createPostgresBackend, runMigrations, withBackend } from 'bullmq';
 import pg from 'pg';
-import type { QueueName, Queues } from '../../domain/queue.ts';
+import type { QueueName, Queues } from '../../domain/ports/queue.ts';
 import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
 
 /** The schema is the queue's own: dropping it loses jobs, nothing else, and it is made again. */

@@ -1,5 +1,5 @@
 import type { JobsOptions } from 'bullmq';
-import { type NewJob, type QueueName, QueueUnavailable } from '../../domain/queue.ts';
+import { type NewJob, type QueueName, QueueUnavailable } from '../../domain/ports/queue.ts';
 import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
 import { within } from './deadline.ts';
 import { createFaultLog } from './fault-log.ts';

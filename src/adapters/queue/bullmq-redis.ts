@@ -1,5 +1,5 @@
 import { Queue, Worker } from 'bullmq';
-import type { Queues } from '../../domain/queue.ts';
+import type { Queues } from '../../domain/ports/queue.ts';
 import { connectRedis, logOutages, redisOptions } from '../redis/connect.ts';
 import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
 import { within } from './deadline.ts';

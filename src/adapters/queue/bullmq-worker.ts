@@ -1,5 +1,5 @@
 import { type Job as BullJob, WaitingError } from 'bullmq';
-import type { JobHandler, QueueName } from '../../domain/queue.ts';
+import type { JobHandler, QueueName } from '../../domain/ports/queue.ts';
 import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
 import { within } from './deadline.ts';
 import { createFaultLog } from './fault-log.ts';

@@ -1,7 +1,7 @@
 import type { Job as BullJob } from 'bullmq';
-import type { Logger } from '../../domain/logger.ts';
-import type { Queue, QueueName, Queues } from '../../domain/queue.ts';
-import type { System } from '../../domain/system.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { Queue, QueueName, Queues } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createBullmqProducer, type Producer } from './bullmq-producer.ts';
 import { type BullWorker, createBullmqWorker, type WorkerOptions } from './bullmq-worker.ts';
 

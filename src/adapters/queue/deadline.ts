@@ -1,6 +1,6 @@
 import { inTime } from '../../domain/in-time.ts';
-import { QueueUnavailable } from '../../domain/queue.ts';
-import type { System } from '../../domain/system.ts';
+import { QueueUnavailable } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /**
  * The promise's own outcome, or a refusal when it has none after `ms`. What it does later is ignored.

@@ -1,5 +1,5 @@
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** An engine that is away fails many times a second; the log needs to hear of it now and then. Longer hides a change of cause. */
 const QUIET_MS = 10_000;

@@ -1,5 +1,5 @@
-import type { JobHandler } from '../../domain/queue.ts';
-import type { System } from '../../domain/system.ts';
+import type { JobHandler } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** How one run of a job ended; a job `given-back` goes to other workers, any other is removed. */
 export type Ending = { readonly kind: 'done' | 'given-back' } | { readonly kind: 'failed'; readonly error: unknown };

@@ -1,4 +1,4 @@
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import {
   type JobHandler,
   type NewJob,
@@ -6,8 +6,8 @@ import {
   type QueueName,
   type Queues,
   QueueUnavailable,
-} from '../../domain/queue.ts';
-import type { System } from '../../domain/system.ts';
+} from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createInHand } from './in-hand.ts';
 
 /** The jobs of one name, as the text they would be stored as, and whom to wake for them. */

@@ -1,5 +1,5 @@
+import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
-import type { System } from '../../domain/system.ts';
 import { createBuckets } from './buckets.ts';
 import { type Run, resultOf, takeFrom, WINDOW_MS } from './sliding-window.ts';
 

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
-import type { System } from '../../domain/system.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { createInMemoryRateLimiter } from './in-memory.ts';
 import { resultOf, type Taken, WINDOW_MS } from './sliding-window.ts';

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../domain/logger.ts';
-import { ORIGIN_DAYS, type RequestOrigins } from '../../domain/request-origins.ts';
-import type { System } from '../../domain/system.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import { ORIGIN_DAYS, type RequestOrigins } from '../../domain/ports/request-origins.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 
 export interface PostgresRequestOriginsOptions {

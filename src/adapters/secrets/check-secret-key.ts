@@ -1,4 +1,4 @@
-import { type Secrets, WrongSecretKey } from '../../domain/secrets.ts';
+import { type Secrets, WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 
 /** A row that nobody needs, stored at the very first start: whether it opens tells whether the key is the same. */

@@ -1,7 +1,7 @@
 import { link, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import type { System } from '../../domain/system.ts';
 
 const FILE = 'secret-key';
 const KEY_BYTES = 32;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { Secrets } from '../../domain/secrets.ts';
-import type { System } from '../../domain/system.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { createSecretBox, type SecretKeys } from './secret-box.ts';

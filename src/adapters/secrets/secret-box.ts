@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
-import { WrongSecretKey } from '../../domain/secrets.ts';
-import type { System } from '../../domain/system.ts';
+import { WrongSecretKey } from '../../domain/ports/secrets.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** Layout: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. Version 1 had no key id. */
 const VERSION = 2;

@@ -1,4 +1,4 @@
-import type { UsageMark, UsageMarks, UsedSecret } from '../../domain/usage-marks.ts';
+import type { UsageMark, UsageMarks, UsedSecret } from '../../domain/ports/usage-marks.ts';
 
 export interface PendingMarks {
   note(mark: UsageMark): void;

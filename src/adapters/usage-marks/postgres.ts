@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../domain/logger.ts';
-import type { System } from '../../domain/system.ts';
-import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks } from '../../domain/usage-marks.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks } from '../../domain/ports/usage-marks.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { createPendingMarks } from './in-memory.ts';
 

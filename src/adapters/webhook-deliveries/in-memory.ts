@@ -7,7 +7,7 @@ import type {
   WebhookDelivery,
   WebhookDeliveryState,
   WebhookTry,
-} from '../../domain/webhook-deliveries.ts';
+} from '../../domain/ports/webhook-deliveries.ts';
 
 interface Row extends OwedDelivery {
   readonly number: number;

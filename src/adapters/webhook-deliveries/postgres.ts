@@ -6,7 +6,7 @@ import type {
   WebhookDeliveries,
   WebhookDelivery,
   WebhookDeliveryState,
-} from '../../domain/webhook-deliveries.ts';
+} from '../../domain/ports/webhook-deliveries.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { CHECKPOINT, CLAIM, FAILING_SINCE, FIND, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
 

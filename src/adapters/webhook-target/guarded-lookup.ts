@@ -1,6 +1,6 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import type { Resolver } from '../../domain/resolver.ts';
+import type { Resolver } from '../../domain/ports/resolver.ts';
 import { mayReach, type Reach } from './reachable.ts';
 
 /** All addresses of a host; throws where there are none. */

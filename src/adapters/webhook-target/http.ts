@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request } from 'undici';
-import type { Resolver } from '../../domain/resolver.ts';
-import type { System } from '../../domain/system.ts';
-import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/webhook-target.ts';
+import type { Resolver } from '../../domain/ports/resolver.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import {
   AddressRefused,
   createGuardedLookup,

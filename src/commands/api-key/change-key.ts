@@ -3,8 +3,8 @@ import { type ApiKey, apiKey, apiKeyStream, type ExistingApiKey } from '../../do
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { type KeyCircumstances, works } from '../../domain/api-key/key-life.ts';
 import { requireOwnKey } from '../../domain/api-key/own-key.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { FreshRegister } from '../../domain/register.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, load, requireRevision } from '../execute.ts';
@@ -71,7 +71,7 @@ const once = async (context: CommandContext, origin: Origin, change: Decision): 
 /**
  * Changes a key at the very revision at which the change was decided. An admin key loses its power only after that was
  * said in the organization's stream; the operator alone may take away the last one.
- * @throws {Refusal} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
+ * @throws {DomainError} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
  * `unavailable`; `resource_conflict` after too many conflicts.
  */
 export const changeKey = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> => {
@@ -79,5 +79,5 @@ export const changeKey = async (context: CommandContext, origin: Origin, change:
     const changed = await once(context, origin, change);
     if (changed !== null) return changed;
   }
-  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
 };

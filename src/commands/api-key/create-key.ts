@@ -22,7 +22,7 @@ export interface KeyWithValue {
 
 /**
  * Creates a key bound to a domain of the organization (spec §4).
- * @throws {Refusal} `not_found`, `other_organization` (the domain); `permission_missing`, `environment_not_allowed`.
+ * @throws {DomainError} `not_found`, `other_organization` (the domain); `permission_missing`, `environment_not_allowed`.
  */
 export const createKey = async (context: CommandContext, origin: Origin, command: CreateKey): Promise<KeyWithValue> => {
   const { system, store } = context;

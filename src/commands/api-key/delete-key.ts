@@ -2,7 +2,7 @@ import { deleteKey as decide } from '../../domain/api-key/delete-key.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
 
-/** Ends a key and takes it out of sight. @throws {Refusal} of `changeKey`; `permission_missing`. */
+/** Ends a key and takes it out of sight. @throws {DomainError} of `changeKey`; `permission_missing`. */
 export const deleteKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
   changeKey(context, origin, {
     ...change,

@@ -18,7 +18,7 @@ export interface RotatedKey extends KeyWithValue {
 
 /**
  * Gives a key a new secret; the old one works until its grace period ends (spec §4).
- * @throws {Refusal} of `changeKey`; `permission_missing`, `key_not_active`, `too_many_live_secrets`.
+ * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`, `too_many_live_secrets`.
  */
 export const rotateKey = async (context: CommandContext, origin: Origin, command: RotateKey): Promise<RotatedKey> => {
   const { system, store } = context;

@@ -10,7 +10,7 @@ export interface UpdateKey extends KeyChange {
 
 /**
  * Changes a key's name, permissions, limits, networks or expiry.
- * @throws {Refusal} of `changeKey`; `permission_missing`, `key_not_active`.
+ * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`.
  */
 export const updateKey = (
   context: CommandContext,

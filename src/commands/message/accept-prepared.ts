@@ -1,8 +1,8 @@
-import type { MessageBody } from '../../domain/contents.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { requireOwn } from '../../domain/ownership.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import type { MessageBody } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import type { PreparedMessage } from './prepare-message.ts';
@@ -39,7 +39,7 @@ const accept = async (
 /**
  * Accepts a message durably, and takes for granted that it was not sent before: the append finds out. What would be
  * refused now may have been accepted once, so a repeat is looked for before it is.
- * @throws {Refusal} of `acceptMessage`.
+ * @throws {DomainError} of `acceptMessage`.
  */
 export const acceptPrepared = async (
   context: CommandContext,
@@ -49,7 +49,11 @@ export const acceptPrepared = async (
   try {
     return await accept(context, origin, prepared, { known: UNHEARD_OF });
   } catch (error) {
-    if (!prepared.accept.accepted.idempotent || !(error instanceof Refusal) || error.code === 'idempotency_key_reused')
+    if (
+      !prepared.accept.accepted.idempotent ||
+      !(error instanceof DomainError) ||
+      error.code === 'idempotency_key_reused'
+    )
       throw error;
     return accept(context, origin, prepared, {});
   }

@@ -1,6 +1,6 @@
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { inTurns } from '../in-turns.ts';
 import { bodyDigest } from './body-digest.ts';
 import type { MessageIdentity, Sender } from './prepare-message.ts';

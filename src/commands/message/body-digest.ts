@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { sha256Hex } from '../../domain/digest.ts';
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { inTurns } from '../in-turns.ts';
 
 /** Texts from here on are hashed by themselves, so that other requests get their turns. */

@@ -5,7 +5,7 @@ import { type ChangeContext, type ChangedMessage, type ChangeMessage, changeMess
 /**
  * Calls a message off until the instant it is claimed: claim and cancellation are appended at the revision read, so one
  * of them is first and the other sees it.
- * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `precondition_failed`.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `precondition_failed`.
  */
 export const cancelMessage = (
   context: ChangeContext,

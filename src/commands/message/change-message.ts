@@ -20,7 +20,7 @@ type Decide = (
   by: { readonly organizationId: string; readonly now: string },
 ) => readonly MessageEvent[];
 
-/** What the customer decides about a message that was accepted. @throws {Refusal} as `decide` does, and `precondition_failed`. */
+/** What the customer decides about a message that was accepted. @throws {DomainError} as `decide` does, and `precondition_failed`. */
 export const changeMessage = async (
   context: ChangeContext,
   origin: Origin,

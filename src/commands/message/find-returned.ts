@@ -1,4 +1,4 @@
-import type { ReturnedMail } from '../../domain/bounce/report.ts';
+import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { isReturnPath, placesOf, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
@@ -57,7 +57,7 @@ const ofLink = (text: string): readonly Proof[] => {
   return [{ messageId: token.messageId, breadth: 0, isOurs, placesIn, isEnvelope: () => false }];
 };
 
-const quotedProofs = (quoted: ReturnedMail['quoted']): readonly Proof[] => [
+const quotedProofs = (quoted: InboundReport['quoted']): readonly Proof[] => [
   ...quoted.localParts.flatMap((localPart) => {
     const token = readReturnPath(localPart);
     return token === null ? [] : [ofAddress(token)];
@@ -88,7 +88,7 @@ const prove = async (
 export const findReturned = async (
   context: Context,
   tokens: readonly ReturnToken[],
-  { quoted, envelopeId }: Partial<Pick<ReturnedMail, 'quoted' | 'envelopeId'>> = {},
+  { quoted, envelopeId }: Partial<Pick<InboundReport, 'quoted' | 'envelopeId'>> = {},
 ): Promise<Returned | null> => {
   const all = [...tokens.map(ofAddress), ...(quoted === undefined ? [] : quotedProofs(quoted))];
   for (const proof of all.slice(0, PROOFS_MAX).toSorted((left, right) => left.breadth - right.breadth)) {

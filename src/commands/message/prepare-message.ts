@@ -1,14 +1,14 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/caller.ts';
-import type { MessageBody, MessageContents } from '../../domain/contents.ts';
 import { keyedDigest, repeatedDigest } from '../../domain/digest.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
 import { metadataDigest, subjectDigest } from '../../domain/message/look-up.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import type { System } from '../../domain/system.ts';
+import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
+import type { System } from '../../domain/ports/system.ts';
 
 /** What a client wants sent, and what is known about it. */
 export interface SendRequest {
@@ -44,11 +44,11 @@ export interface PreparedMessage {
 
 const SECOND_MS = 1000;
 
-/** @throws {Refusal} `from_domain_mismatch` (spec §4). */
+/** @throws {DomainError} `from_domain_mismatch` (spec §4). */
 export const requireFromDomain = ({ domain }: Caller, fromAddress: string): void => {
   if (domainOf(fromAddress) === domain.name) return;
   const problem = `from must be an address on ${domain.name}, the key's domain`;
-  throw new Refusal('from_domain_mismatch', problem, { details: { from: [problem] } });
+  throw new DomainError('from_domain_mismatch', problem, { details: { from: [problem] } });
 };
 
 const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: MessageDraft): number =>
@@ -64,7 +64,7 @@ const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
 
 /**
  * Everything about a message that needs time, chance or a secret, so that deciding upon it needs none.
- * @throws {Refusal} `from_domain_mismatch`.
+ * @throws {DomainError} `from_domain_mismatch`.
  */
 export const prepareMessage = (
   system: System,

@@ -1,6 +1,6 @@
-import type { MessageContents } from '../../domain/contents.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt as decide } from '../../domain/message/record-attempt.ts';
+import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import { workerOrigin } from './start-attempt.ts';

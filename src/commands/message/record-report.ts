@@ -1,11 +1,11 @@
 import { attributeFailures, type ReturnedRecipient, recipientsNamed } from '../../domain/bounce/attribute.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import type { ReportedFailure, ReturnedMail } from '../../domain/bounce/report.ts';
-import type { MessageContents } from '../../domain/contents.ts';
+import type { InboundReport, ReportedFailure } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { recordReport as decide, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
+import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import { findReturned, type Returned } from './find-returned.ts';
@@ -40,7 +40,7 @@ const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
 export interface RecordReport {
   /** Of the address that it came to; null: an address for all messages (feedback loops). */
   readonly token: ReturnToken | null;
-  readonly mail: ReturnedMail;
+  readonly mail: InboundReport;
 }
 
 /** Whom it can be about, with their addresses as far as the vault still holds them. */
@@ -81,7 +81,7 @@ const reportFailures = (
   return { reported: each.map(({ reported }) => reported), replies: each.map(({ reply }) => reply) };
 };
 
-const reportOf = async (context: Context, returned: Returned, { report }: ReturnedMail): Promise<Reported> => {
+const reportOf = async (context: Context, returned: Returned, { report }: InboundReport): Promise<Reported> => {
   const candidates = await candidatesOf(context, returned);
   switch (report.kind) {
     case 'failures':

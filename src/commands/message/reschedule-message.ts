@@ -9,7 +9,7 @@ export interface RescheduleMessage extends ChangeMessage {
 
 /**
  * Gives a message that waits for its time another one.
- * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
  * `schedule_not_possible`, `precondition_failed`.
  */
 export const rescheduleMessage = (

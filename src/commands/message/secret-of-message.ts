@@ -1,5 +1,5 @@
 import type { Message } from '../../domain/message/message.ts';
-import type { Secrets } from '../../domain/secrets.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
 
 /** Stands in where there is no message: secrets in use are in memory as well, so a guess costs the same. */

@@ -1,7 +1,7 @@
 import type { Caller } from '../../domain/caller.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message, messageStream } from '../../domain/message/message.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
 import { inTurns } from '../in-turns.ts';
@@ -12,7 +12,7 @@ import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } f
 
 export interface SendBatch {
   /** What is refused already stands as its refusal. */
-  readonly items: readonly (SendRequest | Refusal)[];
+  readonly items: readonly (SendRequest | DomainError)[];
   /** One that is refused refuses all. */
   readonly strict: boolean;
   /** The parsed request body before defaults: its digests are recorded. */
@@ -22,13 +22,13 @@ export interface SendBatch {
 }
 
 /** In the order of the items. */
-export type SentBatch = readonly (SentMessage | Refusal)[];
+export type SentBatch = readonly (SentMessage | DomainError)[];
 
 /** A strict batch of which nothing was written, because of these messages. */
 export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
-  readonly refusals: ReadonlyMap<number, Refusal>;
-  constructor(refusals: ReadonlyMap<number, Refusal>) {
+  readonly refusals: ReadonlyMap<number, DomainError>;
+  constructor(refusals: ReadonlyMap<number, DomainError>) {
     super(`${refusals.size} messages of the batch are refused`);
     this.refusals = refusals;
   }
@@ -36,8 +36,8 @@ export class BatchRefused extends Error {
 
 /** What would become of a message that was not sent before. */
 type Judged =
-  | { readonly prepared: PreparedMessage; readonly request: SendRequest; readonly refusal: Refusal | null }
-  | { readonly prepared: null; readonly refusal: Refusal };
+  | { readonly prepared: PreparedMessage; readonly request: SendRequest; readonly refusal: DomainError | null }
+  | { readonly prepared: null; readonly refusal: DomainError };
 
 interface Batch {
   readonly context: CommandContext;
@@ -53,23 +53,23 @@ interface Opening {
   readonly sent?: SentMessage;
 }
 
-const orRefusal = <T>(work: () => T): T | Refusal => {
+const orRefusal = <T>(work: () => T): T | DomainError => {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof DomainError) return error;
     throw error;
   }
 };
 
 const judge =
   ({ system }: CommandContext, sender: Sender, identities: BatchIdentities) =>
-  (item: SendRequest | Refusal, index: number): Judged => {
-    if (item instanceof Refusal) return { prepared: null, refusal: item };
+  (item: SendRequest | DomainError, index: number): Judged => {
+    if (item instanceof DomainError) return { prepared: null, refusal: item };
     const prepared = orRefusal(() => prepareMessage(system, sender, identities.of(index, 0), item));
-    if (prepared instanceof Refusal) return { prepared: null, refusal: prepared };
+    if (prepared instanceof DomainError) return { prepared: null, refusal: prepared };
     const decided = orRefusal(() => acceptMessage(message.initial, prepared.accept));
-    return { prepared, request: item, refusal: decided instanceof Refusal ? decided : null };
+    return { prepared, request: item, refusal: decided instanceof DomainError ? decided : null };
   };
 
 /** The message at `index` under the id that it has in this batch. */
@@ -87,26 +87,26 @@ const acceptOne = async (
   return acceptPrepared(context, origin, prepared);
 };
 
-/** @throws {Refusal} `idempotency_key_reused`. */
+/** @throws {DomainError} `idempotency_key_reused`. */
 const findOpening = async ({ context, identities }: Batch): Promise<Opening | null> => {
   const { messageId } = identities.of(0, 0);
   const { state } = await load(context.store, message, messageStream(messageId));
   if (state.status === 'absent') return null;
   const opener = identities.indexOf(state.accepted.bodyDigest);
   if (opener >= 0) return { opener };
-  throw new Refusal('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+  throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
 };
 
 /**
  * Writes the first message, alone, or finds out that it was written before.
- * @throws {Refusal} `idempotency_key_reused`, and nothing is written.
+ * @throws {DomainError} `idempotency_key_reused`, and nothing is written.
  */
 const open = async (batch: Batch, first: number): Promise<Opening | null> => {
   try {
     return { opener: first, sent: await acceptOne(batch, first, first) };
   } catch (error) {
     // By now another message may be the first that is acceptable.
-    if (error instanceof Refusal && error.code === 'idempotency_key_reused') return findOpening(batch);
+    if (error instanceof DomainError && error.code === 'idempotency_key_reused') return findOpening(batch);
     throw error;
   }
 };
@@ -124,7 +124,7 @@ const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Rep
     try {
       found.set(index, await acceptOne(batch, index, opening.opener));
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof DomainError)) throw error;
     }
   });
   return found;
@@ -158,7 +158,7 @@ const openBatch = async (batch: Batch, { strict, idempotencyKey }: SendBatch): P
  * Accepts many messages as `sendMessage` does each. It is no transaction over their streams: what fails halfway is
  * completed when it is sent again with the same key.
  * @throws {BatchRefused} strict, and some are refused that were not accepted before.
- * @throws {Refusal} `idempotency_key_reused`; nothing is written.
+ * @throws {DomainError} `idempotency_key_reused`; nothing is written.
  */
 export const sendBatch = async (
   context: CommandContext,

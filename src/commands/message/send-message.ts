@@ -32,7 +32,7 @@ const identityOf = async (
 /**
  * Accepts a message durably (spec §4 POST /v1/messages/send). With an idempotency key the message's id follows from it,
  * so that the log itself knows a repeat.
- * @throws {Refusal} `from_domain_mismatch`, and those of `acceptMessage`.
+ * @throws {DomainError} `from_domain_mismatch`, and those of `acceptMessage`.
  */
 export const sendMessage = async (
   context: CommandContext,

@@ -1,5 +1,5 @@
-import type { Contents, MessageBody } from '../../domain/contents.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
+import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
 
 /** What the vault keeps of a message since it was accepted. @throws {Error} it keeps nothing: a fault. */
 export const storedBody = async (contents: Contents, { accepted }: ExistingMessage): Promise<MessageBody> => {

@@ -1,7 +1,7 @@
+import { DomainError } from '../../domain/domain-error.ts';
 import { type ExistingMessage, message, messageStream } from '../../domain/message/message.ts';
 import type { UnsubscribeRecipient } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
 import type { RecipientRequest } from './recipient-origin.ts';
@@ -10,11 +10,11 @@ import { secretOfMessage } from './secret-of-message.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
-const notFound = (): Refusal => new Refusal('not_found', 'there is no such link');
+const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
 
 /**
  * Finds out whom an unsubscribe link is for, from the link, the log and the organization's secret alone.
- * @throws {Refusal} `not_found`: it was not made by us; the same for a message that is not there and for a forgery.
+ * @throws {DomainError} `not_found`: it was not made by us; the same for a message that is not there and for a forgery.
  */
 export const findLinkedRecipient = async (context: Context, text: string): Promise<LinkedRecipient> => {
   const token = readUnsubscribeToken(text);
@@ -31,7 +31,7 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
  * Records that the recipient of a link wants no more mail; a second time nothing is written, unless his address was taken
  * off the list since.
  * @returns the message.
- * @throws {Refusal} `not_found`.
+ * @throws {DomainError} `not_found`.
  */
 export const unsubscribeRecipient = async (
   context: Context,

@@ -1,7 +1,7 @@
-import type { OperatorHost } from '../../domain/event-store.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { createOrganization as decide } from '../../domain/organization/create-organization.ts';
 import { organization, organizationStream } from '../../domain/organization/organization.ts';
+import type { OperatorHost } from '../../domain/ports/event-store.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute } from '../execute.ts';

@@ -1,4 +1,4 @@
-import type { Secrets } from '../../domain/secrets.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
 
 /**
  * The organization's secret, which keys its digests and its idempotent message ids; 32 bytes. Stored in the vault under

@@ -19,7 +19,7 @@ export interface ReleaseAdminKeys extends Pick<Decision, 'domain'> {
  * domain deleted at its own). The organization is read first: whatever others counted on when they wrote there is in the
  * log, and so in the register that is asked for after it.
  * @returns false: others do the same at this moment. Begin again.
- * @throws {Refusal} `last_admin_key`, `unavailable`.
+ * @throws {DomainError} `last_admin_key`, `unavailable`.
  */
 export const releaseAdminKeys = async (
   context: CommandContext,

@@ -4,7 +4,7 @@ import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
-/** Highest limits the organization's keys may have from now on; null: none. @throws {Refusal} `not_found`. */
+/** Highest limits the organization's keys may have from now on; null: none. @throws {DomainError} `not_found`. */
 export const setCeilings = async (
   context: CommandContext,
   origin: Origin,

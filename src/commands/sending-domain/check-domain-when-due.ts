@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { lacksKeys } from '../../domain/sending-domain/rotate-dkim.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import type { Origin } from '../context.ts';
@@ -22,6 +22,6 @@ export const checkDomainWhenDue = async (context: CheckContext, domainId: string
     const equipped = lacksKeys(known.state) ? await ensureKeys(context, origin, known, {}) : known;
     await checkDomain(context, origin, { known: equipped, isAsked: false });
   } catch (error) {
-    if (!(error instanceof Refusal && LATER.includes(error.code))) throw error;
+    if (!(error instanceof DomainError && LATER.includes(error.code))) throw error;
   }
 };

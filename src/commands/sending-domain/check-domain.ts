@@ -1,5 +1,5 @@
-import type { EventContext } from '../../domain/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
+import type { EventContext } from '../../domain/ports/event-store.ts';
 import type { DomainRecords } from '../../domain/sending-domain/domain-records.ts';
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import { recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
@@ -72,7 +72,7 @@ export interface CheckDomain extends Condition {
 /**
  * Looks at the domain's records in the DNS, notes what is new, and draws the consequences. The name is taken before the
  * domain counts as verified, so that two who prove it at once cannot both have it.
- * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
+ * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
  */
 export const checkDomain = async (
   context: CheckContext,

@@ -1,6 +1,6 @@
 import { workingAdminKeys } from '../../domain/api-key/admin-power.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { FreshRegister, KeyEntry, Register } from '../../domain/register.ts';
 import { deleteDomain as decide } from '../../domain/sending-domain/delete-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
@@ -54,12 +54,12 @@ const once = async (
 
 /**
  * Deletes a domain at the very revision at which that was decided; the keys bound to it end with it.
- * @throws {Refusal} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
+ * @throws {DomainError} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
  * many conflicts.
  */
 export const deleteDomain = async (context: CommandContext, origin: Origin, command: DeleteDomain): Promise<void> => {
   for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
     if (await once(context, origin, command)) return;
   }
-  throw new Refusal('resource_conflict', 'others change this resource at the same moment');
+  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
 };

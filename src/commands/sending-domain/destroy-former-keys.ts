@@ -7,7 +7,7 @@ import { execute, load } from '../execute.ts';
 /**
  * Destroys the private halves of a domain's keys that nobody needs any more, and puts that on record: in this order, so
  * that after a crash in between it is done again rather than not at all.
- * @throws {Refusal} `resource_conflict`.
+ * @throws {DomainError} `resource_conflict`.
  */
 export const destroyFormerKeys = async (
   { store, system, secrets }: Pick<CommandContext, 'store' | 'system' | 'secrets'>,

@@ -1,4 +1,4 @@
-import type { DnsAnswer } from '../../domain/resolver.ts';
+import type { DnsAnswer } from '../../domain/ports/resolver.ts';
 import { type IncludedAnswers, spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
 import { LOOKUPS_MAX } from '../../domain/sending-domain/diagnosis/spf-record.ts';
 

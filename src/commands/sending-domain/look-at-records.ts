@@ -1,4 +1,4 @@
-import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../domain/resolver.ts';
+import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
 import type { Doubled, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';

@@ -1,4 +1,4 @@
-import type { EventStore } from '../../domain/event-store.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
 import { type DomainName, domainName, domainNameStream } from '../../domain/sending-domain/domain-name.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type Loaded, load } from '../execute.ts';

@@ -15,7 +15,7 @@ const TOKEN_BYTES = 20;
 /**
  * Registers a name and makes its keys; while mail is captured it is verified at once.
  * @param name A-labels, lower case.
- * @throws {Refusal} `domain_already_exists`, `domain_is_public_suffix`.
+ * @throws {DomainError} `domain_already_exists`, `domain_is_public_suffix`.
  * @throws {DkimKeysBusy}
  */
 export const registerDomain = async (

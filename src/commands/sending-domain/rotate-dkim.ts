@@ -8,7 +8,7 @@ import { makeKeys } from './make-keys.ts';
 
 /**
  * Makes new keys for a domain; those it has go on signing until the new ones are seen in the DNS.
- * @throws {Refusal} `not_found`, `other_organization`, `precondition_failed`, `resource_conflict`.
+ * @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `resource_conflict`.
  * @throws {DkimKeysBusy}
  */
 export const rotateDkim = async (

@@ -1,4 +1,4 @@
-import type { Secrets } from '../../domain/secrets.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
 import { dkimHost, signingKeys } from '../../domain/sending-domain/dkim.ts';
 import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { domainName, domainNameStream, releaseName } from '../../domain/sending-domain/domain-name.ts';
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
 import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
@@ -14,7 +14,7 @@ type Named = Pick<ExistingSendingDomain, 'name' | 'domainId'>;
 /** Others who prove the same name at the same moment are few. */
 const TRIES_MAX = 5;
 
-/** Takes the name for a domain that has proved it. @throws {Refusal} `domain_already_exists`, `resource_conflict`. */
+/** Takes the name for a domain that has proved it. @throws {DomainError} `domain_already_exists`, `resource_conflict`. */
 export const takeName = async (
   context: Tools,
   origin: Origin,
@@ -31,7 +31,7 @@ export const takeName = async (
     });
     if (taken !== null) return;
   }
-  throw new Refusal('resource_conflict', 'others prove this name at the same moment');
+  throw new DomainError('resource_conflict', 'others prove this name at the same moment');
 };
 
 /** Lets others prove the name of a domain that failed, where it still holds it. */

@@ -28,7 +28,7 @@ const capture = async (
 
 /**
  * Looks for the domain's records now; without those it needs the domain stays as it is.
- * @throws {Refusal} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
+ * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
  * @throws {DkimKeysBusy}
  */
 export const verifyDomain = async (

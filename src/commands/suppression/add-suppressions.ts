@@ -1,6 +1,6 @@
 import { keyedDigest } from '../../domain/digest.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { inTurns } from '../in-turns.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
@@ -24,11 +24,11 @@ export const addressDigest = (secret: Uint8Array, address: string): string =>
   keyedDigest(secret, 'address', canonicalAddress(address));
 
 /** A refusal concerns one address; a fault all of them. */
-const orRefusal = async <T>(work: Promise<T>): Promise<T | Refusal> => {
+const orRefusal = async <T>(work: Promise<T>): Promise<T | DomainError> => {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof DomainError) return error;
     throw error;
   }
 };
@@ -41,7 +41,7 @@ export const addSuppressions = async (
   context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
   origin: Origin,
   additions: readonly AddSuppression[],
-): Promise<readonly (RecordedSuppression | Refusal)[]> => {
+): Promise<readonly (RecordedSuppression | DomainError)[]> => {
   const secret = await organizationSecret(context.secrets, origin.organizationId);
   return inTurns(additions, { system: context.system, lanes: LANES }, (addition) =>
     orRefusal(

@@ -36,7 +36,7 @@ export interface RecordedSuppression {
   readonly added: boolean;
 }
 
-/** Another entry against an address that is known by its digest. @throws {Refusal} `invalid_request`, `resource_conflict`. */
+/** Another entry against an address that is known by its digest. @throws {DomainError} `invalid_request`, `resource_conflict`. */
 export const recordSuppression = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

@@ -4,7 +4,7 @@ import { suppression, suppressionStream } from '../../domain/suppression/suppres
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 
-/** Takes an address off the list. @throws {Refusal} `not_found`, `other_organization`, `precondition_failed`. */
+/** Takes an address off the list. @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
 export const removeSuppression = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

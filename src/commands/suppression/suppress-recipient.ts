@@ -1,5 +1,5 @@
-import type { Contents, StoredHead } from '../../domain/contents.ts';
 import { message, messageStream } from '../../domain/message/message.ts';
+import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
 import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';

@@ -4,7 +4,7 @@ import { warmUp, warmUpStream } from '../../domain/warm-up/warm-up.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
-/** Ends the plan of the caller's own domain, if one runs. @throws {Refusal} `resource_conflict`. */
+/** Ends the plan of the caller's own domain, if one runs. @throws {DomainError} `resource_conflict`. */
 export const endWarmUp = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

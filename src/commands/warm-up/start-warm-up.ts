@@ -4,7 +4,7 @@ import { type WarmUp, warmUp, warmUpStream } from '../../domain/warm-up/warm-up.
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
-/** Begins a plan for the caller's own domain today (UTC). @throws {Refusal} `resource_conflict`. */
+/** Begins a plan for the caller's own domain today (UTC). @throws {DomainError} `resource_conflict`. */
 export const startWarmUp = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

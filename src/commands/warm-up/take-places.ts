@@ -12,7 +12,7 @@ export interface TakePlaces extends AllotPlaces {
 /**
  * Takes places of a day's caps for messages that are to leave, by appending at the revision read: of several processes
  * that want the last one, one has it.
- * @throws {Refusal} `resource_conflict`.
+ * @throws {DomainError} `resource_conflict`.
  */
 export const takePlaces = async (
   context: Pick<CommandContext, 'store' | 'system'>,

@@ -4,7 +4,7 @@ import { webhook, webhookStream } from '../../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 
-/** @throws {Refusal} `not_found`, `other_organization`, `precondition_failed`. */
+/** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
 export const deleteWebhook = async (
   context: CommandContext,
   origin: Origin,

@@ -1,7 +1,7 @@
+import { DomainError } from '../../domain/domain-error.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { requireOwn } from '../../domain/ownership.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import { registerWebhook as decide } from '../../domain/webhook/register-webhook.ts';
 import { type ExistingWebhook, webhook, webhookStream } from '../../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
@@ -24,7 +24,7 @@ export interface WebhookWithSecret {
   readonly revision: number;
 }
 
-/** @throws {Refusal} `invalid_request` naming `url`. */
+/** @throws {DomainError} `invalid_request` naming `url`. */
 export const registerWebhook = async (
   context: CommandContext,
   origin: Origin,
@@ -33,7 +33,7 @@ export const registerWebhook = async (
   const { system, secrets } = context;
   const problem = await context.webhookTarget.problemWith(command.url);
   if (problem !== null)
-    throw new Refusal('invalid_request', 'invalid webhook', { details: { url: [`url ${problem}`] } });
+    throw new DomainError('invalid_request', 'invalid webhook', { details: { url: [`url ${problem}`] } });
   const webhookId = formatId('whk', system.randomBytes(ID_BYTES));
   const secretId = system.uuid();
   const secret = `whsec_${Buffer.from(system.randomBytes(SECRET_BYTES)).toString('base64')}`;

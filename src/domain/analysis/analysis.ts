@@ -61,7 +61,7 @@ export interface Analyzer {
   /**
    * @param organizationId those with work waiting take turns.
    * @throws {AnalysisUnavailable} it was not analysed: its turn did not come in time.
-   * @throws {Refusal} `invalid_request`: it takes too long.
+   * @throws {DomainError} `invalid_request`: it takes too long.
    */
   analyze(subject: AnalyzedMessage, organizationId: string): Promise<Analysis>;
   close(): Promise<void>;

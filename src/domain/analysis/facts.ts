@@ -1,6 +1,6 @@
-import type { Mailbox } from '../contents.ts';
-import type { HtmlProblem } from '../html-checker.ts';
 import type { MessageDraft } from '../message/draft.ts';
+import type { Mailbox } from '../ports/contents.ts';
+import type { HtmlProblem } from '../ports/html-checker.ts';
 import type { DomainFacts } from './analysis.ts';
 import type { Target } from './hosts.ts';
 import type { RuleName } from './rule-table.ts';

@@ -1,4 +1,4 @@
-import type { HtmlProblem } from '../html-checker.ts';
+import type { HtmlProblem } from '../ports/html-checker.ts';
 import type { LinkFact, Span } from './facts.ts';
 import { targetOf } from './hosts.ts';
 

@@ -1,5 +1,5 @@
-import type { Revision } from '../event-store.ts';
 import type { Organization } from '../organization/organization.ts';
+import type { Revision } from '../ports/event-store.ts';
 import type { KeyEntry, Register } from '../register.ts';
 import type { ExistingApiKey } from './api-key.ts';
 import { works } from './key-life.ts';

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
-import type { StreamName } from '../event-store.ts';
 import type { ApiKeyEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import type { Permission } from './permissions.ts';
 import type { SecretFacts } from './secret.ts';

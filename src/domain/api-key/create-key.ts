@@ -1,5 +1,5 @@
+import { DomainError } from '../domain-error.ts';
 import type { ApiKeyEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
 import { inheritBounds, type KeyBounds, requireWithin } from './key-bounds.ts';
@@ -13,9 +13,9 @@ export interface CreateKey
   readonly secret: SecretFacts;
 }
 
-/** @throws {Refusal} `permission_missing`, `environment_not_allowed`, `wider_than_own_key`. */
+/** @throws {DomainError} `permission_missing`, `environment_not_allowed`, `wider_than_own_key`. */
 export const createKey = (state: ApiKey, { by, ...key }: CreateKey): readonly ApiKeyEvent[] => {
-  if (state.status !== 'absent') throw new Refusal('resource_conflict', 'API key exists already');
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'API key exists already');
   requireKeyAuthority(by, key);
   if (Object.keys(key.rateLimits ?? {}).length > 0) requireLimitAuthority(by);
   const bounds = inheritBounds(by, key);

@@ -10,7 +10,7 @@ export interface DeleteKey {
 
 /**
  * Ends a key, whatever has become of it, and takes it out of sight; its history stays.
- * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`.
+ * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`.
  */
 export const deleteKey = (state: ApiKey, { by, organizationId }: DeleteKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, organizationId);

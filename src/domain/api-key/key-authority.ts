@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.ts';
+import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
-import { Refusal } from '../refusal.ts';
 import type { Permission } from './permissions.ts';
 
 /** The operator's command line acts with no key and may do all of this. */
@@ -10,23 +10,23 @@ const isAdmin = (by: KeyAuthority): boolean => by === 'operator' || by.permissio
 
 /**
  * Who may make or touch a key: one that holds `admin` only by `admin`, a live one only by a live key.
- * @throws {Refusal} `permission_missing` or `environment_not_allowed`.
+ * @throws {DomainError} `permission_missing` or `environment_not_allowed`.
  */
 export const requireKeyAuthority = (
   by: KeyAuthority,
   key: { readonly permissions: readonly Permission[]; readonly environment: Environment },
 ): void => {
   if (key.permissions.includes('admin') && !isAdmin(by)) {
-    throw new Refusal('permission_missing', "API key lacks 'admin' permission");
+    throw new DomainError('permission_missing', "API key lacks 'admin' permission");
   }
   if (by !== 'operator' && key.environment === 'live' && by.environment === 'test') {
-    throw new Refusal('environment_not_allowed', 'a test key cannot create or change live keys: use a live key');
+    throw new DomainError('environment_not_allowed', 'a test key cannot create or change live keys: use a live key');
   }
 };
 
-/** Who may say how often a key may ask. @throws {Refusal} `permission_missing`. */
+/** Who may say how often a key may ask. @throws {DomainError} `permission_missing`. */
 export const requireLimitAuthority = (by: KeyAuthority): void => {
   if (!isAdmin(by)) {
-    throw new Refusal('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
+    throw new DomainError('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
   }
 };

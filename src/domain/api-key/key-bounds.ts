@@ -1,6 +1,6 @@
 import { covers } from '../address-ranges.ts';
+import { type Details, DomainError } from '../domain-error.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
-import { type Details, Refusal } from '../refusal.ts';
 import type { KeyAuthority } from './key-authority.ts';
 import type { Permission } from './permissions.ts';
 
@@ -46,12 +46,12 @@ const excess = (by: Exclude<KeyAuthority, 'operator'>, key: KeyBounds): Details 
   return details;
 };
 
-/** @throws {Refusal} `wider_than_own_key`. */
+/** @throws {DomainError} `wider_than_own_key`. */
 export const requireWithin = (by: KeyAuthority, key: KeyBounds): void => {
   if (by === 'operator') return;
   const details = excess(by, key);
   if (Object.keys(details).length === 0) return;
-  throw new Refusal(
+  throw new DomainError(
     'wider_than_own_key',
     'an API key cannot make, widen or rotate a key that reaches further than itself: see details',
     { details },

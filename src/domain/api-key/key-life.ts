@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { DomainError } from '../domain-error.ts';
 import type { ExistingApiKey } from './api-key.ts';
 
 /** Facts about a key that its own stream does not tell. */
@@ -16,18 +16,19 @@ export const isExpired = ({ expiresAt }: ExistingApiKey, now: string): boolean =
 export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumstances): boolean =>
   key.status === 'active' && !endedWithDomain && !isExpired(key, now);
 
-/** A key that has ended for good is not changed any more. @throws {Refusal} `key_not_active`. */
+/** A key that has ended for good is not changed any more. @throws {DomainError} `key_not_active`. */
 export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
   if (key.status === 'revoked')
-    throw new Refusal('key_not_active', 'API key is revoked: create a new one in its place');
+    throw new DomainError('key_not_active', 'API key is revoked: create a new one in its place');
   if (endedWithDomain)
-    throw new Refusal(
+    throw new DomainError(
       'key_not_active',
       'API key ended when its domain was deleted: create a new one on another domain',
     );
 };
 
-/** @throws {Refusal} `key_not_active`. */
+/** @throws {DomainError} `key_not_active`. */
 export const requireNotExpired = (key: ExistingApiKey, { now }: KeyCircumstances): void => {
-  if (isExpired(key, now)) throw new Refusal('key_not_active', 'API key is expired: give it another expires_at first');
+  if (isExpired(key, now))
+    throw new DomainError('key_not_active', 'API key is expired: give it another expires_at first');
 };

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../decider.ts';
 import type { ErrorCode } from '../error-catalogue.ts';
-import type { StreamName } from '../event-store.ts';
 import type { ApiKeyRefusalEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 
 type Refused = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
 export type KeyChangeName = Refused['change'];

@@ -1,10 +1,10 @@
+import { DomainError } from '../domain-error.ts';
 import { requireOwn } from '../ownership.ts';
-import { Refusal } from '../refusal.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
 
-/** The key, if it is the caller's and was not deleted. @throws {Refusal} `not_found`, `other_organization`. */
+/** The key, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
 export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingApiKey => {
   const key = requireOwn(state, organizationId, 'API key');
-  if (key.status === 'deleted') throw new Refusal('not_found', 'API key not found');
+  if (key.status === 'deleted') throw new DomainError('not_found', 'API key not found');
   return key;
 };

@@ -1,5 +1,5 @@
+import { DomainError } from '../domain-error.ts';
 import type { ApiKeyEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import { type ApiKey, liveEarlierSecrets } from './api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
 import { requireWithin } from './key-bounds.ts';
@@ -26,7 +26,7 @@ const MINUTE_MS = 60_000;
 /**
  * The key keeps its id and its expiry, and gets another secret; the one it had ends with its grace period.
  * Who rotates a key learns its new value: so it must reach no further than the key that asks.
- * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `wider_than_own_key`, `key_not_active`,
+ * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `wider_than_own_key`, `key_not_active`,
  * `too_many_live_secrets`.
  */
 export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEvent[] => {
@@ -37,7 +37,7 @@ export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEve
   requireNotExpired(key, command);
   const endsNow = command.revokePrevious || command.gracePeriodMinutes === 0;
   if (!endsNow && liveEarlierSecrets(key, command.now).length >= EARLIER_SECRETS_MAX) {
-    throw new Refusal(
+    throw new DomainError(
       'too_many_live_secrets',
       `API key has ${EARLIER_SECRETS_MAX} earlier secrets that still work: wait until one ends, or rotate with grace_period_minutes 0 or revoke_previous true`,
     );

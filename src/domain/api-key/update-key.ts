@@ -49,7 +49,7 @@ const differences = (key: ExistingApiKey, { permissions, allowedCidrs, rateLimit
 /**
  * Changes what the key is called, may do and from where, and until when. An expired key comes back with another expiry
  * alone. What is as it was already is no change.
- * @throws {Refusal} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`,
+ * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`,
  * `wider_than_own_key`, `key_not_active`.
  */
 export const updateKey = (state: ApiKey, command: UpdateKey): readonly ApiKeyEvent[] => {

@@ -24,7 +24,7 @@ export type Report =
   | { readonly kind: 'complaint'; readonly addresses: readonly string[] }
   | { readonly kind: 'nothing'; readonly why: Uneventful };
 
-export interface ReturnedMail {
+export interface InboundReport {
   readonly report: Report;
   /** What servers were told the envelope by (RFC 3464 §2.2.1), as it stands, unproved; null: the report names none. */
   readonly envelopeId: string | null;

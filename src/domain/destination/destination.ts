@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
 import type { DestinationEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 
 export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'] & {
   readonly since: string;

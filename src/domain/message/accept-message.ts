@@ -1,6 +1,6 @@
 import type { Analysis, Finding } from '../analysis/analysis.ts';
+import { type Details, DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
-import { type Details, Refusal } from '../refusal.ts';
 import { customerEventCount, type Message } from './message.ts';
 import { requireSchedulable } from './schedule.ts';
 
@@ -37,11 +37,11 @@ const detailsOf = (findings: Analysis['findings']): Details => {
 const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: AcceptMessage): void => {
   if (!sendable) {
     const problem = `domain ${accepted.fromDomain} is not verified`;
-    throw new Refusal('domain_not_verified', problem, { details: { from: [problem] } });
+    throw new DomainError('domain_not_verified', problem, { details: { from: [problem] } });
   }
   if (scheduledAt !== null) requireSchedulable(scheduledAt, now);
   if (blocking?.verdict === 'fail') {
-    throw new Refusal('analysis_failed', 'the analysis of the message found errors: see details', {
+    throw new DomainError('analysis_failed', 'the analysis of the message found errors: see details', {
       details: detailsOf(blocking.findings),
     });
   }
@@ -49,13 +49,13 @@ const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: A
 
 /**
  * Accepts once: the same request again changes nothing, whatever would forbid it by now.
- * @throws {Refusal} `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
+ * @throws {DomainError} `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
  */
 export const acceptMessage = (state: Message, command: AcceptMessage): readonly MessageEvent[] => {
   const { accepted, scheduledAt } = command;
   if (state.status !== 'absent') {
     if (state.accepted.bodyDigest === accepted.bodyDigest) return [];
-    throw new Refusal('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
+    throw new DomainError('idempotency_key_reused', 'this Idempotency-Key was used with another request body');
   }
   requireAcceptable(command);
   const first: MessageEvent = { type: 'MessageAccepted', data: { ...accepted, sequence: 1 } };

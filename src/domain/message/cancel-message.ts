@@ -1,6 +1,6 @@
+import { DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
 import { requireOwn } from '../ownership.ts';
-import { Refusal } from '../refusal.ts';
 import { isBeingSent, lostAttempt, lostLeases, withDoubt } from './lease.ts';
 import type { ExistingMessage, Message, Recipient } from './message.ts';
 import { numbered, type UnnumberedEvent } from './numbered.ts';
@@ -26,17 +26,17 @@ const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient): Unnumbe
 
 /**
  * Calls off whoever has not got it yet. Again changes nothing, so that a retry is answered as the first was.
- * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled then), `message_ended`.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled then), `message_ended`.
  */
 export const cancelMessage = (state: Message, { organizationId, now }: CancelMessage): readonly MessageEvent[] => {
   const message = requireOwn(state, organizationId, 'message');
   if (isBeingSent(message, now)) {
-    throw new Refusal('message_being_sent', 'the message is being handed over at this moment');
+    throw new DomainError('message_being_sent', 'the message is being handed over at this moment');
   }
   const open = message.recipients.filter(({ status }) => isOpen(status));
   if (open.length > 0) {
     return numbered(message, [...lost(message, now), ...open.map((recipient) => cancelled(message, recipient))]);
   }
   if (message.recipients.some(({ status }) => status === 'cancelled')) return [];
-  throw new Refusal('message_ended', 'every recipient of the message has its final outcome: send a new message');
+  throw new DomainError('message_ended', 'every recipient of the message has its final outcome: send a new message');
 };

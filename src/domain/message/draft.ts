@@ -1,4 +1,4 @@
-import type { Mailbox, MessageBody } from '../contents.ts';
+import type { Mailbox, MessageBody } from '../ports/contents.ts';
 import type { RecipientKind } from './events.ts';
 
 /** A send request after its shape was checked and its addresses parsed: what is stored, before anything has an id. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../bounce/categories.ts';
-import { REPLY_STAGES, TLS_POLICIES } from '../mail-transport.ts';
+import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail-transport.ts';
 
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;

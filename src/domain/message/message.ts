@@ -1,8 +1,8 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
-import type { StreamName } from '../event-store.ts';
 import type { MessageEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import type { HoldReason, RecipientKind, SmtpFacts } from './events.ts';
 import type { RecipientStatus } from './status.ts';
 

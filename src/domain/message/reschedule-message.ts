@@ -1,6 +1,6 @@
+import { DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
 import { requireOwn } from '../ownership.ts';
-import { Refusal } from '../refusal.ts';
 import { isBeingSent } from './lease.ts';
 import type { ExistingMessage, Message } from './message.ts';
 import { numbered } from './numbered.ts';
@@ -14,20 +14,20 @@ export interface RescheduleMessage {
   readonly now: string;
 }
 
-const notScheduled = (message: ExistingMessage, now: string): Refusal => {
+const notScheduled = (message: ExistingMessage, now: string): DomainError => {
   if (isBeingSent(message, now)) {
-    return new Refusal('message_being_sent', 'the message is being handed over at this moment');
+    return new DomainError('message_being_sent', 'the message is being handed over at this moment');
   }
   if (message.recipients.some(({ status }) => isOpen(status))) {
-    return new Refusal('message_not_scheduled', 'the message does not wait for a time that was set');
+    return new DomainError('message_not_scheduled', 'the message does not wait for a time that was set');
   }
-  return new Refusal('message_ended', 'every recipient of the message has its final outcome: send a new message');
+  return new DomainError('message_ended', 'every recipient of the message has its final outcome: send a new message');
 };
 
 /**
  * Gives a message that waits for its time another one; its time to live is as long as it was, from then on. The time
  * that it has already changes nothing.
- * @throws {Refusal} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
  * `schedule_not_possible`.
  */
 export const rescheduleMessage = (

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts';
+import { DomainError } from '../domain-error.ts';
 
 /** Longer keeps contents in the vault for mail that may never be wanted, shorter refuses a month's newsletter. */
 export const SCHEDULE_DAYS_MAX = 30;
@@ -14,10 +14,10 @@ const problemOf = (scheduledAtMs: number, nowMs: number): string | null => {
 
 /**
  * Both ISO 8601.
- * @throws {Refusal} `schedule_not_possible` unless a message accepted now could be sent then.
+ * @throws {DomainError} `schedule_not_possible` unless a message accepted now could be sent then.
  */
 export const requireSchedulable = (scheduledAt: string, now: string): void => {
   const problem = problemOf(Date.parse(scheduledAt), Date.parse(now));
   if (problem === null) return;
-  throw new Refusal('schedule_not_possible', problem, { details: { scheduled_at: [problem] } });
+  throw new DomainError('schedule_not_possible', problem, { details: { scheduled_at: [problem] } });
 };

@@ -1,6 +1,6 @@
+import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import { Refusal } from '../refusal.ts';
 import type { Organization } from './organization.ts';
 
 export interface CreateOrganization {
@@ -10,6 +10,6 @@ export interface CreateOrganization {
 }
 
 export const createOrganization = (state: Organization, command: CreateOrganization): readonly OrganizationEvent[] => {
-  if (state.status !== 'absent') throw new Refusal('resource_conflict', 'organization exists already');
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'organization exists already');
   return [{ type: 'OrganizationCreated', data: { ...command } }];
 };

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { Revision, StreamName } from '../event-store.ts';
 import type { OrganizationEvent } from '../events.ts';
+import type { Revision, StreamName } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 
 export type Organization =

@@ -1,7 +1,7 @@
 import { isBeingLost, replaces, workingAdminKeys } from '../api-key/admin-power.ts';
-import type { Revision } from '../event-store.ts';
+import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
+import type { Revision } from '../ports/event-store.ts';
 import type { KeyEntry, Register } from '../register.ts';
 import type { Organization } from './organization.ts';
 
@@ -18,20 +18,20 @@ export interface ReleaseAdminKeys {
 
 /**
  * Whoever takes admin keys away says so first, where all who do so meet; what is left must administer all that is lost.
- * @throws {Refusal} `last_admin_key`.
+ * @throws {DomainError} `last_admin_key`.
  */
 export const releaseAdminKeys = (
   state: Organization,
   { lost, domain, register, now }: ReleaseAdminKeys,
 ): readonly OrganizationEvent[] => {
-  if (state.status === 'absent') throw new Refusal('not_found', 'organization not found');
+  if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
   const losing = new Set(lost.map(({ key }) => key.keyId));
   const left = workingAdminKeys(register, state.organizationId, now).filter(
     (entry) =>
       !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, register),
   );
   if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
-    throw new Refusal(
+    throw new DomainError(
       'last_admin_key',
       'this would take away the last usable admin key of the organization: create another one first, which lasts as long',
     );

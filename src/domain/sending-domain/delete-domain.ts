@@ -13,7 +13,7 @@ export interface DeleteDomain {
 
 /**
  * Ends the domain, the keys bound to it, and its hold on the name.
- * @throws {Refusal} `not_found`, `other_organization`; `permission_missing` where it would end a key that the caller may
+ * @throws {DomainError} `not_found`, `other_organization`; `permission_missing` where it would end a key that the caller may
  * not touch.
  */
 export const deleteDomain = (

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
 import type { DomainNameEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import type { VerificationMethod } from './events.ts';
 
 /** Which domain has proved the name; the latest proof counts. */

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
 import type { DomainRecordsEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import type { RecordKind, RecordSeen, RecordState } from './events.ts';
 
 /** What the DNS says of a domain's mail. */

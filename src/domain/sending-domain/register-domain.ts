@@ -1,5 +1,5 @@
+import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import type { DkimKey } from './events.ts';
 import type { SendingDomain } from './sending-domain.ts';
 
@@ -14,22 +14,22 @@ export interface RegisterDomain {
   readonly isPublicSuffix?: boolean;
 }
 
-/** A domain that was deleted may be registered again. @throws {Refusal} `domain_already_exists`, `domain_is_public_suffix`. */
+/** A domain that was deleted may be registered again. @throws {DomainError} `domain_already_exists`, `domain_is_public_suffix`. */
 export const registerDomain = (
   state: SendingDomain,
   { takenByAnother, isPublicSuffix, dkim, ...domain }: RegisterDomain,
 ): readonly SendingDomainEvent[] => {
   if (isPublicSuffix === true) {
-    throw new Refusal(
+    throw new DomainError(
       'domain_is_public_suffix',
       `${domain.name} is a public suffix: register a name below it that is your own`,
     );
   }
   if (state.status === 'registered') {
-    throw new Refusal('domain_already_exists', `domain ${domain.name} already exists in your organization`);
+    throw new DomainError('domain_already_exists', `domain ${domain.name} already exists in your organization`);
   }
   if (takenByAnother) {
-    throw new Refusal(
+    throw new DomainError(
       'domain_already_exists',
       `domain ${domain.name} already exists: another organization verified it`,
     );

@@ -11,7 +11,7 @@ export interface RotateDkim {
 /**
  * Gives the domain new keys beside those that sign; they take over once they are seen in the DNS. Keys that wait for
  * that already have signed nothing and are forgotten.
- * @throws {Refusal} `not_found`, `other_organization`.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const rotateDkim = (
   state: SendingDomain,

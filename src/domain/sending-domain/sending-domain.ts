@@ -1,8 +1,8 @@
 import type { Aggregate } from '../decider.ts';
 import { sha256 } from '../digest.ts';
-import type { StreamName } from '../event-store.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { VerificationMethod } from './events.ts';
 

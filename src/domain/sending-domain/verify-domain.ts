@@ -1,5 +1,5 @@
+import { DomainError } from '../domain-error.ts';
 import type { DomainNameEvent, SendingDomainEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import { type DomainName, isTakenByAnother } from './domain-name.ts';
 import type { VerificationMethod } from './events.ts';
 import { type ExistingSendingDomain, lifeOf } from './sending-domain.ts';
@@ -11,10 +11,13 @@ export interface TakeName {
   readonly formerHolder: string | null;
 }
 
-/** The name goes to the first domain that proves it. @throws {Refusal} `domain_already_exists`. */
+/** The name goes to the first domain that proves it. @throws {DomainError} `domain_already_exists`. */
 export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName): readonly DomainNameEvent[] => {
   if (isTakenByAnother(state, { ...claim, capturing: claim.method === 'capture', formerHolder })) {
-    throw new Refusal('domain_already_exists', `domain ${claim.name} already exists: another organization verified it`);
+    throw new DomainError(
+      'domain_already_exists',
+      `domain ${claim.name} already exists: another organization verified it`,
+    );
   }
   if (state.status === 'taken' && state.domainId === claim.domainId && state.method === claim.method) return [];
   return [{ type: 'DomainNameTaken', data: { ...claim } }];

@@ -1,5 +1,5 @@
+import { DomainError } from '../domain-error.ts';
 import type { SuppressionEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import { entryOfKind, isInForce, type Suppression } from './suppression.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
@@ -28,13 +28,13 @@ const isKnown = (state: Suppression, command: AddSuppression): boolean => {
 /**
  * Another entry; none where one of the same reason and scope is in force already. Somebody who says it again with another
  * expiry changes that.
- * @throws {Refusal} `invalid_request`: it has expired already.
+ * @throws {DomainError} `invalid_request`: it has expired already.
  */
 export const addSuppression = (state: Suppression, command: AddSuppression): readonly SuppressionEvent[] => {
   const { now, happenedAt: _, ...data } = command;
   if (data.expiresAt !== null && data.expiresAt <= now) {
     const problem = 'expires_at must be in the future';
-    throw new Refusal('invalid_request', problem, { details: { expires_at: [problem] } });
+    throw new DomainError('invalid_request', problem, { details: { expires_at: [problem] } });
   }
   return isKnown(state, command) || isForgiven(state, command) ? [] : [{ type: 'SuppressionAdded', data }];
 };

@@ -1,9 +1,9 @@
 import type { Aggregate } from '../decider.ts';
 import { sha256 } from '../digest.ts';
 import type { Environment } from '../environment.ts';
-import type { StreamName } from '../event-store.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
+import type { StreamName } from '../ports/event-store.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
 import type { WarmUpDayEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 
 /** What is taken of a day's caps, by destination. */
 export interface WarmUpDay {

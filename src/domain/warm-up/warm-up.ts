@@ -1,6 +1,6 @@
 import type { Aggregate } from '../decider.ts';
-import type { StreamName } from '../event-store.ts';
 import type { WarmUpEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 import { dayAfter, daysBetween } from './day.ts';
 
 export interface Plan {

@@ -1,6 +1,6 @@
+import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';
-import { Refusal } from '../refusal.ts';
 import type { Webhook } from './webhook.ts';
 
 export interface RegisterWebhook {
@@ -13,6 +13,6 @@ export interface RegisterWebhook {
 }
 
 export const registerWebhook = (state: Webhook, command: RegisterWebhook): readonly WebhookEvent[] => {
-  if (state.status !== 'absent') throw new Refusal('resource_conflict', 'webhook exists already');
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'webhook exists already');
   return [{ type: 'WebhookRegistered', data: { ...command, events: [...command.events] } }];
 };

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
-import type { StreamName } from '../event-store.ts';
 import type { WebhookEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
 
 export interface ExistingWebhook {
   readonly status: 'enabled' | 'disabled' | 'deleted';

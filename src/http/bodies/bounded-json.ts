@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { createBytes } from './bytes.ts';
 import { type ContentString, createContentString, notJson } from './content-string.ts';
 import { createJsonStructure } from './json-structure.ts';
@@ -20,9 +20,9 @@ export interface JsonBounds {
 }
 
 export interface BoundedJson {
-  /** @throws {Refusal} by the catalogue. */
+  /** @throws {DomainError} by the catalogue. */
   add(chunk: Buffer): void;
-  /** The value; undefined for an empty body. @throws {Refusal} by the catalogue. */
+  /** The value; undefined for an empty body. @throws {DomainError} by the catalogue. */
   end(): Promise<unknown>;
   heldBytes(): number;
 }
@@ -32,10 +32,10 @@ const TURN_BYTES_MAX = 500_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-const tooLarge = (what: string, maximum: number): Refusal =>
-  new Refusal('body_too_large', `${what} is larger than ${maximum} bytes`);
+const tooLarge = (what: string, maximum: number): DomainError =>
+  new DomainError('body_too_large', `${what} is larger than ${maximum} bytes`);
 
-/** @throws {Refusal} `invalid_json`. */
+/** @throws {DomainError} `invalid_json`. */
 const parse = async (bytes: Buffer): Promise<unknown> => {
   if (!isUtf8(bytes)) throw notJson();
   const text = bytes.toString('utf8');

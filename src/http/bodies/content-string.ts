@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { createBytes } from './bytes.ts';
 
 const QUOTE = 0x22;
@@ -9,13 +9,13 @@ const DIGITS = 4;
 /** Strings of this length live outside of the heap. Less is copied more often, more waits longer for its end. */
 const PIECE_BYTES = 1_048_576;
 
-export const notJson = (): Refusal => new Refusal('invalid_json', 'the body is not well-formed JSON in UTF-8');
+export const notJson = (): DomainError => new DomainError('invalid_json', 'the body is not well-formed JSON in UTF-8');
 
 /** One content of an attachment, a JSON string, made into text while its bytes arrive in whatever pieces. */
 export interface ContentString {
-  /** @returns where in the chunk its closing quote stands; -1: not in this chunk. @throws {Refusal} `invalid_json`. */
+  /** @returns where in the chunk its closing quote stands; -1: not in this chunk. @throws {DomainError} `invalid_json`. */
   take(chunk: Buffer, from: number): number;
-  /** @throws {Refusal} `invalid_json`. */
+  /** @throws {DomainError} `invalid_json`. */
   end(): string;
   heldBytes(): number;
 }

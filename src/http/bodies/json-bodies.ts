@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds } from './bounded-json.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Why the body could not be read; whoever needs the body refuses with it. */
-    bodyRefusal: Refusal | null;
+    bodyRefusal: DomainError | null;
     bodyReservation: Reservation | null;
   }
   interface FastifyContextConfig {
@@ -39,20 +39,20 @@ const BODY_MS_MIN = 10_000;
 const RETRY_AFTER_SECONDS = 5;
 const SECOND_MS = 1_000;
 
-const tooLarge = (maximum: number): Refusal =>
-  new Refusal('body_too_large', `the body is larger than ${maximum} bytes`);
+const tooLarge = (maximum: number): DomainError =>
+  new DomainError('body_too_large', `the body is larger than ${maximum} bytes`);
 
-const noRoom = (): Refusal =>
-  new Refusal('unavailable', 'too many large requests are in hand: send this one again in some seconds', {
+const noRoom = (): DomainError =>
+  new DomainError('unavailable', 'too many large requests are in hand: send this one again in some seconds', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-const tooSlow = (ms: number): Refusal =>
-  new Refusal('unavailable', `the body did not arrive within ${Math.round(ms / SECOND_MS)} seconds`, {
+const tooSlow = (ms: number): DomainError =>
+  new DomainError('unavailable', `the body did not arrive within ${Math.round(ms / SECOND_MS)} seconds`, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-const notWhole = (): Refusal => new Refusal('invalid_json', 'the body is not well-formed JSON in UTF-8');
+const notWhole = (): DomainError => new DomainError('invalid_json', 'the body is not well-formed JSON in UTF-8');
 
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
@@ -80,7 +80,7 @@ interface Reading {
   readonly payload: IncomingMessage;
   readonly json: BoundedJson;
   /** Asks for room where there is not enough for so many bytes; null: there is, or there will be none. */
-  widen(received: number, pieceBytes: number): Promise<Refusal | null> | null;
+  widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
 }
 
@@ -154,7 +154,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** In place of what the request holds already. */
-  const reserve = async ({ request, signal, bytes, waits }: Reserving): Promise<Refusal | null> => {
+  const reserve = async ({ request, signal, bytes, waits }: Reserving): Promise<DomainError | null> => {
     const organizationId = request.caller?.organizationId ?? request.ip;
     const reservation = await budget.reserve(organizationId, bytes, { waits, signal });
     if (reservation === null) return noRoom();
@@ -185,7 +185,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   const read = async (request: FastifyRequest, payload: IncomingMessage, signal: AbortSignal): Promise<unknown> => {
-    if (isEncoded(request)) throw new Refusal('unsupported_media_type', 'Content-Encoding is not supported');
+    if (isEncoded(request)) throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
     const refusal = await reserveFirst(request, signal, bytesMax);
@@ -212,7 +212,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     } catch (error) {
       ended.abort();
       release(request);
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof DomainError)) throw error;
       request.bodyRefusal = error;
       return undefined;
     }

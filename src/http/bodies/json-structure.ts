@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { notJson } from './content-string.ts';
 
 /** A batch needs five. Each level costs whoever walks the value a stack frame. */
@@ -19,20 +19,20 @@ const CLOSE_MAP = 0x7d;
 
 /** What brackets, commas and names of a JSON text amount to so far. Grammar is the parser's business. */
 export interface JsonStructure {
-  /** One that stands outside of strings, and most of which mean nothing here. @throws {Refusal} a bound is broken. */
+  /** One that stands outside of strings, and most of which mean nothing here. @throws {DomainError} a bound is broken. */
   addByte(byte: number): void;
   /** Whether the string that begins now is a member's name. */
   awaitsName(): boolean;
-  /** So much of a name has come. @throws {Refusal} it is too long. */
+  /** So much of a name has come. @throws {DomainError} it is too long. */
   addToName(text: string): void;
-  /** @throws {Refusal} `invalid_json`. */
+  /** @throws {DomainError} `invalid_json`. */
   endName(): void;
   /** Whether the string that begins now is a value at this path, `null` standing for any item. */
   isAt(path: readonly (string | null)[]): boolean;
 }
 
-const outOfBounds = (field: string, problem: string): Refusal =>
-  new Refusal('invalid_request', 'the request is invalid: see details', { details: { [field]: [problem] } });
+const outOfBounds = (field: string, problem: string): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [problem] } });
 
 /** @param name in UTF-8, a character for each byte. */
 const shown = (name: string): string => {
@@ -65,7 +65,7 @@ export const createJsonStructure = (valuesMax: number): JsonStructure => {
   };
 
   /** @param level how far down the place is told: `messages[3].to`. */
-  const refuse = (level: number, problem: string): Refusal => {
+  const refuse = (level: number, problem: string): DomainError => {
     const place = Array.from({ length: level }, (_, index) => stepAt(index + 1)).join('') || 'body';
     const field = level > 0 && isMap[1] === true ? stepAt(1) : 'body';
     return outOfBounds(field, `${place} ${problem}`);
@@ -132,7 +132,7 @@ export const createJsonStructure = (valuesMax: number): JsonStructure => {
     endName: () => {
       // It changes an object's prototype in some program or other.
       if ((name.includes('\\') ? unescaped(name) : name) === '__proto__') {
-        throw new Refusal('invalid_json', 'the body names a field __proto__');
+        throw new DomainError('invalid_json', 'the body names a field __proto__');
       }
       names[depth] = name;
       name = '';

@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../domain/logger.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import { type DoorTools, NOWHERE, passDoor } from '../door/door.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import { type AuthTools, authenticateRequest, NOWHERE } from '../auth/auth.ts';
 import { isNamedElsewhere, methodsOf } from '../route-paths.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-answer.ts';
 
@@ -33,18 +33,18 @@ export const sendError =
     reply.send(beginErrorAnswer(logger, error, request, reply));
 
 /** A path or method that is not there; under `/v1` only who has a key is told which of the two. */
-const refuseUnknown = async (door: DoorTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
+const refuseUnknown = async (door: AuthTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
   const [path = ''] = request.url.split('?');
-  if (path === '/v1' || path.startsWith('/v1/')) await passDoor(door, NOWHERE, request, reply);
+  if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(door, NOWHERE, request, reply);
   const methods = methodsOf(path);
   // A route of the table that this process has not registered was not found with its own method.
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
-    throw new Refusal('not_found', 'there is no such path');
+    throw new DomainError('not_found', 'there is no such path');
   reply.header('allow', methods.join(', '));
-  throw new Refusal('method_not_allowed', `${path} takes ${methods.join(', ')}`);
+  throw new DomainError('method_not_allowed', `${path} takes ${methods.join(', ')}`);
 };
 
-export const answerErrors = (server: FastifyInstance, logger: Logger, door: DoorTools): void => {
+export const answerErrors = (server: FastifyInstance, logger: Logger, door: AuthTools): void => {
   server.setErrorHandler(sendError(logger));
   // Before the body is read: what is wrong with it is not for whoever asks for nothing that is there.
   server.addHook('onRequest', (request, reply, done) => {
@@ -62,7 +62,7 @@ const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]
 };
 
 /** Ends a connection with an answer to what never became a request of Fastify's. @param head status, further headers. */
-const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: Refusal; id: string }): void => {
+const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: DomainError; id: string }): void => {
   const body = JSON.stringify(refusalAnswer(refusal).body);
   socket.end(
     `HTTP/1.1 ${head}\r\nConnection: close\r\nX-Request-Id: ${id}\r\nX-Content-Type-Options: nosniff\r\n` +
@@ -76,7 +76,7 @@ export const answerTunnel =
   (nextId: () => string) =>
   (_request: unknown, socket: Duplex): void => {
     socket.on('error', () => socket.destroy());
-    const refusal = new Refusal('method_not_allowed', 'no path takes CONNECT');
+    const refusal = new DomainError('method_not_allowed', 'no path takes CONNECT');
     endWith(socket, '405 Method Not Allowed\r\nAllow: ', { refusal, id: nextId() });
   };
 
@@ -93,5 +93,5 @@ export const answerUnparsable =
       'Bad Request',
       'the request is not HTTP',
     ];
-    endWith(socket, `${status} ${reason}`, { refusal: new Refusal('invalid_request', message), id: nextId() });
+    endWith(socket, `${status} ${reason}`, { refusal: new DomainError('invalid_request', message), id: nextId() });
   };

@@ -1,5 +1,5 @@
+import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import { Refusal } from '../../domain/refusal.ts';
 import { ERROR_STATUSES } from './error-statuses.ts';
 import { isUnavailable } from './is-unavailable.ts';
 
@@ -30,19 +30,19 @@ const FASTIFY_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'not found'],
 };
 
-const refusalOf = (error: unknown): Refusal | null => {
-  if (error instanceof Refusal) return error;
-  if (isUnavailable(error)) return new Refusal('unavailable', 'the service is unavailable just now');
+const refusalOf = (error: unknown): DomainError | null => {
+  if (error instanceof DomainError) return error;
+  if (isUnavailable(error)) return new DomainError('unavailable', 'the service is unavailable just now');
   if (!(error instanceof Error)) return null;
   const { code, statusCode } = error as Error & { readonly code?: unknown; readonly statusCode?: unknown };
   const known = FASTIFY_CODES[String(code)];
-  if (known !== undefined) return new Refusal(...known);
+  if (known !== undefined) return new DomainError(...known);
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
-    ? new Refusal('invalid_request', 'the request is malformed')
+    ? new DomainError('invalid_request', 'the request is malformed')
     : null;
 };
 
-export const refusalAnswer = ({ code, message, details, retryAfterSeconds }: Refusal): ErrorAnswer => {
+export const refusalAnswer = ({ code, message, details, retryAfterSeconds }: DomainError): ErrorAnswer => {
   const status = ERROR_STATUSES[code];
   const seconds = retryAfterSeconds ?? (code === 'unavailable' ? RETRY_AFTER_SECONDS : undefined);
   return {
@@ -63,7 +63,7 @@ export const refusalAnswer = ({ code, message, details, retryAfterSeconds }: Ref
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const refusal = refusalOf(error);
   if (refusal === null) {
-    return { ...refusalAnswer(new Refusal('internal_error', 'the service failed')), fault: true };
+    return { ...refusalAnswer(new DomainError('internal_error', 'the service failed')), fault: true };
   }
   return { ...refusalAnswer(refusal), fault: isUnavailable(error) };
 };

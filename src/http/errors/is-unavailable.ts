@@ -1,9 +1,9 @@
 import { AnalysisUnavailable } from '../../domain/analysis/analysis.ts';
-import { DkimKeysBusy } from '../../domain/dkim-keys.ts';
-import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/event-store.ts';
-import { HtmlCheckUnavailable } from '../../domain/html-checker.ts';
-import { MailParserUnavailable } from '../../domain/mail-parser.ts';
-import { ResolverUnavailable } from '../../domain/resolver.ts';
+import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
+import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
+import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 
 /** A handler ran into its bound: something it waits for does not answer. */
 export class DeadlineExceeded extends Error {

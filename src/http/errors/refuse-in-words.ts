@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 
 /**
  * What Node would refuse by itself and without a word: a request without `Host` (RFC 9112 §3.2) is refused in our
@@ -10,6 +10,6 @@ export const refuseInWords = (server: FastifyInstance): void => {
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   server.addHook('onRequest', ({ raw, headers }, _reply, done) => {
     const lacksHost = raw.httpVersion === '1.1' && headers.host === undefined;
-    done(lacksHost ? new Refusal('invalid_request', 'the Host header is missing') : undefined);
+    done(lacksHost ? new DomainError('invalid_request', 'the Host header is missing') : undefined);
   });
 };

@@ -1,18 +1,18 @@
 import type { z } from 'zod';
-import { analysisShape, findingShape } from '../shapes/analysis-shape.ts';
-import { apiKeyShape, createdKeyShape, rotatedKeyShape } from '../shapes/api-key-shape.ts';
-import { batchShape } from '../shapes/batch-shape.ts';
-import { billingShape, usageShape } from '../shapes/billing-shape.ts';
-import { domainShape } from '../shapes/domain-shape.ts';
-import { errorShape } from '../shapes/error-shape.ts';
-import { EVENT_SHAPES, eventShape } from '../shapes/event-shape.ts';
-import { capturedMailShape } from '../shapes/inbox-shape.ts';
-import { keyHistoryEntryShape } from '../shapes/key-history-shape.ts';
-import { listedMessageShape, messageContentShape, messageShape, sentMessageShape } from '../shapes/message-shape.ts';
-import { pageShape } from '../shapes/page-shape.ts';
-import { statsShape } from '../shapes/stats-shape.ts';
-import { suppressionShape } from '../shapes/suppression-shape.ts';
-import { createdWebhookShape, webhookDeliveryShape, webhookShape } from '../shapes/webhook-shape.ts';
+import { analysisShape, findingShape } from '../schemas/analysis.ts';
+import { apiKeyShape, createdKeyShape, rotatedKeyShape } from '../schemas/api-key.ts';
+import { batchShape } from '../schemas/batch.ts';
+import { billingShape, usageShape } from '../schemas/billing.ts';
+import { domainShape } from '../schemas/domain.ts';
+import { errorShape } from '../schemas/error.ts';
+import { EVENT_SHAPES, eventShape } from '../schemas/event.ts';
+import { capturedMailShape } from '../schemas/inbox.ts';
+import { keyHistoryEntryShape } from '../schemas/key-history.ts';
+import { listedMessageShape, messageContentShape, messageShape, sentMessageShape } from '../schemas/message.ts';
+import { pageShape } from '../schemas/page.ts';
+import { statsShape } from '../schemas/stats.ts';
+import { suppressionShape } from '../schemas/suppression.ts';
+import { createdWebhookShape, webhookDeliveryShape, webhookShape } from '../schemas/webhook.ts';
 
 /** What clients have a type for. Bodies that are not here are named after their operation: `ListMessagesAnswer`. */
 export const NAMED_SHAPES: Readonly<Record<string, z.ZodType>> = {

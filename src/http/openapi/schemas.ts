@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorShape } from '../shapes/error-shape.ts';
+import { errorShape } from '../schemas/error.ts';
 import type { Json } from './json.ts';
 import { NAMED_SHAPES } from './named-shapes.ts';
 import type { Operation } from './operation.ts';

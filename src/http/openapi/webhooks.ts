@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { eventShape } from '../shapes/event-shape.ts';
+import type { eventShape } from '../schemas/event.ts';
 import type { Json } from './json.ts';
 
 const DESCRIPTION = `What a webhook is sent, one event in each post, as Standard Webhooks 1.0.0 says. Any 2xx within 15 seconds is success;

@@ -1,11 +1,11 @@
 import type { FastifyRequest, HTTPMethods } from 'fastify';
 import { neighbourhoodOf } from '../../domain/address-ranges.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { House } from '../endpoint.ts';
 import type { Described } from '../openapi/operation.ts';
 import { routeSchema } from '../route-schema.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
-import { pageShape } from '../shapes/page-shape.ts';
+import { pageShape } from '../schemas/page.ts';
 import { within } from '../within.ts';
 import { sendErrorPage } from './error-page.ts';
 import { type Page, sendPage } from './page.ts';
@@ -31,22 +31,22 @@ export interface PageCall {
   readonly request: FastifyRequest;
 }
 
-const spend = async ({ rateLimiter }: House['door'], { ip }: FastifyRequest): Promise<void> => {
+const consumeRateLimit = async ({ rateLimiter }: House['door'], { ip }: FastifyRequest): Promise<void> => {
   const { allowed, retryAfterSeconds } = await rateLimiter.take(`page:${neighbourhoodOf(ip)}`, 1, PAGE_REQUESTS_MAX);
   if (allowed) return;
-  throw new Refusal('rate_limit_exceeded', 'too many requests from this address', {
+  throw new DomainError('rate_limit_exceeded', 'too many requests from this address', {
     retryAfterSeconds: Math.max(1, retryAfterSeconds),
   });
 };
 
-/** @throws {Refusal} `invalid_request`. */
+/** @throws {DomainError} `invalid_request`. */
 const readForm = async ({ body, headers }: FastifyRequest): Promise<FormData> => {
   if (!Buffer.isBuffer(body)) return new FormData();
   try {
     const type = headers['content-type'] ?? '';
     return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
   } catch {
-    throw new Refusal('invalid_request', 'the form is malformed');
+    throw new DomainError('invalid_request', 'the form is malformed');
   }
 };
 
@@ -64,7 +64,7 @@ export const definePage = (
   const page = { ...described, answer: pageShape, mediaType: 'text/html', bodyMediaTypes: FORM_TYPES };
 
   const answer = async (request: FastifyRequest): Promise<Page> => {
-    await spend(door, request);
+    await consumeRateLimit(door, request);
     const { token = '' } = request.params as { readonly token?: string };
     return handle({ token, form: await readForm(request), request });
   };

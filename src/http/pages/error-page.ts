@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import type { Logger } from '../../domain/logger.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import { beginErrorAnswer } from '../errors/answer-errors.ts';
 import { type Page, sendPage } from './page.ts';
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { ListCursor } from '../../projections/page-of.ts';
 import { timeOf } from './time.ts';
 
@@ -8,8 +8,8 @@ const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
 /** Numbers of rows are 64 bits, and begin at 1. */
 const PLACE = /^[1-9]\d{0,17}$/;
 
-export const invalidCursor = (): Refusal =>
-  new Refusal('invalid_cursor', 'after is not a cursor of this list', {
+export const invalidCursor = (): DomainError =>
+  new DomainError('invalid_cursor', 'after is not a cursor of this list', {
     details: { after: ['after is not a cursor of this list'] },
   });
 
@@ -17,7 +17,7 @@ export const invalidCursor = (): Refusal =>
 export const encodeParts = (parts: readonly string[]): string =>
   Buffer.from(parts.join(SEPARATOR)).toString('base64url');
 
-/** @throws {Refusal} `invalid_cursor` unless it is the very text `encodeParts` makes. */
+/** @throws {DomainError} `invalid_cursor` unless it is the very text `encodeParts` makes. */
 export const decodeParts = (cursor: string, count: number): readonly string[] => {
   const parts = Buffer.from(cursor, 'base64url').toString().split(SEPARATOR);
   if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor();
@@ -28,7 +28,7 @@ export const decodeParts = (cursor: string, count: number): readonly string[] =>
 export const encodeCursor = (list: string, cursor: ListCursor | null): string | null =>
   cursor === null ? null : encodeParts([list, cursor.createdAt, cursor.id]);
 
-/** @param ids what items of the list are named by. @throws {Refusal} `invalid_cursor`. */
+/** @param ids what items of the list are named by. @throws {DomainError} `invalid_cursor`. */
 export const decodeCursor = (list: string, text: string | undefined, ids = ID): ListCursor | null => {
   if (text === undefined) return null;
   const [name, createdAt = '', id = ''] = decodeParts(text, 3);
@@ -43,7 +43,7 @@ export const decodeCursor = (list: string, text: string | undefined, ids = ID): 
 export const encodePlace = (list: string, place: string | null): string | null =>
   place === null ? null : encodeParts([list, place]);
 
-/** @throws {Refusal} `invalid_cursor`. */
+/** @throws {DomainError} `invalid_cursor`. */
 export const decodePlace = (list: string, text: string | undefined): { readonly after?: string } => {
   if (text === undefined) return {};
   const [name, place = ''] = decodeParts(text, 2);

@@ -1,4 +1,4 @@
-import type { Details } from '../../domain/refusal.ts';
+import type { Details } from '../../domain/domain-error.ts';
 import type { Problem } from './wording.ts';
 
 /** A request can be wrong in a million places: nobody reads more than this, and fewer would hide some. */

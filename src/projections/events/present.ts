@@ -1,5 +1,5 @@
-import type { Contents } from '../../domain/contents.ts';
 import type { CustomerEvent } from '../../domain/customer-events.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import { contentIdsOf, type LoadedContents, type ShownEvent, showEvent } from '../../domain/shown-event.ts';
 
 /** Events as the feed and webhooks show them: with what is personal, from the vault; what is erased is null or empty. */

@@ -1,5 +1,4 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
-import type { RecordedEvent } from '../../domain/event-store.ts';
 import type {
   ApiKeyEvent,
   MessageEvent,
@@ -9,6 +8,7 @@ import type {
   WarmUpEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../copy-rows.ts';
 import type { Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';

@@ -1,7 +1,7 @@
 import type { CustomerEventType } from '../../domain/customer-event-types.ts';
 import type { CustomerEvent, CustomerEventFacts } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
-import { LOG_START, type Position } from '../../domain/event-store.ts';
+import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { Database } from '../database.ts';
 import { rowsToAsk } from '../page-of.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';

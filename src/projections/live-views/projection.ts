@@ -1,11 +1,11 @@
 import { apiKey } from '../../domain/api-key/api-key.ts';
 import { eventCodec } from '../../domain/codec.ts';
 import { destination } from '../../domain/destination/destination.ts';
-import { categoryOf, type RecordedEvent } from '../../domain/event-store.ts';
 import { organization } from '../../domain/organization/organization.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { standing } from '../../domain/reputation/standing.ts';
 import { domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
-import { standing } from '../../domain/standing/standing.ts';
 import { warmUp } from '../../domain/warm-up/warm-up.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import { asRecords } from '../database.ts';

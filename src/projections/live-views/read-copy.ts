@@ -9,8 +9,8 @@ import {
   type RecordedEvent,
   StoreUnavailable,
   type StreamName,
-} from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
+} from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import type { Database } from '../database.ts';
 import { areCopied, liveViewsProjection } from './projection.ts';
 

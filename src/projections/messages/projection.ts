@@ -1,6 +1,6 @@
-import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { messageStatus } from '../../domain/message/status.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../copy-rows.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';

@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { binOf } from './latency-histogram.ts';
 import type { StatsMetric } from './metrics.ts';
 

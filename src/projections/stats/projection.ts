@@ -1,5 +1,5 @@
-import type { RecordedEvent } from '../../domain/event-store.ts';
 import type { MessageEvent } from '../../domain/events.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';

@@ -6,8 +6,8 @@ import {
   type ReadStreamOptions,
   StoreUnavailable,
   type StreamName,
-} from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
+} from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
 import { suppression } from '../../domain/suppression/suppression.ts';
 import type { Database } from '../database.ts';
 import { suppressionsProjection } from './projection.ts';

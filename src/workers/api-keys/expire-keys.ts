@@ -1,6 +1,6 @@
 import { expireKey } from '../../commands/api-key/expire-key.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 

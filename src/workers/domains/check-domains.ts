@@ -1,4 +1,4 @@
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
 import type { DomainTimetable } from './domain-timetable.ts';

@@ -1,7 +1,7 @@
 import { destroyFormerKeys } from '../../commands/sending-domain/destroy-former-keys.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import type { Secrets } from '../../domain/secrets.ts';
-import type { System } from '../../domain/system.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
 import { repeat, type Work } from '../keep-running.ts';
 import type { FormerKeysOfDomains } from './former-keys-of-domains.ts';

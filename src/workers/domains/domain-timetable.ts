@@ -1,5 +1,5 @@
-import { idOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
+import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { nextCheckMs } from '../../domain/sending-domain/check-times.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 

@@ -1,5 +1,5 @@
-import { idOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
+import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { type DomainWithFormerKeys, formerKeys, needless } from '../../domain/sending-domain/former-keys.ts';
 
 /** Domains with keys that they had, as the log has it. */

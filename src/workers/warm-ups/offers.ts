@@ -1,4 +1,4 @@
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { dayOf } from '../../domain/warm-up/day.ts';
 
 /** Whether what a plan keeps back is to be offered places again, because that plan replaced one that had fewer, perhaps. */

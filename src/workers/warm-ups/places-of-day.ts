@@ -1,7 +1,7 @@
 import type { Loaded } from '../../commands/execute.ts';
 import { takePlaces } from '../../commands/warm-up/take-places.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { Places, Want } from '../../domain/warm-up/allot-places.ts';
 import type { WarmUpDay } from '../../domain/warm-up/warm-up-day.ts';
 import { createGather } from '../gather.ts';
@@ -11,7 +11,7 @@ export interface PlacesOfDay {
   readonly day: string;
   /**
    * @returns null: the message may leave; or the destination that has had its share.
-   * @throws {Refusal} `resource_conflict`: others took places at the same moment.
+   * @throws {DomainError} `resource_conflict`: others took places at the same moment.
    */
   take(want: Want, cap: number): Promise<string | null>;
 }

@@ -1,9 +1,9 @@
-import type { EventStore, RecordedEvent } from '../../domain/event-store.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import type { System } from '../../domain/system.ts';
+import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { Want } from '../../domain/warm-up/allot-places.ts';
 import { dayOf } from '../../domain/warm-up/day.ts';
 import { turnAt } from '../../domain/warm-up/turn-at.ts';
@@ -17,7 +17,7 @@ import {
   warmUpStream,
 } from '../../domain/warm-up/warm-up.ts';
 import { chance } from '../chance.ts';
-import type { Destinations } from '../messages/destinations.ts';
+import type { Destinations } from '../delivery/destinations.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
 
@@ -36,7 +36,7 @@ export interface WarmUpHolds {
    * null: it may leave, and is counted. All mail is counted, bulk mail alone has to wait: whoever waits for a password is
    * not to wait for tomorrow, and receivers count him all the same.
    * @param recipients who would get it now.
-   * @throws {Refusal} `resource_conflict`: it may be asked again.
+   * @throws {DomainError} `resource_conflict`: it may be asked again.
    */
   of(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | null;
 }
@@ -84,7 +84,7 @@ const takeOrPass = async (places: PlacesOfDay, want: Want, cap: number): Promise
   try {
     return await places.take(want, cap);
   } catch (error) {
-    if (want.always && error instanceof Refusal) return null;
+    if (want.always && error instanceof DomainError) return null;
     throw error;
   }
 };

@@ -1,8 +1,8 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
-import { categoryOf, type RecordedEvent } from '../../domain/event-store.ts';
 import type { WebhookEvent } from '../../domain/events.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { deliveryId, type OwedDelivery } from '../../domain/ports/webhook-deliveries.ts';
 import { type ExistingWebhook, type Webhook, wants, webhook } from '../../domain/webhook/webhook.ts';
-import { deliveryId, type OwedDelivery } from '../../domain/webhook-deliveries.ts';
 
 /** The enabled endpoints of everybody, as of some position of the log. */
 export interface Endpoints {

@@ -1,9 +1,9 @@
 import { disableWebhook } from '../../commands/webhook/disable-webhook.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import type { System } from '../../domain/system.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
-import type { FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
-import { putLast } from '../messages/put-last.ts';
+import { putLast } from '../delivery/put-last.ts';
 import { persistently } from '../persistently.ts';
 import { GONE } from './post-webhook.ts';
 

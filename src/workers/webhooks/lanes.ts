@@ -1,4 +1,4 @@
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { PreparedPost } from './post-webhook.ts';
 
 /** What is claimed for each endpoint, so many at a time: an endpoint that is slow only delays itself. */

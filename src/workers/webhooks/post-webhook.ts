@@ -1,8 +1,8 @@
-import type { System } from '../../domain/system.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { ClaimedDelivery, FinishedTry } from '../../domain/ports/webhook-deliveries.ts';
+import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
 import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
-import type { ClaimedDelivery, FinishedTry } from '../../domain/webhook-deliveries.ts';
-import type { WebhookAnswer, WebhookTarget } from '../../domain/webhook-target.ts';
 import { chance } from '../chance.ts';
 import type { WebhookTimes } from './webhook-times.ts';
 

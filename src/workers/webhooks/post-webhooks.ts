@@ -1,9 +1,9 @@
-import type { Contents } from '../../domain/contents.ts';
-import type { EventStore } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
-import type { Secrets } from '../../domain/secrets.ts';
-import type { System } from '../../domain/system.ts';
-import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { presentEvents } from '../../projections/events/present.ts';
 import { createGather } from '../gather.ts';
 import { pause, type Work } from '../keep-running.ts';

@@ -1,10 +1,10 @@
-import { type EventStore, LOG_START, type Page, type Position } from '../../domain/event-store.ts';
-import type { Logger } from '../../domain/logger.ts';
+import { type EventStore, LOG_START, type Page, type Position } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { readFamilies } from '../../domain/read-families.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import type { System } from '../../domain/system.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
-import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/webhook-deliveries.ts';
 import type { Duty } from '../duty.ts';
 import { pause, type Work } from '../keep-running.ts';
 import type { Reaction } from '../reaction.ts';

@@ -6,8 +6,8 @@ import { createInMemoryContents } from '../../../src/adapters/contents/in-memory
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Contents, MessageBody, MessageContents } from '../../../src/domain/contents.ts';
-import { StoreUnavailable } from '../../../src/domain/event-store.ts';
+import type { Contents, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
+import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const AWKWARD = 'a "quote", a \\backslash, {brace}, \u0000, a lone \ud800, ünï©ode 👩‍👩‍👧, a\r\nline, $1';

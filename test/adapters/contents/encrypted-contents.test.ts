@@ -5,8 +5,8 @@ import { createContentsCodec } from '../../../src/adapters/contents/contents-cod
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { MessageBody, MessageContents } from '../../../src/domain/contents.ts';
-import { WrongSecretKey } from '../../../src/domain/secrets.ts';
+import type { MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
+import { WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const KEYS = { current: 'a key of at least thirty-two characters' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { ResolverUnavailable } from '../../../src/domain/resolver.ts';
+import { ResolverUnavailable } from '../../../src/domain/ports/resolver.ts';
 import type { Misbehaviour } from '../../support/dns-misbehaviours.ts';
 import { asking } from './asking.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createBoundedCache } from '../../../src/adapters/bounded-cache.ts';
-import { ResolverUnavailable } from '../../../src/domain/resolver.ts';
+import { ResolverUnavailable } from '../../../src/domain/ports/resolver.ts';
 import { asking } from './asking.ts';
 
 const SECOND = 1000;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/adapters/html-checker/html-checker.ts';
-import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/html-checker.ts';
+import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 
 const opened: HtmlChecker[] = [];

@@ -8,7 +8,7 @@ import {
   type Inbox,
   type InboxFilter,
   type ReceivedMail,
-} from '../../../src/domain/inbox.ts';
+} from '../../../src/domain/ports/inbox.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');

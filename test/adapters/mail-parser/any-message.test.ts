@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildMimeMessage } from '../../../src/adapters/mail/mime-message.ts';
 import { parseMail } from '../../../src/adapters/mail-parser/parse-mail.ts';
-import type { MessageBody, StoredAttachment } from '../../../src/domain/contents.ts';
+import type { MessageBody, StoredAttachment } from '../../../src/domain/ports/contents.ts';
 import { outgoingMail } from '../mail/outgoing-mail.ts';
 
 const bytes = fc.uint8Array({ maxLength: 300 }).map((content) => Buffer.from(content).toString('base64'));

@@ -5,7 +5,7 @@ import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Inbox } from '../../../src/domain/inbox.ts';
+import type { Inbox } from '../../../src/domain/ports/inbox.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { MailTransport } from '../../../src/domain/mail-transport.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import {
   type Script,
   type ScriptedServerOptions,

@@ -4,8 +4,8 @@ import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { type CaptureServer, startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { Inbox, ReceivedMail } from '../../../src/domain/inbox.ts';
-import type { MailTransport, RecipientOutcome } from '../../../src/domain/mail-transport.ts';
+import type { Inbox, ReceivedMail } from '../../../src/domain/ports/inbox.ts';
+import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { type MailParts, outgoingMail } from './outgoing-mail.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSmtpTransport, type SmtpTransportOptions } from '../../../src/adapters/mail/smtp.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { MailTransport, RecipientOutcome } from '../../../src/domain/mail-transport.ts';
+import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
 import {
   type Script,
   type ScriptedServer,

@@ -8,7 +8,7 @@ import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts
 import { type Progress, type ReencryptOptions, reencrypt } from '../../../src/adapters/secrets/reencrypt.ts';
 import { createSecretBox, type SecretKeys } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { MessageContents } from '../../../src/domain/contents.ts';
+import type { MessageContents } from '../../../src/domain/ports/contents.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const OLD = 'the old key of thirty-two characters';

@@ -9,7 +9,7 @@ import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.t
 import { loadOrMakeSecretKey } from '../../../src/adapters/secrets/load-or-make-secret-key.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { type Secrets, WrongSecretKey } from '../../../src/domain/secrets.ts';
+import { type Secrets, WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const system = createSystem();

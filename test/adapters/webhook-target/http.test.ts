@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
-import type { WebhookPost, WebhookTarget } from '../../../src/domain/webhook-target.ts';
+import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
 import { asking } from '../dns/asking.ts';
 
 const PUBLIC: LookupAddress = { address: '93.184.215.14', family: 4 };

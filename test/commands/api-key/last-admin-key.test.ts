@@ -17,8 +17,8 @@ import { registerDomain } from '../../../src/commands/sending-domain/register-do
 import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
-import { createKeyDirectory, type KeyDirectory } from '../../../src/http/door/key-directory.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
+import { createKeyDirectory, type KeyDirectory } from '../../../src/http/auth/key-directory.ts';
 import { UNBOUNDED } from '../../support/controls/api-key.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
@@ -121,7 +121,7 @@ const LOSSES: Readonly<Record<string, Loss>> = {
 const outcomeOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'done',
-    (error: unknown) => (error instanceof Refusal ? error.code : String(error)),
+    (error: unknown) => (error instanceof DomainError ? error.code : String(error)),
   );
 
 describe('the last admin key of an organization', () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { nameHolder } from '../../../src/commands/sending-domain/name-holder.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import { type ExistingSendingDomain, lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
 import type { NameData } from '../../support/dns-zone.ts';
 import { openZoneWorld, type ZoneWorld, zoneOf } from './zone-world.ts';
@@ -48,7 +48,7 @@ describe('a name that two organizations registered', () => {
     const results = await Promise.allSettled([mine, theirs, mine, theirs].map((domain) => world.verify(domain)));
     const lives = [await life(mine), await life(theirs)];
     expect(lives.toSorted()).toEqual(['pending', 'verified']);
-    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(Refusal);
+    for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(DomainError);
   });
 
   test('is the other’s when the first fails and does not mend it', async () => {

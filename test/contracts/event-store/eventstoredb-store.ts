@@ -1,9 +1,9 @@
 import { createEventStoreDbEventStore } from '../../../src/adapters/event-store/eventstoredb.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { Contents } from '../../../src/domain/contents.ts';
-import type { EventStore } from '../../../src/domain/event-store.ts';
-import type { Logger } from '../../../src/domain/logger.ts';
+import type { Contents } from '../../../src/domain/ports/contents.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { Logger } from '../../../src/domain/ports/logger.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { PATIENCE_MS } from './harness.ts';
 

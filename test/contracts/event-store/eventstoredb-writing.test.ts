@@ -1,13 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Contents, MessageContents } from '../../../src/domain/contents.ts';
+import type { Contents, MessageContents } from '../../../src/domain/ports/contents.ts';
 import {
   AppendOutcomeUnknown,
   type EventStore,
   LOG_START,
   StoreUnavailable,
   WrongExpectedRevision,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import type { ProposedEvent } from '../../support/eventstoredb-double/stored-log.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';

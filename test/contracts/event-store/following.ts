@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventStore, Filter, FollowedPage, Position, RecordedEvent } from '../../../src/domain/event-store.ts';
+import type {
+  EventStore,
+  Filter,
+  FollowedPage,
+  Position,
+  RecordedEvent,
+} from '../../../src/domain/ports/event-store.ts';
 import { SEEN_MS_MAX } from './harness.ts';
 
 const LOOK_MS = 5;

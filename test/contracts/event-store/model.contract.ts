@@ -11,7 +11,7 @@ import {
   type Position,
   type RecordedEvent,
   WrongExpectedRevision,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { aContext, idsOf, keyRevoked, newStream } from './samples.ts';
 import { sharedLog } from './shared-log.ts';

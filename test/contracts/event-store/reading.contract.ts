@@ -5,7 +5,7 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { events, first, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Append, EventContext, NewEvent, RecordedEvent, StreamName } from '../../../src/domain/event-store.ts';
+import type {
+  Append,
+  EventContext,
+  NewEvent,
+  RecordedEvent,
+  StreamName,
+} from '../../../src/domain/ports/event-store.ts';
 
 export const aContext: EventContext = {
   $correlationId: 'req_1',

@@ -5,7 +5,7 @@ import {
   type EventStore,
   type Revision,
   StoreUnavailable,
-} from '../../../src/domain/event-store.ts';
+} from '../../../src/domain/ports/event-store.ts';
 
 const RETRIES_MAX = 200;
 

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresQueues } from '../../../src/adapters/queue/bullmq-postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { QueueUnavailable } from '../../../src/domain/queue.ts';
+import { QueueUnavailable } from '../../../src/domain/ports/queue.ts';
 import { freshDatabase } from '../../support/postgres.ts';
 import { describeQueue } from './contract.ts';
 import { LOCK_MS } from './engine.ts';

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createRedisQueues } from '../../../src/adapters/queue/bullmq-redis.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { QueueUnavailable } from '../../../src/domain/queue.ts';
+import { QueueUnavailable } from '../../../src/domain/ports/queue.ts';
 import { redisIsMissing, startRedis } from '../../support/redis.ts';
 import { describeQueue } from './contract.ts';
 import { LOCK_MS } from './engine.ts';

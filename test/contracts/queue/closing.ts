@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { QueueUnavailable } from '../../../src/domain/queue.ts';
+import { QueueUnavailable } from '../../../src/domain/ports/queue.ts';
 import type { OpenQueue } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Queue, Queues } from '../../../src/domain/queue.ts';
+import type { Queue, Queues } from '../../../src/domain/ports/queue.ts';
 import { describeClosing } from './closing.ts';
 import type { OpenOptions, OpenQueue, QueueEngine } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';

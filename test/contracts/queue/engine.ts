@@ -1,4 +1,4 @@
-import type { Queue, Queues } from '../../../src/domain/queue.ts';
+import type { Queue, Queues } from '../../../src/domain/ports/queue.ts';
 
 /** One store of jobs under test. */
 export interface QueueEngine {

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Logger } from '../../../src/domain/logger.ts';
+import type { Logger } from '../../../src/domain/ports/logger.ts';
 
 /** A logger that keeps the sentences. */
 export const createRecordingLogger = (): Logger & { readonly sentences: string[] } => {

@@ -6,7 +6,7 @@ import {
   REFUSALS_PER_MINUTE_MAX,
 } from '../../../src/domain/api-key/key-refusals.ts';
 import { fold } from '../../../src/domain/decider.ts';
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const ask = (more: Partial<NoteRefusal> = {}): NoteRefusal => ({

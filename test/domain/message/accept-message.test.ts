@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Analysis } from '../../../src/domain/analysis/analysis.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import { type AcceptMessage, acceptMessage } from '../../../src/domain/message/accept-message.ts';
 import { message } from '../../../src/domain/message/message.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
@@ -87,7 +87,7 @@ describe('accepting a message', () => {
 
   test('whose analysis fails is refused where its sender wants that, and told what to correct', () => {
     const decide = (): unknown => acceptMessage(message.initial, request(undefined, { blocking: failing }));
-    expect(decide).toThrow(Refusal);
+    expect(decide).toThrow(DomainError);
     expect(decide).toThrow(
       expect.objectContaining({
         code: 'analysis_failed',

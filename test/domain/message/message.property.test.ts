@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customerEvents } from '../../../src/domain/customer-events.ts';
 import { fold } from '../../../src/domain/decider.ts';
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
 import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
@@ -10,7 +10,7 @@ import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/
 import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
 import { type Hold, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { isOpen } from '../../../src/domain/message/status.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
 
@@ -52,7 +52,7 @@ const unlessRefused = (decide: () => readonly MessageEvent[]): readonly MessageE
   try {
     return decide();
   } catch (error) {
-    if (error instanceof Refusal) return [];
+    if (error instanceof DomainError) return [];
     throw error;
   }
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import { requireSchedulable, SCHEDULE_DAYS_MAX } from '../../../src/domain/message/schedule.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
 import { NOW } from '../../support/specification.ts';
 
 const inMs = (ms: number): string => new Date(Date.parse(NOW) + ms).toISOString();
@@ -25,7 +25,7 @@ describe('a time to send at', () => {
     [LONGEST_MS + 1, 'scheduled_at must be at most 30 days ahead'],
   ])('%i ms ahead is refused, and the field is named', (ms, problem) => {
     const refusal = refusalOf(inMs(ms));
-    expect(refusal).toBeInstanceOf(Refusal);
+    expect(refusal).toBeInstanceOf(DomainError);
     expect(refusal).toMatchObject({ code: 'schedule_not_possible', details: { scheduled_at: [problem] } });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { type AddSuppression, addSuppression } from '../../../src/domain/suppression/add-suppression.ts';
 import { isUnsubscribed } from '../../../src/domain/suppression/is-unsubscribed.ts';
 import { removeSuppression } from '../../../src/domain/suppression/remove-suppression.ts';

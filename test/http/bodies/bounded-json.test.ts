@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Refusal } from '../../../src/domain/refusal.ts';
+import type { DomainError } from '../../../src/domain/domain-error.ts';
 import { createBoundedJson, type JsonBounds } from '../../../src/http/bodies/bounded-json.ts';
 
 const BOUNDS: JsonBounds = {
@@ -18,7 +18,7 @@ const read = async (text: string | Buffer, pieceBytes = Number.POSITIVE_INFINITY
 };
 
 const refusalOf = async (text: string | Buffer, pieceBytes?: number): Promise<unknown> => {
-  const error = (await read(text, pieceBytes).catch((reason: unknown) => reason)) as Refusal;
+  const error = (await read(text, pieceBytes).catch((reason: unknown) => reason)) as DomainError;
   return Object.values(error.details ?? { code: error.code }).flat()[0];
 };
 

@@ -19,7 +19,7 @@ import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { EventStore } from '../../../src/domain/event-store.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { RateLimits } from '../../../src/domain/rate-limits.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
 import type { HttpDependencies } from '../../../src/http/dependencies.ts';

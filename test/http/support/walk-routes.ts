@@ -1,8 +1,8 @@
 import type { Permission } from '../../../src/domain/api-key/permissions.ts';
+import type { Details } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { IdPrefix } from '../../../src/domain/ids.ts';
-import type { Details } from '../../../src/domain/refusal.ts';
 import {
   type GuardedRoute,
   type GuardedRouteName,

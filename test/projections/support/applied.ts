@@ -2,14 +2,14 @@ import type { Pool } from 'pg';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import type { OutboxEvent } from '../../../src/domain/events.ts';
 import {
   type EventContext,
   type EventStore,
   LOG_START,
   type RecordedEvent,
   type StreamName,
-} from '../../../src/domain/event-store.ts';
-import type { OutboxEvent } from '../../../src/domain/events.ts';
+} from '../../../src/domain/ports/event-store.ts';
 import { applyBatch } from '../../../src/projections/batch.ts';
 import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
 import type { Projection } from '../../../src/projections/projection.ts';

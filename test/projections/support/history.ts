@@ -20,12 +20,12 @@ import { disableWebhook } from '../../../src/commands/webhook/disable-webhook.ts
 import { registerWebhook } from '../../../src/commands/webhook/register-webhook.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { Contents } from '../../../src/domain/contents.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
-import type { EventStore } from '../../../src/domain/event-store.ts';
 import { message, messageStream } from '../../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import type { Contents } from '../../../src/domain/ports/contents.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { createRegister } from '../../../src/domain/register.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
@@ -167,7 +167,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const someMessage = async () => {
     const messageId = pick(messageIds.slice(-60)) ?? '';
     const { state } = await load(store, message, messageStream(messageId));
-    if (state.status === 'absent') throw new Refusal('not_found', 'there is none yet');
+    if (state.status === 'absent') throw new DomainError('not_found', 'there is none yet');
     return { messageId, origin: originOf(state.organizationId, state.environment) };
   };
 
@@ -236,7 +236,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     const act = pick(actions);
     if (tenant === undefined || act === undefined) return;
     await act(tenant).catch((error: unknown) => {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof DomainError)) throw error;
     });
   };
 

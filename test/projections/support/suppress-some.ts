@@ -1,7 +1,7 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { type AddSuppression, addSuppressions } from '../../../src/commands/suppression/add-suppressions.ts';
 import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
 
 /** Puts some address on the list of some organization, or takes it off again. @param below a number in [0, limit). */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
@@ -13,6 +13,6 @@ export const suppressSome = async (context: CommandContext, origin: Origin, belo
     expiresAt: below(3) === 0 ? new Date(context.system.now().getTime() + 1 + below(100_000_000)).toISOString() : null,
   };
   const [result] = await addSuppressions(context, origin, [one]);
-  if (result === undefined || result instanceof Refusal || below(2) === 0) return;
+  if (result === undefined || result instanceof DomainError || below(2) === 0) return;
   await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });
 };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { checkDomains } from '../../../src/workers/domains/check-domains.ts';
 import { createDomainTimetable } from '../../../src/workers/domains/domain-timetable.ts';
 import { keepRunning } from '../../../src/workers/keep-running.ts';

@@ -1,10 +1,10 @@
 import { load } from '../../../src/commands/execute.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
-import { LOG_START, type RecordedEvent } from '../../../src/domain/event-store.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { message, messageStream } from '../../../src/domain/message/message.ts';
 import { numbered, type UnnumberedEvent } from '../../../src/domain/message/numbered.ts';
+import { LOG_START, type RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
 import { contextAt } from '../../support/specification.ts';
 import type { Service } from '../service.ts';

@@ -4,8 +4,8 @@ import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-m
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { EventStore } from '../../../src/domain/event-store.ts';
-import { Refusal } from '../../../src/domain/refusal.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { createPlacesOfDay, type PlacesOfDay } from '../../../src/workers/warm-ups/places-of-day.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
@@ -34,7 +34,7 @@ const persistently = async (places: PlacesOfDay, operator: string): Promise<bool
     try {
       return (await places.take({ places: new Map([[operator, 1]]), always: false }, CAP)) === null;
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof DomainError)) throw error;
     }
   }
 };

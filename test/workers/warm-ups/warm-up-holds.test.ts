@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
-import type { RecordedEvent } from '../../../src/domain/event-store.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createWarmUpHolds } from '../../../src/workers/warm-ups/warm-up-holds.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 

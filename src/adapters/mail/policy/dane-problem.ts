@@ -1,4 +1,4 @@
-import type { TlsaRecord } from '../../../domain/resolver.ts';
+import type { TlsaRecord } from '../../../domain/ports/resolver.ts';
 import { MATCHING, SELECTOR, tlsaMatches, USAGE } from './tlsa-match.ts';
 import { isInForce, leadsToAnchor, readCertificates } from './trust-anchor.ts';
 

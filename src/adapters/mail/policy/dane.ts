@@ -1,4 +1,4 @@
-import type { DnsAnswer, Resolver, TlsaRecord } from '../../../domain/resolver.ts';
+import type { DnsAnswer, Resolver, TlsaRecord } from '../../../domain/ports/resolver.ts';
 import { isUsable } from './tlsa-match.ts';
 
 /** What DANE says of one mail host. */

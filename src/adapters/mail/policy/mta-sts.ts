@@ -1,5 +1,5 @@
-import { type Resolver, ResolverUnavailable } from '../../../domain/resolver.ts';
-import type { System } from '../../../domain/system.ts';
+import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolver.ts';
+import type { System } from '../../../domain/ports/system.ts';
 import { createBoundedCache } from '../../bounded-cache.ts';
 import { createGuardedLookup, createLookupAll } from '../../webhook-target/guarded-lookup.ts';
 import { createFetchStsPolicy, type FetchStsPolicyOptions } from './fetch-sts-policy.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { TlsaRecord } from '../../../domain/resolver.ts';
+import type { TlsaRecord } from '../../../domain/ports/resolver.ts';
 import { certificateKey } from './certificate-key.ts';
 
 /** RFC 7218 §2.1. */

@@ -1,4 +1,4 @@
-import type { MessageBody } from '../../../domain/contents.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
 import { createWorkerThreads } from '../../worker-threads.ts';
 import { htmlToText } from './html-to-text.ts';
 

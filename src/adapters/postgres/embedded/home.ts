@@ -1,7 +1,7 @@
 import { access, chmod, constants, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import type { System } from '../../../domain/ports/system.ts';
 import { StartRefused } from '../../../domain/start-refused.ts';
-import type { System } from '../../../domain/system.ts';
 import { canReach, chooseAccount, type ServerAccount } from './account.ts';
 
 /** Where one embedded server lives: `data` (the cluster), `password` and `server.log`, all the account's own. */

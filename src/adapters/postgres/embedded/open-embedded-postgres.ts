@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { Client, escapeIdentifier } from 'pg';
-import type { Logger } from '../../../domain/logger.ts';
+import type { Logger } from '../../../domain/ports/logger.ts';
+import type { System } from '../../../domain/ports/system.ts';
 import { StartRefused } from '../../../domain/start-refused.ts';
-import type { System } from '../../../domain/system.ts';
 import { isUnowned } from '../ownership.ts';
 import { findBinaries } from './binaries.ts';
 import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureCluster, passwordFileOf } from './cluster.ts';

@@ -1,5 +1,5 @@
-import type { Mailbox } from '../../contents.ts';
 import { domainOf } from '../../email-address.ts';
+import type { Mailbox } from '../../ports/contents.ts';
 import type { RecordState } from '../../sending-domain/events.ts';
 import type { DomainFacts } from '../analysis.ts';
 import { type Check, type Discovery, discovery, type LinkFact, type MessageFacts } from '../facts.ts';

@@ -1,4 +1,4 @@
-import type { DnsAnswer } from '../../resolver.ts';
+import type { DnsAnswer } from '../../ports/resolver.ts';
 import type { RecordState } from '../events.ts';
 import type { IncludedAnswers } from './spf.ts';
 

@@ -2,7 +2,7 @@ import type { KeyChange } from '../../../commands/api-key/change-key.ts';
 import { noteRefusal } from '../../../commands/api-key/note-refusal.ts';
 import type { ExistingApiKey } from '../../../domain/api-key/api-key.ts';
 import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-refusals.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { Call, House } from '../../endpoint.ts';
 import { ifMatch } from '../../revisions.ts';
 import { within } from '../../within.ts';
@@ -28,7 +28,7 @@ const note = async (
 
 /**
  * Changes a key that the caller may see; a refusal that somebody will ask about is kept in the key's history.
- * @throws {Refusal} of the change; `not_found`, `other_organization`.
+ * @throws {DomainError} of the change; `not_found`, `other_organization`.
  */
 export const changeOwnKey = async <Changed>(
   house: House,
@@ -41,7 +41,7 @@ export const changeOwnKey = async <Changed>(
   try {
     return await work({ by: caller, keyId: id, register: house.door.directory.freshRegister, ...ifMatch(request) });
   } catch (error) {
-    if (error instanceof Refusal && isNotedRefusal(error.code))
+    if (error instanceof DomainError && isNotedRefusal(error.code))
       await note(house, call, { key, change, code: error.code });
     throw error;
   }

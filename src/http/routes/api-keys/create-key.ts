@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { createKey } from '../../../commands/api-key/create-key.ts';
 import type { KeyBounds } from '../../../domain/api-key/key-bounds.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { environmentSchema } from '../../../domain/environment.ts';
 import { isId } from '../../../domain/ids.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { createdKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
+import { createdKeyShape, showApiKey } from '../../schemas/api-key.ts';
 import type { Problem } from '../../validation/wording.ts';
 import { keyFields, keyProblems } from './key-fields.ts';
 
@@ -89,7 +89,7 @@ export const createKeyRoute = (house: House): void => {
       },
     },
     async ({ caller, origin, body: asked, reply }) => {
-      if (!isId('dom', asked.domain_id)) throw new Refusal('not_found', 'domain not found');
+      if (!isId('dom', asked.domain_id)) throw new DomainError('not_found', 'domain not found');
       const { key, value, revision } = await createKey(context, origin, {
         by: caller,
         name: asked.name,

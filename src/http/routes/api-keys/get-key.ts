@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { apiKeyShape } from '../../shapes/api-key-shape.ts';
+import { apiKeyShape } from '../../schemas/api-key.ts';
 import { loadApiKey } from './load-api-key.ts';
 import { showKey } from './show-key.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { keyHistoryEntryShape } from '../../shapes/key-history-shape.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { showKeyHistoryEntry } from '../../shapes/show-key-history.ts';
+import { keyHistoryEntryShape } from '../../schemas/key-history.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
+import { showKeyHistoryEntry } from '../../schemas/show-key-history.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { type HistoryPlace, readKeyHistory } from './read-key-history.ts';
@@ -14,7 +14,7 @@ const NUMBER = /^(?:0|[1-9]\d{0,8})$/;
 
 const listName = (id: string): string => `key-history:${id}`;
 
-/** @throws {Refusal} `invalid_cursor`. */
+/** @throws {DomainError} `invalid_cursor`. */
 const decodePlace = (id: string, cursor: string | undefined): HistoryPlace | null => {
   if (cursor === undefined) return null;
   const [name, life = '', refusals = ''] = decodeParts(cursor, 3);
@@ -37,7 +37,7 @@ export const listKeyHistoryRoute = (house: House): void => {
       answer: listShape(keyHistoryEntryShape),
     },
     async ({ caller, id, query: { limit, after } }) => {
-      if (!isId('key', id)) throw new Refusal('not_found', 'API key not found');
+      if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
       const place = decodePlace(id, after);
       const { happenings, next } = await readKeyHistory(store, caller, { id, limit, place });
       const entries = happenings.map(({ event, before }) => showKeyHistoryEntry(event, before));

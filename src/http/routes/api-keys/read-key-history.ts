@@ -1,17 +1,17 @@
 import { type ApiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
 import { keyRefusalsStream } from '../../../domain/api-key/key-refusals.ts';
 import type { Caller } from '../../../domain/caller.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
+import { requireOwn } from '../../../domain/ownership.ts';
 import {
   type EventStore,
   READ_STREAM_LIMIT,
   type RecordedEvent,
   type StreamName,
-} from '../../../domain/event-store.ts';
-import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
-import { requireOwn } from '../../../domain/ownership.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+} from '../../../domain/ports/event-store.ts';
 import { sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
-import { type KeyHistoryEvent, statesBefore } from '../../shapes/show-key-history.ts';
+import { type KeyHistoryEvent, statesBefore } from '../../schemas/show-key-history.ts';
 
 /** One thing that happened, and the key as it was until then. */
 export interface Happening {
@@ -64,7 +64,8 @@ const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<re
   const states = statesBefore(events);
   const last = states.at(-1) ?? { status: 'absent' };
   const key = requireOwn(last, caller.organizationId, 'API key');
-  if (caller.environment === 'test' && key.environment === 'live') throw new Refusal('not_found', 'API key not found');
+  if (caller.environment === 'test' && key.environment === 'live')
+    throw new DomainError('not_found', 'API key not found');
   const own = events.map((event, index): Happening => ({ event, before: states[index] ?? { status: 'absent' } }));
   const deletion = deletionIn(await readAll(store, sendingDomainStream(key.domainId)), own, last);
   return [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
@@ -88,7 +89,7 @@ const isRefusal = ({ event }: Happening): boolean => event.type === 'KeyChangeRe
 
 /**
  * A page of a key's history, newest first; the key may be deleted.
- * @throws {Refusal} `not_found`, `other_organization`.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const readKeyHistory = async (
   store: EventStore,

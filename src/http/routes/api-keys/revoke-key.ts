@@ -1,7 +1,7 @@
 import { revokeKey } from '../../../commands/api-key/revoke-key.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { apiKeyShape } from '../../shapes/api-key-shape.ts';
+import { apiKeyShape } from '../../schemas/api-key.ts';
 import { changeOwnKey } from './change-own-key.ts';
 import { showKey } from './show-key.ts';
 

@@ -3,7 +3,7 @@ import { rotateKey } from '../../../commands/api-key/rotate-key.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { rotatedKeyShape } from '../../shapes/api-key-shape.ts';
+import { rotatedKeyShape } from '../../schemas/api-key.ts';
 import { changeOwnKey } from './change-own-key.ts';
 import { showKey } from './show-key.ts';
 

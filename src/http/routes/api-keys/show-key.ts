@@ -1,6 +1,6 @@
 import type { ExistingApiKey } from '../../../domain/api-key/api-key.ts';
 import type { House } from '../../endpoint.ts';
-import { type ApiKeyShape, showApiKey } from '../../shapes/api-key-shape.ts';
+import { type ApiKeyShape, showApiKey } from '../../schemas/api-key.ts';
 
 /** Keys with everything that is known of them; the door knows by then what was written before this was asked. */
 export const showKeys = async (

@@ -5,7 +5,7 @@ import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { apiKeyShape } from '../../shapes/api-key-shape.ts';
+import { apiKeyShape } from '../../schemas/api-key.ts';
 import { changeOwnKey } from './change-own-key.ts';
 import { keyFields, keyProblems } from './key-fields.ts';
 import { showKey } from './show-key.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../../commands/destination/release-destination.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { DESTINATION } from '../../shapes/destination-shape.ts';
+import { DESTINATION } from '../../schemas/destination.ts';
 
 const body = z.strictObject({
   destination: z

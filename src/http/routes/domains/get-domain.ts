@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { domainShape } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../schemas/domain.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentDomain } from './present-domain.ts';
 

@@ -1,9 +1,9 @@
 import { load } from '../../../commands/execute.ts';
-import { countedFrom, NOTHING_SENT } from '../../../domain/standing/sending-counts.ts';
-import { standing, standingStream } from '../../../domain/standing/standing.ts';
+import { countedFrom, NOTHING_SENT } from '../../../domain/reputation/sending-counts.ts';
+import { standing, standingStream } from '../../../domain/reputation/standing.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { domainStandingShape, showDomainStanding } from '../../shapes/standing-shape.ts';
+import { domainStandingShape, showDomainStanding } from '../../schemas/standing.ts';
 import { loadDomain } from './load-domain.ts';
 
 export const getStandingRoute = (house: House): void => {

@@ -1,7 +1,7 @@
 import { load } from '../../../commands/execute.ts';
 import { warmUp, warmUpStream } from '../../../domain/warm-up/warm-up.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { warmUpShape } from '../../shapes/warm-up-shape.ts';
+import { warmUpShape } from '../../schemas/warm-up.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentWarmUp } from './present-warm-up.ts';
 

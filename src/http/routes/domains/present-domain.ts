@@ -1,6 +1,6 @@
 import type { ExistingSendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import type { House } from '../../endpoint.ts';
-import { type DomainShape, showDomain } from '../../shapes/domain-shape.ts';
+import { type DomainShape, showDomain } from '../../schemas/domain.ts';
 
 /** A domain as clients see it, by what the register knows of its records. */
 export const presentDomain = (

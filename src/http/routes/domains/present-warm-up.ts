@@ -4,7 +4,7 @@ import { dayOf } from '../../../domain/warm-up/day.ts';
 import { plannedDay, type WarmUp } from '../../../domain/warm-up/warm-up.ts';
 import { warmUpDay, warmUpDayStream } from '../../../domain/warm-up/warm-up-day.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { showWarmUp, type warmUpShape } from '../../shapes/warm-up-shape.ts';
+import { showWarmUp, type warmUpShape } from '../../schemas/warm-up.ts';
 
 /** A domain's warm-up with what was taken of today's share; that is read only where there is one. */
 export const presentWarmUp = async (

@@ -3,7 +3,7 @@ import { registerDomain } from '../../../commands/sending-domain/register-domain
 import { domainOf, parseMailbox } from '../../../domain/email-address.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { domainShape } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../schemas/domain.ts';
 import { presentDomain } from './present-domain.ts';
 
 /** A-labels, lower case; null where no address could be on such a domain. */

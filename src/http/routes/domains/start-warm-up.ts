@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { startWarmUp } from '../../../commands/warm-up/start-warm-up.ts';
 import { CAP_MAX, DEFAULT_PLAN, PLAN_DAYS_MAX } from '../../../domain/warm-up/start-warm-up.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { warmUpShape } from '../../shapes/warm-up-shape.ts';
+import { warmUpShape } from '../../schemas/warm-up.ts';
 import { atMost } from '../../validation/at-most.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentWarmUp } from './present-warm-up.ts';

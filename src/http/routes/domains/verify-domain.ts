@@ -1,7 +1,7 @@
 import { verifyDomain } from '../../../commands/sending-domain/verify-domain.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
-import { domainShape } from '../../shapes/domain-shape.ts';
+import { domainShape } from '../../schemas/domain.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentDomain } from './present-domain.ts';
 

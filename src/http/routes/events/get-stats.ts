@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import {
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
@@ -11,7 +11,7 @@ import {
 import { STATS_BUCKETS_MAX } from '../../../projections/stats/queries.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { showStats, statsShape } from '../../shapes/stats-shape.ts';
+import { showStats, statsShape } from '../../schemas/stats.ts';
 import { timeParameter } from '../../validation/query.ts';
 import { ownDomainOnly } from '../../visibility.ts';
 
@@ -56,10 +56,10 @@ const query = z.strictObject({
 });
 type Asked = z.output<typeof query>;
 
-const refuse = (field: string, sentence: string): Refusal =>
-  new Refusal('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
+const refuse = (field: string, sentence: string): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
 
-/** @throws {Refusal} when it ends before it begins, or has too many buckets. */
+/** @throws {DomainError} when it ends before it begins, or has too many buckets. */
 const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
   const end = to ?? now.toISOString();
   const start = from ?? new Date(Date.parse(end) - DAYS_DEFAULT * 24 * HOUR_MS).toISOString();
@@ -71,11 +71,11 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
   return { from: start, to: end };
 };
 
-/** @throws {Refusal} `permission_missing` for another domain than the key's own, where it sees no other. */
+/** @throws {DomainError} `permission_missing` for another domain than the key's own, where it sees no other. */
 const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
   const own = ownDomainOnly(caller);
   if (own !== null && domain !== undefined && domain !== own) {
-    throw new Refusal('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
+    throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
   }
   const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));

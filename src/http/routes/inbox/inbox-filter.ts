@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
-import type { InboxFilter } from '../../../domain/inbox.ts';
+import type { InboxFilter } from '../../../domain/ports/inbox.ts';
 import type { House } from '../../endpoint.ts';
 
 const TEXT_CHARACTERS_MAX = 998;

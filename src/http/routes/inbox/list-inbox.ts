@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { capturedMailShape, showCapturedMail } from '../../shapes/inbox-shape.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
+import { capturedMailShape, showCapturedMail } from '../../schemas/inbox.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { inboxFilterFields, inboxFilterOf } from './inbox-filter.ts';

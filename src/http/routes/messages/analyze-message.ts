@@ -1,9 +1,9 @@
 import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
-import type { HtmlChecker } from '../../../domain/html-checker.ts';
+import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { domainFactsFor } from '../../domain-facts.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { analysisShape, showAnalysis } from '../../shapes/analysis-shape.ts';
+import { analysisShape, showAnalysis } from '../../schemas/analysis.ts';
 import { draftOf, sendBody, sendProblems } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
 import { SEND_BOUNDS } from './send-message.ts';

@@ -1,7 +1,7 @@
 import { cancelMessage } from '../../../commands/message/cancel-message.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
-import { messageShape } from '../../shapes/message-shape.ts';
+import { messageShape } from '../../schemas/message.ts';
 import { loadMessage } from './load-message.ts';
 import { showCurrent } from './show-current.ts';
 

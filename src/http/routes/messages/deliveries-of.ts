@@ -1,7 +1,7 @@
 import { customerEvents } from '../../../domain/customer-events.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
-import { deliveryId } from '../../../domain/webhook-deliveries.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors/is-unavailable.ts';
 import { explained, type Known } from '../../serialize/explain/explain-message.ts';

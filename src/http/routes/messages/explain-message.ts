@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
+import { explanationShape } from '../../schemas/explanation.ts';
 import { explainMessage } from '../../serialize/explain/explain-message.ts';
-import { explanationShape } from '../../shapes/explanation-shape.ts';
 import { loadMessage } from './load-message.ts';
 import { whatIsKnown } from './what-is-known.ts';
 

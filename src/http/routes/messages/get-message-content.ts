@@ -1,6 +1,6 @@
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { messageContentShape, showContent } from '../../shapes/message-shape.ts';
+import { messageContentShape, showContent } from '../../schemas/message.ts';
 import { bodyOf, loadMessage } from './load-message.ts';
 
 export const getMessageContentRoute = (house: House): void => {
@@ -13,7 +13,7 @@ export const getMessageContentRoute = (house: House): void => {
       const { message } = await loadMessage(deps, caller, id);
       const { contentId } = message.accepted;
       const body = bodyOf(deps, await deps.context.contents.get([contentId]), contentId);
-      if (body === null) throw new Refusal('unavailable', 'the contents of the message cannot be read just now');
+      if (body === null) throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
       return showContent(id, body);
     },
   );

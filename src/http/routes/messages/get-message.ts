@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { messageShape } from '../../shapes/message-shape.ts';
+import { messageShape } from '../../schemas/message.ts';
 import { loadMessage } from './load-message.ts';
 import { showCurrent } from './show-current.ts';
 

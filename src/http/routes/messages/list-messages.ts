@@ -6,8 +6,8 @@ import { metadataDigest, subjectDigest } from '../../../domain/message/look-up.t
 import { RECIPIENT_STATUSES } from '../../../domain/message/status.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { listedMessageShape, showListedMessage } from '../../shapes/message-shape.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
+import { listedMessageShape, showListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters, timeParameter } from '../../validation/query.ts';
 import { ownDomainOnly } from '../../visibility.ts';

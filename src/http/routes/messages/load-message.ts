@@ -1,19 +1,19 @@
 import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/contents.ts';
-import type { Revision } from '../../../domain/event-store.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
 import { requireOwn } from '../../../domain/ownership.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/ports/contents.ts';
+import type { Revision } from '../../../domain/ports/event-store.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { ownDomainOnly } from '../../visibility.ts';
 
-const notFound = (): Refusal => new Refusal('not_found', 'message not found');
+const notFound = (): DomainError => new DomainError('not_found', 'message not found');
 
 /**
  * A message as its stream tells it, if the caller may see it.
- * @throws {Refusal} `not_found`, `other_organization`.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const loadMessage = async (
   { context }: Pick<HttpDependencies, 'context'>,

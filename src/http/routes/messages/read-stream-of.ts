@@ -3,7 +3,7 @@ import {
   READ_STREAM_LIMIT,
   type RecordedEvent,
   type StreamName,
-} from '../../../domain/event-store.ts';
+} from '../../../domain/ports/event-store.ts';
 
 /** All events of a stream, oldest first. */
 export const readStreamOf = async (

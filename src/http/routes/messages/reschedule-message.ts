@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rescheduleMessage } from '../../../commands/message/reschedule-message.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
-import { messageShape } from '../../shapes/message-shape.ts';
+import { messageShape } from '../../schemas/message.ts';
 import { timeField } from '../../validation/time-field.ts';
 import { loadMessage } from './load-message.ts';
 import { showCurrent } from './show-current.ts';

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { ERROR_STATUSES } from '../../errors/error-statuses.ts';
 import { detailsOf, PROBLEMS_MAX } from '../../validation/details.ts';
 import type { Problem } from '../../validation/wording.ts';
@@ -6,7 +6,7 @@ import type { Problem } from '../../validation/wording.ts';
 const SENTENCES = 'some messages are refused, so that none was sent: see details';
 
 /** `to is required` of the fourth message is `messages[3].to is required`. */
-const problemsOf = ([index, { message, details }]: readonly [number, Refusal]): readonly Problem[] => {
+const problemsOf = ([index, { message, details }]: readonly [number, DomainError]): readonly Problem[] => {
   const place = `messages[${index}]`;
   if (details === undefined) return [[place, `${place}: ${message}`]];
   return Object.entries(details).flatMap(([field, sentences]) =>
@@ -21,8 +21,8 @@ const problemsOf = ([index, { message, details }]: readonly [number, Refusal]): 
  * One refusal for a whole batch: of what refuses its messages, what a client has to correct first (400 before 403 before
  * 422), and all of that.
  */
-export const batchRefusal = (refusals: ReadonlyMap<number, Refusal>): Refusal => {
-  const statusOf = ({ code }: Refusal): number => ERROR_STATUSES[code];
+export const batchRefusal = (refusals: ReadonlyMap<number, DomainError>): DomainError => {
+  const statusOf = ({ code }: DomainError): number => ERROR_STATUSES[code];
   const lowest = Math.min(...[...refusals.values()].map(statusOf));
   const told = [...refusals].filter(([, one]) => statusOf(one) === lowest);
   const codes = new Set(told.map(([, { code }]) => code));
@@ -34,5 +34,5 @@ export const batchRefusal = (refusals: ReadonlyMap<number, Refusal>): Refusal =>
     if (problems.length >= PROBLEMS_MAX) break;
     problems.push(...problemsOf(one));
   }
-  return new Refusal(code, SENTENCES, { details: detailsOf(problems) });
+  return new DomainError(code, SENTENCES, { details: detailsOf(problems) });
 };

@@ -5,12 +5,12 @@ import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { AuthTools } from '../../auth/auth.ts';
+import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
-import type { DoorTools } from '../../door/door.ts';
-import { limitOf, spend } from '../../door/spend.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { batchShape, showBatch } from '../../shapes/batch-shape.ts';
+import { batchShape, showBatch } from '../../schemas/batch.ts';
 import { batchRefusal } from './send-batch-refusal.ts';
 import { readSend } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
@@ -47,9 +47,9 @@ const body = z.strictObject({
     .describe('`strict` refuses all when one is refused, `partial` sends the others.'),
 });
 
-/** The door took one, if it could; all or none of the rest. What is too much at any time waits for nothing. @throws {Refusal} `batch_exceeds_limit`, `rate_limit_exceeded`. */
+/** The door took one, if it could; all or none of the rest. What is too much at any time waits for nothing. @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`. */
 const spendRest = async (
-  door: DoorTools,
+  door: AuthTools,
   count: number,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -59,10 +59,10 @@ const spendRest = async (
   const limit = limitOf(door, admitted, 'send');
   if (count > limit) {
     const problem = `messages must have at most ${limit} items: the key may send no more in a minute`;
-    throw new Refusal('batch_exceeds_limit', problem, { details: { messages: [problem] } });
+    throw new DomainError('batch_exceeds_limit', problem, { details: { messages: [problem] } });
   }
   if (overLimit !== null) throw overLimit;
-  if (count > 1) await spend(door, admitted, { kind: 'send', count: count - 1 }, reply);
+  if (count > 1) await consumeRateLimit(door, admitted, { kind: 'send', count: count - 1 }, reply);
 };
 
 /** Every message on its own: as the command takes it, or why it does not come so far. */
@@ -70,24 +70,24 @@ const readAll = (
   house: House,
   caller: Caller,
   messages: readonly unknown[],
-): Promise<readonly (SendRequest | Refusal)[]> =>
+): Promise<readonly (SendRequest | DomainError)[]> =>
   inTurns(messages, { system: house.deps.context.system, lanes: LANES }, async (sent) => {
     try {
       return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent, caller));
     } catch (error) {
-      if (error instanceof Refusal) return error;
+      if (error instanceof DomainError) return error;
       throw error;
     }
   });
 
-const requireAll = (items: readonly (SendRequest | Refusal)[]): void => {
-  const refused = items.flatMap((one, index) => (one instanceof Refusal ? [[index, one] as const] : []));
+const requireAll = (items: readonly (SendRequest | DomainError)[]): void => {
+  const refused = items.flatMap((one, index) => (one instanceof DomainError ? [[index, one] as const] : []));
   if (refused.length > 0) throw batchRefusal(new Map(refused));
 };
 
 /** Whether nothing new was written for any of them. */
 const isReplayed = (sent: SentBatch): boolean => {
-  const replayed = sent.flatMap((one) => (one instanceof Refusal ? [] : [one.replayed]));
+  const replayed = sent.flatMap((one) => (one instanceof DomainError ? [] : [one.replayed]));
   return replayed.length > 0 && replayed.every(Boolean);
 };
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
-import type { StoredAttachment } from '../../../domain/contents.ts';
-import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/html-checker.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { isListUnsubscribe, isReplyTo } from '../../../domain/message/own-header.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import type { StoredAttachment } from '../../../domain/ports/contents.ts';
+import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { detailsOf } from '../../validation/details.ts';
 import { headerText, text } from '../../validation/text.ts';
 import { timeField } from '../../validation/time-field.ts';
@@ -170,16 +170,16 @@ export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
 
 /**
  * One message of several, as the endpoint reads a body that is one.
- * @throws {Refusal} `invalid_request`, `invalid_html`.
+ * @throws {DomainError} `invalid_request`, `invalid_html`.
  */
 export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Sender): Promise<SendBody> => {
-  if (!isSent(sent)) throw new Refusal('invalid_request', 'a message must be an object');
+  if (!isSent(sent)) throw new DomainError('invalid_request', 'a message must be an object');
   const body = sendBody.safeParse(sent);
   const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
   const problems = [...shape, ...(await sendProblems(checker)(sent, sender))];
   if (problems.length === 0 && body.success) return body.data;
   const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
-  throw new Refusal(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
+  throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
 };
 
 const requireSize = ({ html = '', text: plain = '', attachments: files, alternatives = [] }: MessageDraft): void => {
@@ -187,7 +187,7 @@ const requireSize = ({ html = '', text: plain = '', attachments: files, alternat
     (Buffer.byteLength(html) + Buffer.byteLength(plain)) * ENCODED_PER_BYTE +
     [...files, ...alternatives].reduce((sum, { content }) => sum + content.length * ENCODED_PER_CHARACTER, 0);
   if (bytes > ENCODED_BYTES_MAX) {
-    throw new Refusal('body_too_large', `the encoded message is larger than ${ENCODED_BYTES_MAX} bytes`);
+    throw new DomainError('body_too_large', `the encoded message is larger than ${ENCODED_BYTES_MAX} bytes`);
   }
 };
 
@@ -197,7 +197,7 @@ export interface BeyondBody extends Pick<MessageDraft, 'shown' | 'alternatives' 
   readonly attached?: readonly Partial<Pick<StoredAttachment, 'contentType' | 'disposition'>>[];
 }
 
-/** @throws {Refusal} `body_too_large`. */
+/** @throws {DomainError} `body_too_large`. */
 export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody = {}): MessageDraft => {
   const {
     to,

@@ -1,7 +1,7 @@
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { sentMessageShape, showSent } from '../../shapes/message-shape.ts';
+import { sentMessageShape, showSent } from '../../schemas/message.ts';
 import { isHtmlAlone, sendBody, sendProblems } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
 import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.ts';

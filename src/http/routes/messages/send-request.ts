@@ -1,22 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import type { Caller } from '../../../domain/caller.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { KeyDirectory } from '../../auth/key-directory.ts';
 import { domainFactsFor } from '../../domain-facts.ts';
-import type { KeyDirectory } from '../../door/key-directory.ts';
 import type { House } from '../../endpoint.ts';
 import { type BeyondBody, draftOf, type SendBody } from './send-body.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
-const malformed = (problem: string): Refusal =>
-  new Refusal('invalid_request', 'the Idempotency-Key is malformed', { details: { 'Idempotency-Key': [problem] } });
+const malformed = (problem: string): DomainError =>
+  new DomainError('invalid_request', 'the Idempotency-Key is malformed', { details: { 'Idempotency-Key': [problem] } });
 
 /** What comes twice Node joins into one value, which would be another key than the one it comes with alone. */
 const isRepeated = ({ raw }: FastifyRequest): boolean =>
   raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'idempotency-key').length > 1;
 
-/** @throws {Refusal} `invalid_request`. */
+/** @throws {DomainError} `invalid_request`. */
 export const idempotencyKey = (request: FastifyRequest): string | null => {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return null;
@@ -32,7 +32,7 @@ export const withFreshDomain = async (directory: KeyDirectory, caller: Caller): 
   return { ...caller, domain: directory.domainOf(caller.domain.id) };
 };
 
-/** One message as the command takes it, analysed where it asks for it. @throws {Refusal} `body_too_large`. */
+/** One message as the command takes it, analysed where it asks for it. @throws {DomainError} `body_too_large`. */
 export const sendRequestOf = async (
   { deps, door }: Pick<House, 'deps' | 'door'>,
   caller: Caller,

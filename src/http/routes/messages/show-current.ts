@@ -1,6 +1,6 @@
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { type MessageShape, showMessage } from '../../shapes/message-shape.ts';
+import { type MessageShape, showMessage } from '../../schemas/message.ts';
 import { bodyOf } from './load-message.ts';
 
 /** A message as it stands, with what the vault still holds of it. */

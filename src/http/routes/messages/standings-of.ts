@@ -1,6 +1,6 @@
 import { load } from '../../../commands/execute.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
-import { type Standing, standing, standingStream } from '../../../domain/standing/standing.ts';
+import { type Standing, standing, standingStream } from '../../../domain/reputation/standing.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 
 /** How the domain or organization stands now that recipients of a message were kept back for, by its id. */

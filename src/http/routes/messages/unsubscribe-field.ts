@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { UnsubscribeWays } from '../../../domain/contents.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { unsubscribeUrlProblem } from '../../../domain/message/unsubscribe-url.ts';
+import type { UnsubscribeWays } from '../../../domain/ports/contents.ts';
 
 const url = z.string().superRefine((text, context) => {
   const problem = unsubscribeUrlProblem(text);

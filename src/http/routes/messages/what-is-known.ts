@@ -1,9 +1,9 @@
 import { apiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
-import type { MessageBody } from '../../../domain/contents.ts';
 import { type Aggregate, fold } from '../../../domain/decider.ts';
-import type { Position, StreamName } from '../../../domain/event-store.ts';
 import type { OutboxEvent } from '../../../domain/events.ts';
 import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
+import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { sendingDomain, sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Circumstances, type Known, quotedIn } from '../../serialize/explain/explain-message.ts';

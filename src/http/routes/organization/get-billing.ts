@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { billingShape } from '../../shapes/billing-shape.ts';
+import { billingShape } from '../../schemas/billing.ts';
 import { datesOf, periodAround } from './billing-period.ts';
 
 /** The plan an organization has unless its operator says otherwise: everything, for nothing. */

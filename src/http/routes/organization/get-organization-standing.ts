@@ -1,9 +1,9 @@
 import { load } from '../../../commands/execute.ts';
-import { countedFrom, NOTHING_SENT } from '../../../domain/standing/sending-counts.ts';
-import { standing, standingStream } from '../../../domain/standing/standing.ts';
+import { countedFrom, NOTHING_SENT } from '../../../domain/reputation/sending-counts.ts';
+import { standing, standingStream } from '../../../domain/reputation/standing.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { organizationStandingShape, showOrganizationStanding } from '../../shapes/standing-shape.ts';
+import { organizationStandingShape, showOrganizationStanding } from '../../schemas/standing.ts';
 
 export const getOrganizationStandingRoute = (house: House): void => {
   const { deps } = house;

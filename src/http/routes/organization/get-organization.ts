@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { organization, organizationStream } from '../../../domain/organization/organization.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { timeShape } from '../../shapes/time-shape.ts';
+import { timeShape } from '../../schemas/time.ts';
 
 const organizationShape = z.strictObject({
   id: z.string(),
@@ -23,7 +23,7 @@ export const getOrganizationRoute = (house: House): void => {
     { summary: "Read the key's organization", answer: organizationShape },
     async ({ caller: { organizationId }, reply }) => {
       const { state, revision } = await load(store, organization, organizationStream(organizationId));
-      if (state.status === 'absent') throw new Refusal('not_found', 'organization not found');
+      if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
       setRevision(reply, revision);
       return {
         id: organizationId,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { usageShape } from '../../shapes/billing-shape.ts';
+import { usageShape } from '../../schemas/billing.ts';
 import { billingPeriod, datesOf, periodAround } from './billing-period.ts';
 
 const query = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { releaseSending } from '../../../commands/standing/release-sending.ts';
+import { releaseSending } from '../../../commands/reputation/release-sending.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 
 const releasedShape = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { House } from '../../endpoint.ts';
 import { routeSchema } from '../../route-schema.ts';
 import { within } from '../../within.ts';
@@ -34,7 +34,7 @@ export const readyzRoute = ({ server, deps, door, closing, operationId }: House)
     const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
     const fresh = door.directory.isFresh() || (await door.directory.catchUp());
     const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: it is closing'] : [])];
-    if (away.length > 0) throw new Refusal('unavailable', `not ready: ${away.join(', ')}`);
+    if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
     return { status: 'ok' };
   });
 };

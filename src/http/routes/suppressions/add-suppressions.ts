@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import type { RecordedSuppression } from '../../../commands/suppression/record-suppression.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { addedSuppressionsShape, showSuppressions, suppressionShape } from '../../shapes/suppression-shape.ts';
+import { addedSuppressionsShape, showSuppressions, suppressionShape } from '../../schemas/suppression.ts';
 import { atMost } from '../../validation/at-most.ts';
 import type { Problem } from '../../validation/wording.ts';
 import { addressField, distinct, suppressionFields } from './suppression-fields.ts';
@@ -43,9 +43,9 @@ const problemsWith = (sent: unknown, now: string): readonly Problem[] => {
   ];
 };
 
-const requireAll = (results: readonly (RecordedSuppression | Refusal)[]): readonly RecordedSuppression[] =>
+const requireAll = (results: readonly (RecordedSuppression | DomainError)[]): readonly RecordedSuppression[] =>
   results.map((result) => {
-    if (result instanceof Refusal) throw result;
+    if (result instanceof DomainError) throw result;
     return result;
   });
 

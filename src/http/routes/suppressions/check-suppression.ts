@@ -5,7 +5,7 @@ import { addressDigest } from '../../../commands/suppression/add-suppressions.ts
 import { strongestEntry } from '../../../domain/suppression/strongest-entry.ts';
 import { suppression, suppressionId, suppressionStream } from '../../../domain/suppression/suppression.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { showSuppression, suppressionCheckShape } from '../../shapes/suppression-shape.ts';
+import { showSuppression, suppressionCheckShape } from '../../schemas/suppression.ts';
 import { addressField } from './suppression-fields.ts';
 
 const query = z.strictObject({ address: addressField().describe('The address to ask about.') });

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import Papa from 'papaparse';
 import { z } from 'zod';
-import type { SuppressionEvidence } from '../../../domain/contents.ts';
+import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { loadEvidence } from '../../shapes/suppression-shape.ts';
+import { loadEvidence } from '../../schemas/suppression.ts';
 import { SUPPRESSION_COLUMNS } from './read-suppression-rows.ts';
 import { escapeFormula } from './spreadsheet-cell.ts';
 

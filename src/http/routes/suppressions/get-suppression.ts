@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { showSuppression, suppressionShape } from '../../shapes/suppression-shape.ts';
+import { showSuppression, suppressionShape } from '../../schemas/suppression.ts';
 import { loadSuppression } from './load-suppression.ts';
 
 const DESCRIPTION = 'One that was taken off the list is shown too, with all that spoke for it.';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { suppressionImportShape } from '../../shapes/suppression-shape.ts';
+import { suppressionImportShape } from '../../schemas/suppression.ts';
 import { readSuppressionRows, SUPPRESSION_ROWS_MAX } from './read-suppression-rows.ts';
 
 /** Ten thousand rows of addresses and short notes. What is longer comes in several files. */
@@ -55,9 +55,9 @@ export const importSuppressionsRoute = (house: House): void => {
         rows.map(({ row }) => ({ ...row, environment })),
       );
       const refused = results.flatMap((result, index) =>
-        result instanceof Refusal ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
+        result instanceof DomainError ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
       );
-      const imported = results.filter((result) => !(result instanceof Refusal) && result.added).length;
+      const imported = results.filter((result) => !(result instanceof DomainError) && result.added).length;
       const told = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
       return {
         ...{ object: 'suppression_import', imported, unchanged: results.length - imported - refused.length },

@@ -6,8 +6,8 @@ import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppres
 import { suppressionId } from '../../../domain/suppression/suppression.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { showSuppressions, suppressionShape } from '../../shapes/suppression-shape.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
+import { showSuppressions, suppressionShape } from '../../schemas/suppression.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { addressField } from './suppression-fields.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { inTurns } from '../../../commands/in-turns.ts';
 import type { AddSuppression } from '../../../commands/suppression/add-suppressions.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
-import { Refusal } from '../../../domain/refusal.ts';
+import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
-import type { System } from '../../../domain/system.ts';
 import { problemsIn } from '../../validation/wording.ts';
 import { type CsvRecord, readCsv } from './read-csv.ts';
 import { unescapeFormula } from './spreadsheet-cell.ts';
@@ -33,12 +33,12 @@ const rowSchema = z.strictObject({
 export const SUPPRESSION_COLUMNS = ['address', 'scope', 'reason', 'expires_at', 'note'] as const;
 type Column = (typeof SUPPRESSION_COLUMNS)[number];
 
-const refuse = (problem: string): Refusal =>
-  new Refusal('invalid_request', 'the request is invalid: see details', { details: { csv: [`csv ${problem}`] } });
+const refuse = (problem: string): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: { csv: [`csv ${problem}`] } });
 
 const isColumn = (name: string): name is Column => (SUPPRESSION_COLUMNS as readonly string[]).includes(name);
 
-/** @throws {Refusal} `invalid_request`: the first row is not one of names. */
+/** @throws {DomainError} `invalid_request`: the first row is not one of names. */
 const columnsOf = (header: CsvRecord | undefined): readonly Column[] => {
   const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
   const columns = names.filter(isColumn);
@@ -80,7 +80,7 @@ const withoutRepeats = (read: readonly (SuppressionRow | RowProblem)[]) => {
 
 /**
  * What a file says, row by row, without keeping others waiting.
- * @throws {Refusal} `invalid_request`: it cannot be read as a whole.
+ * @throws {DomainError} `invalid_request`: it cannot be read as a whole.
  */
 export const readSuppressionRows = async (
   csv: string,

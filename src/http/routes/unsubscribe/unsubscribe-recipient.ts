@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { unsubscribeRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
 import { addressClassOf } from '../../../domain/address-ranges.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { UnsubscribeRecipient } from '../../../domain/message/unsubscribe-recipient.ts';
-import { Refusal } from '../../../domain/refusal.ts';
 import type { House } from '../../endpoint.ts';
 import { definePage } from '../../pages/define-page.ts';
 import { CONFIRMATION, ONE_CLICK } from './confirmation.ts';
@@ -14,11 +14,11 @@ const posted = z.union([
   z.strictObject({ [CONFIRMATION.name]: z.literal(CONFIRMATION.value) }),
 ]);
 
-/** @throws {Refusal} `invalid_request`. */
+/** @throws {DomainError} `invalid_request`. */
 const methodOf = (form: FormData): UnsubscribeRecipient['method'] => {
   if (form.get(ONE_CLICK.name) === ONE_CLICK.value) return 'one_click';
   if (form.get(CONFIRMATION.name) === CONFIRMATION.value) return 'page';
-  throw new Refusal('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
+  throw new DomainError('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
 };
 
 export const unsubscribeRecipientRoute = (house: House): void =>

@@ -1,6 +1,6 @@
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { showWebhook, webhookShape } from '../../shapes/webhook-shape.ts';
+import { showWebhook, webhookShape } from '../../schemas/webhook.ts';
 import { loadWebhook } from './load-webhook.ts';
 
 export const getWebhookRoute = (house: House): void => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { showWebhookDelivery, webhookDeliveryShape } from '../../shapes/webhook-shape.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
+import { showWebhookDelivery, webhookDeliveryShape } from '../../schemas/webhook.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 import { loadWebhook } from './load-webhook.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
-import { listOf, listShape } from '../../shapes/list-shape.ts';
-import { showWebhook, webhookShape } from '../../shapes/webhook-shape.ts';
+import { listOf, listShape } from '../../schemas/list.ts';
+import { showWebhook, webhookShape } from '../../schemas/webhook.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/query.ts';
 

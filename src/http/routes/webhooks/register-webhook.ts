@@ -3,7 +3,7 @@ import { registerWebhook } from '../../../commands/webhook/register-webhook.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { defineEndpoint, type House } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
-import { createdWebhookShape, showWebhook } from '../../shapes/webhook-shape.ts';
+import { createdWebhookShape, showWebhook } from '../../schemas/webhook.ts';
 import { atMost } from '../../validation/at-most.ts';
 import { line } from '../../validation/text.ts';
 import type { Problem } from '../../validation/wording.ts';

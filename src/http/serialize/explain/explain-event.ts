@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../../domain/events.ts';
-import type { ReplyStage, TlsPolicy } from '../../../domain/mail-transport.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
+import type { ReplyStage, TlsPolicy } from '../../../domain/ports/mail-transport.ts';
 import type { ShownSmtp } from '../../../domain/shown-event.ts';
 import { explainHold } from './explain-waits.ts';
 import {

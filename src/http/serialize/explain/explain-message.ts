@@ -1,10 +1,10 @@
-import type { ToldAnalysis } from '../../../domain/contents.ts';
 import type { ExistingMessage, Recipient } from '../../../domain/message/message.ts';
 import { REFUSED } from '../../../domain/message/record-attempt.ts';
 import { RECIPIENT_STATUSES, type RecipientStatus } from '../../../domain/message/status.ts';
+import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
+import type { WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
 import type { VerificationMethod } from '../../../domain/sending-domain/events.ts';
 import type { LoadedContents } from '../../../domain/shown-event.ts';
-import type { WebhookDelivery } from '../../../domain/webhook-deliveries.ts';
 import { explainEvent } from './explain-event.ts';
 import { explainWaits, type Waiting } from './explain-waits.ts';
 import { type DisabledWebhooks, explainWebhooks } from './explain-webhooks.ts';

@@ -3,8 +3,8 @@ import { isOwnDestination, type Suspension } from '../../../domain/destination/d
 import type { HoldReason } from '../../../domain/message/events.ts';
 import type { Held, Recipient } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/status.ts';
+import { holdsBack, type Standing } from '../../../domain/reputation/standing.ts';
 import type { ShownSmtp } from '../../../domain/shown-event.ts';
-import { holdsBack, type Standing } from '../../../domain/standing/standing.ts';
 import { nextOf, saidOf, speakerOf } from './explain-event.ts';
 import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
 

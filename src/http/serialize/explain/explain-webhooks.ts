@@ -1,4 +1,4 @@
-import type { WebhookDelivery, WebhookTry } from '../../../domain/webhook-deliveries.ts';
+import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { actorOf, atTime, type ExplainedStep, type View } from './explanation.ts';
 
 /** Endpoints that get nothing until they are replaced. */

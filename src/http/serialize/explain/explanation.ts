@@ -1,7 +1,7 @@
-import type { RecordedEvent } from '../../../domain/event-store.ts';
 import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
+import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { type LoadedContents, type ShownSmtp, showSmtp } from '../../../domain/shown-event.ts';
 
 /** What an explanation consists of, and a message as its explanation sees it. */

@@ -1,6 +1,6 @@
 import type { MimeMessage } from '../../../../src/adapters/mail/mime-message.ts';
 import { createOutgoingMessages } from '../../../../src/adapters/mail/outgoing-messages.ts';
-import type { OutgoingMail } from '../../../../src/domain/mail-transport.ts';
+import type { OutgoingMail } from '../../../../src/domain/ports/mail-transport.ts';
 import type { SigningKey } from '../../../../src/domain/signing-key.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { ed25519Key, rsaKey } from './test-keys.ts';

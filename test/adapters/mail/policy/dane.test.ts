@@ -3,7 +3,7 @@ import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.t
 import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { daneOf } from '../../../../src/adapters/mail/policy/dane.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { ResolverUnavailable } from '../../../../src/domain/resolver.ts';
+import { ResolverUnavailable } from '../../../../src/domain/ports/resolver.ts';
 import type { Zone } from '../../../support/dns-zone.ts';
 import { startNameServer } from '../../../support/name-server.ts';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { DomainError } from '../../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { cancelMessage } from '../../../../src/domain/message/cancel-message.ts';
 import { type Message, message } from '../../../../src/domain/message/message.ts';
@@ -8,7 +9,6 @@ import { rescheduleMessage } from '../../../../src/domain/message/reschedule-mes
 import { startAttempt } from '../../../../src/domain/message/start-attempt.ts';
 import { isOpen } from '../../../../src/domain/message/status.ts';
 import { unsubscribeRecipient } from '../../../../src/domain/message/unsubscribe-recipient.ts';
-import { Refusal } from '../../../../src/domain/refusal.ts';
 import { messageAccepted, messageScheduled, recipient } from '../../../support/controls/message.ts';
 import { contextAt } from '../../../support/specification.ts';
 import { explain, HEAD, minute, recorded, type Told } from './explaining.ts';
@@ -49,7 +49,7 @@ const asked = (state: Message, { asks }: Step, now: string, later: string): read
     const by = { recipientId: 'rcp_1', method: 'page', suppression: { status: 'absent' }, now } as const;
     return asks === 'nothing' ? [] : unsubscribeRecipient(state, by);
   } catch (error) {
-    if (error instanceof Refusal) return [];
+    if (error instanceof DomainError) return [];
     throw error;
   }
 };

@@ -1,7 +1,7 @@
-import type { MessageBody, ReplyText } from '../../../../src/domain/contents.ts';
 import { fold } from '../../../../src/domain/decider.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { message } from '../../../../src/domain/message/message.ts';
+import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import { explainMessage, type Known } from '../../../../src/http/serialize/explain/explain-message.ts';
 import type { Explanation, Happening } from '../../../../src/http/serialize/explain/explanation.ts';
 import { contextAt, NOW } from '../../../support/specification.ts';

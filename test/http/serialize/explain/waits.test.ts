@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
 import type { Suspension } from '../../../../src/domain/destination/destination.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
-import type { Standing } from '../../../../src/domain/standing/standing.ts';
+import type { Standing } from '../../../../src/domain/reputation/standing.ts';
 import {
   about,
   attemptStarted,

@@ -1,0 +1,143 @@
+import { ownDestination } from '../../../domain/destination/destination.ts';
+import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import { inTime } from '../in-time.ts';
+import { mailboxProvider } from '../policy/mailbox-provider.ts';
+import { type ReadyMail, type ServerVerdict, sendOnSession } from '../send-on-session.ts';
+import { deferredAll } from '../smtp-outcomes.ts';
+import { SmtpConnectFailed } from '../smtp-session.ts';
+import type { HopsOf, Step } from './hops.ts';
+import type { MxRoutes } from './mx-routes.ts';
+import { type Nowhere, nowhereOutcomes } from './nowhere-outcomes.ts';
+import type { Hop, SessionPools } from './session-pools.ts';
+import { createTally } from './tally.ts';
+
+export interface DeliverToDomainOptions {
+  readonly routes: MxRoutes;
+  readonly hopsOf: HopsOf;
+  readonly pools: SessionPools;
+}
+
+/** In one attempt. Each may take until its time-out, and all together have the attempt's time. */
+const ADDRESSES_MAX = 6;
+
+const TOO_LATE: Nowhere = {
+  ...{ outcome: 'deferred', enhanced: null, text: 'the deadline passed before a server of the domain was found' },
+};
+
+async function* firstTries(steps: AsyncGenerator<Step>): AsyncGenerator<Step> {
+  let tries = 0;
+  for await (const step of steps) {
+    tries += 'problem' in step ? 0 : 1;
+    if (tries > ADDRESSES_MAX) return;
+    yield step;
+  }
+}
+
+/** RFC 7435: mail in clear is better than none, where nobody has promised TLS. */
+const inClear = ({ key, target }: Hop): Hop => ({
+  key: `${key} in clear`,
+  target: { ...target, tls: { ...target.tls, avoided: true } },
+});
+
+const mayGoInClear = ({ target: { tls } }: Hop): boolean => !tls.required && tls.avoided !== true;
+
+/** What a failed session tells something of; null: nobody was asked, or our time was over before the server could answer. */
+const failedDestination = (
+  domain: string,
+  hop: Hop,
+  error: SmtpConnectFailed,
+  { deadline }: ReadyMail,
+): string | null => {
+  const isOurs = error.side === null || (error.reply.code === 0 && deadline.signal.aborted);
+  if (isOurs) return null;
+  const isHeldTo = hop.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
+  return isHeldTo && error.isAboutTls ? ownDestination(domain) : mailboxProvider(hop.target.host);
+};
+
+const toldOf = (
+  { settled, open }: ServerVerdict,
+  destinationOf: (outcome: RecipientOutcome) => string | null,
+): ServerVerdict => {
+  const told = (outcome: RecipientOutcome): RecipientOutcome => ({ ...outcome, destination: destinationOf(outcome) });
+  return { settled: settled.map(told), open: open.map(told) };
+};
+
+/** That no answer came before our time was over tells nothing of a server. */
+const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
+  const provider = mailboxProvider(host);
+  return toldOf(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
+};
+
+/** Carries a message to the servers of one domain, the best first, until one has said what counts. */
+export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomainOptions) => {
+  const fail = (
+    domain: string,
+    hop: Hop,
+    error: SmtpConnectFailed,
+    ready: ReadyMail,
+  ): Promise<ServerVerdict> | ServerVerdict => {
+    if (error.isTlsBroken && mayGoInClear(hop)) return tryHop(domain, inClear(hop), ready);
+    const open = deferredAll(ready.mail, hop.target.host, error.reply, error.side);
+    const destination = failedDestination(domain, hop, error, ready);
+    return toldOf({ settled: [], open }, () => destination);
+  };
+
+  const tryHop = async (domain: string, hop: Hop, ready: ReadyMail): Promise<ServerVerdict> => {
+    const { host } = hop.target;
+    try {
+      return answeredBy(host, await sendOnSession(host, (signal) => pools.acquire(hop, signal), ready), ready);
+    } catch (error) {
+      if (error instanceof SmtpConnectFailed) return fail(domain, hop, error, ready);
+      throw error;
+    }
+  };
+
+  /** Where TLS failed a moment ago and a session in clear is kept, it would fail again. */
+  const asKept = (hop: Hop): Hop => (mayGoInClear(hop) && pools.hasIdle(inClear(hop)) ? inClear(hop) : hop);
+
+  const tryStep = async (domain: string, step: Step, ready: ReadyMail): Promise<ServerVerdict> => {
+    if ('key' in step) return tryHop(domain, asKept(step), ready);
+    const destination = step.isOurs === true ? null : ownDestination(domain);
+    const open = deferredAll(ready.mail, step.host, step.problem);
+    return toldOf({ settled: [], open }, () => destination);
+  };
+
+  /** null: there is nothing left to try, or no time. */
+  const nextVerdict = async (
+    domain: string,
+    steps: AsyncGenerator<Step>,
+    ready: ReadyMail,
+  ): Promise<ServerVerdict | null> => {
+    const next = await inTime(steps.next(), ready.deadline.signal);
+    if (next === undefined || next.done === true || !ready.deadline.mayFinish()) return null;
+    return tryStep(domain, next.value, ready);
+  };
+
+  const tryAll = async (
+    domain: string,
+    steps: AsyncGenerator<Step>,
+    ready: ReadyMail,
+  ): Promise<readonly RecipientOutcome[]> => {
+    const tally = createTally(ready.mail);
+    tally.take({ settled: [], open: nowhereOutcomes(ready.mail, TOO_LATE, null) });
+    for (let mail = tally.rest(); mail !== null; mail = tally.rest()) {
+      const verdict = await nextVerdict(domain, steps, { ...ready, mail }).catch((error: unknown) => {
+        // What a server took before is not forgotten for a fault of ours: a copy is out.
+        if (mail?.envelope.to.length === ready.mail.envelope.to.length) throw error;
+        return null;
+      });
+      if (verdict === null) break;
+      tally.take(verdict);
+    }
+    return tally.outcomes();
+  };
+
+  /** @returns an outcome for each recipient. Throws for faults of ours alone. */
+  return async (domain: string, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
+    const route = await inTime(routes.routeOf(domain), ready.deadline.signal);
+    if (route === undefined) return nowhereOutcomes(ready.mail, TOO_LATE, null);
+    return route.kind === 'hosts'
+      ? tryAll(domain, firstTries(hopsOf(domain, route)), ready)
+      : nowhereOutcomes(ready.mail, route, ownDestination(domain));
+  };
+};

@@ -1,0 +1,18 @@
+import type { ErrorCode } from './error-catalogue.ts';
+
+/** Problems by field name: `{ to: ['to is required'] }`. */
+export type Details = Readonly<Record<string, readonly string[]>>;
+
+/** A command was understood and is not done; `code` is from the catalogue. The only exception a decision throws. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly details: Details | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  constructor(code: ErrorCode, message: string, more: { details?: Details; retryAfterSeconds?: number } = {}) {
+    super(message);
+    this.code = code;
+    this.details = more.details;
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}

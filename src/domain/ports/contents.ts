@@ -1,0 +1,128 @@
+import type { Analysis } from '../analysis/analysis.ts';
+
+/**
+ * PORT: the vault's contents. Personal data named by events: insert-only under a random id, deleted by erasure and
+ * retention alone. Adapters: `adapters/contents/{in-memory,postgres}`.
+ */
+
+export interface StoredAttachment {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly contentId?: string;
+  /** Absent: `inline` where the html shows it, otherwise `attachment`; `none`: the field is not written. */
+  readonly disposition?: 'attachment' | 'inline' | 'none';
+  /** Base64. */
+  readonly content: string;
+}
+
+/** The message in another form than text and html (RFC 2046 §5.1.4), for programs that know it: an invitation, AMP. */
+export interface StoredAlternative extends Omit<StoredAttachment, 'filename'> {
+  readonly filename?: string;
+  /** A reader that knows both prefers the html. */
+  readonly beforeHtml: boolean;
+}
+
+/** A header field that stands in a message several times (RFC 5322 §3.6). */
+export interface RepeatedHeader {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface Mailbox {
+  readonly address: string;
+  readonly name?: string;
+}
+
+/** What `List-Unsubscribe` offers (RFC 2369 §3.2), one of the two at least. */
+export interface UnsubscribeWays {
+  readonly url?: string;
+  /** An address, as parsed. */
+  readonly mailto?: string;
+}
+
+/** Somebody named in a header: of a name that has no address (`undisclosed-recipients`) the address is empty. */
+export type ShownMailbox = Mailbox;
+
+/** Whom readers see addressed, whoever gets the message. */
+export interface ShownRecipients {
+  readonly to: readonly ShownMailbox[];
+  readonly cc: readonly ShownMailbox[];
+}
+
+/** What the answer to a send tells of its analysis. */
+export type ToldAnalysis = Pick<Analysis, 'score' | 'verdict' | 'findings'>;
+
+/** What a client asked to send, as parsed; addresses of recipients stand beside the ids that events use for them. */
+export interface MessageBody {
+  readonly kind: 'message';
+  readonly messageId: string;
+  readonly from: Mailbox;
+  readonly recipients: readonly (Mailbox & { readonly id: string; readonly kind: 'to' | 'cc' | 'bcc' })[];
+  /** `To` and `Cc` as they were written, where these are not the recipients: some get copies of their own. */
+  readonly shown?: ShownRecipients;
+  readonly replyTo: readonly Mailbox[];
+  /** Empty: it has none. */
+  readonly subject: string;
+  readonly html?: string;
+  readonly text?: string;
+  /** In the order of preference, the last the most (RFC 2046 §5.1.4). */
+  readonly alternatives?: readonly StoredAlternative[];
+  readonly headers: Readonly<Record<string, string>>;
+  /** Those of a name that `headers` has already, written as it is there, in their order. */
+  readonly repeatedHeaders?: readonly RepeatedHeader[];
+  readonly attachments: readonly StoredAttachment[];
+  readonly tags: readonly { readonly name: string; readonly value: string }[];
+  readonly metadata: Readonly<Record<string, string>>;
+  /** `managed`: a link of ours for each recipient. */
+  readonly unsubscribe?: UnsubscribeWays | 'managed';
+  /** What the sender was answered, where he asked for it: a replay answers the same. */
+  readonly analysis?: ToldAnalysis;
+}
+
+/** What lists, events and webhooks show of a message: the body without its parts that can be large. */
+export interface MessageHead
+  extends Omit<MessageBody, 'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'shown'> {
+  readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
+}
+
+/** The text of one SMTP reply: it often quotes the address. */
+export interface ReplyText {
+  readonly kind: 'reply';
+  readonly messageId: string;
+  readonly text: string;
+}
+
+/** Whom a suppression keeps mail from, and what speaks for it. It lives as long as the suppression, whatever the message's does. */
+export interface SuppressionEvidence {
+  readonly kind: 'suppression';
+  /** As written; null: it was erased before it was put on the list. */
+  readonly address: string | null;
+  /** The reply of the server, or the note of whoever added it; null: there is none. */
+  readonly text: string | null;
+}
+
+export type StoredBody = MessageBody | ReplyText | SuppressionEvidence;
+export type StoredHead = MessageHead | ReplyText | SuppressionEvidence;
+
+export interface MessageContents {
+  /** UUID, random per request. */
+  readonly id: string;
+  readonly organizationId: string;
+  readonly body: StoredBody;
+}
+
+/** What is no message is its own head. */
+export const headOf = (body: StoredBody): StoredHead => {
+  if (body.kind !== 'message') return body;
+  const { html, text, alternatives, attachments, analysis, shown, ...head } = body;
+  return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
+};
+
+export interface Contents {
+  /** Stores rows; an id that exists already keeps its first body. Durable when it resolves. */
+  put(contents: readonly MessageContents[]): Promise<void>;
+  /** Bodies by id; what is missing is absent from the map. Concurrent calls share a query. */
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredBody>>;
+  /** As `get`, without what is large: what is asked for a page of messages or events. */
+  heads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredHead>>;
+}

@@ -1,0 +1,23 @@
+/**
+ * PORT: who was at the other end of a request that managed something: address and user agent, beside the events and not
+ * in them. Events name an origin by its id (`originId`); it is gone after `ORIGIN_DAYS`. Adapters:
+ * `adapters/request-origins/{in-memory,postgres}`.
+ */
+export interface RequestOrigin {
+  /** UUID. */
+  readonly id: string;
+  readonly organizationId: string;
+  readonly address: string;
+  /** null: the client sent none. */
+  readonly userAgent: string | null;
+  readonly at: Date;
+}
+
+/** Longer keeps personal data that nobody asks for any more; shorter loses what a yearly audit looks at. */
+export const ORIGIN_DAYS = 365;
+
+export interface RequestOrigins {
+  /** Resolves once it is stored. @throws {DomainError} `unavailable`. */
+  put(origin: RequestOrigin): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,118 @@
+import type { CustomerEvent } from '../customer-events.ts';
+import { sha256 } from '../digest.ts';
+import { formatId } from '../ids.ts';
+import type { Position } from './event-store.ts';
+
+/**
+ * PORT: what each webhook endpoint is owed, and every try to hand it over. In the vault, beside the checkpoint up to
+ * which the log has been turned into rows. Adapters: `adapters/webhook-deliveries/{in-memory,postgres}`.
+ */
+
+/** `pending`: owed, the next try stands in `dueAt`. `failed`: all tries are used up. */
+export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
+
+/** One event owed to one endpoint. It holds no personal data: addresses and texts are added when it is posted. */
+export interface OwedDelivery {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly event: CustomerEvent;
+}
+
+/** The same event is owed to the same endpoint once: the id follows from both. */
+export const deliveryId = (webhookId: string, eventId: string): string =>
+  formatId('dlv', sha256(`${webhookId}\0${eventId}`));
+
+export interface ClaimedDelivery extends OwedDelivery {
+  /** Tries made before this claim. */
+  readonly attempts: number;
+}
+
+export interface WebhookTry {
+  readonly at: Date;
+  /** HTTP status; null where none came. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  /** First 1 kB of the answer, or why there was none. */
+  readonly text: string;
+}
+
+/** What a try came to. */
+export interface FinishedTry extends WebhookTry {
+  readonly deliveryId: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  readonly state: WebhookDeliveryState;
+  /** When to try again; only counts while `pending`. */
+  readonly dueAt: Date;
+}
+
+export interface WebhookDelivery extends OwedDelivery {
+  readonly state: WebhookDeliveryState;
+  /** Next try; null once it has ended. */
+  readonly dueAt: Date | null;
+  readonly createdAt: Date;
+  /** Oldest first. */
+  readonly tries: readonly WebhookTry[];
+}
+
+export interface WebhookDeliveryPage {
+  readonly deliveries: readonly WebhookDelivery[];
+  /** Pass as `after` for the next page; null: there is none. */
+  readonly next: string | null;
+}
+
+/** How far the log has been turned into owed deliveries, and which log. */
+export interface RecordingCheckpoint {
+  readonly logId: string;
+  readonly position: Position;
+}
+
+export interface WebhookDeliveries {
+  /** null: nothing was ever recorded. */
+  checkpoint(): Promise<RecordingCheckpoint | null>;
+
+  /**
+   * Stores what the log between two positions owes, and moves the checkpoint, in one transaction.
+   * @param recording `from` is the checkpoint as this recorder knows it; null: there is none yet.
+   * @returns false, and nothing is stored, when somebody else has moved it meanwhile.
+   */
+  record(recording: {
+    readonly logId: string;
+    readonly from: Position | null;
+    readonly to: Position;
+    readonly owed: readonly OwedDelivery[];
+    readonly now: Date;
+  }): Promise<boolean>;
+
+  /**
+   * Takes due deliveries, oldest first and at most `limit` of each endpoint: nobody else gets them until `leaseUntil`,
+   * when they are due again.
+   */
+  claim(
+    wanted: readonly { readonly webhookId: string; readonly limit: number }[],
+    times: { readonly now: Date; readonly leaseUntil: Date },
+  ): Promise<readonly ClaimedDelivery[]>;
+
+  /** Makes claimed deliveries due now: they were not tried. */
+  release(ids: readonly string[], now: Date): Promise<void>;
+
+  /** Stores what tries came to, all in one write. */
+  finish(tries: readonly FinishedTry[]): Promise<void>;
+
+  /**
+   * When this endpoint failed for the first time since it last took something; null: it has never failed, or took
+   * something later. Told by the tries in the order in which they were stored; of those stored in one write, one that
+   * succeeded outweighs the others.
+   */
+  failingSince(webhookId: string): Promise<Date | null>;
+
+  /** Deliveries among these ids, newest first and at most `limit`; ids that there are none of are passed over. */
+  find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;
+
+  /** Deliveries of one endpoint, newest first. @param after `next` of the page before. */
+  list(options: {
+    readonly webhookId: string;
+    readonly limit: number;
+    readonly after?: string;
+  }): Promise<WebhookDeliveryPage>;
+}

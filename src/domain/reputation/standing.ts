@@ -1,0 +1,66 @@
+import type { Aggregate } from '../decider.ts';
+import type { StandingEvent } from '../events.ts';
+import type { StreamName } from '../ports/event-store.ts';
+import type { Measure } from './events.ts';
+
+/** Each follows from reaching one more of the limits. */
+export const STANDING_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
+export type StandingLevel = (typeof STANDING_LEVELS)[number];
+
+/** How a sending domain, or an organization with all of its domains, stands with those it sends bulk mail to. */
+export interface Standing {
+  readonly level: StandingLevel;
+  /** Why it is not good; null: it is. */
+  readonly measure: Measure | null;
+  /** Since when it is as it is; null: always. */
+  readonly since: string | null;
+  /** Nothing from before it counts; null: everything does. */
+  readonly releasedAt: string | null;
+}
+
+export const GOOD_STANDING: Standing = { level: 'good', measure: null, since: null, releasedAt: null };
+
+/** Bulk mail may not leave as it comes. */
+export const holdsBack = ({ level }: Pick<Standing, 'level'>): boolean => level === 'slowed' || level === 'paused';
+
+/** Whose live bulk mail it is about. */
+export interface Sender {
+  /** null: all of the organization's. */
+  readonly domainId: string | null;
+  readonly organizationId: string;
+}
+
+export const senderIdOf = ({ domainId, organizationId }: Sender): string => domainId ?? organizationId;
+
+/** The same, of an event. */
+export const judgedIn = ({ data }: StandingEvent): string => ('domainId' in data ? data.domainId : data.organizationId);
+
+/** @param senderId of a domain or an organization. */
+export const standingStream = (senderId: string): StreamName => `standing-${senderId}`;
+
+/** A domain that is deleted and registered again stands as it stood: its mail is what it was. */
+export const standing: Aggregate<Standing, StandingEvent> = {
+  category: 'standing',
+  initial: GOOD_STANDING,
+  evolve: (state, { type, data }, { occurredAt: since }) => {
+    switch (type) {
+      case 'SendingWarned':
+      case 'OrganizationSendingWarned':
+        return { ...state, level: 'warned', measure: data.measure, since };
+      case 'SendingSlowed':
+      case 'OrganizationSendingSlowed':
+        return { ...state, level: 'slowed', measure: data.measure, since };
+      case 'SendingPaused':
+      case 'OrganizationSendingPaused':
+        return { ...state, level: 'paused', measure: data.measure, since };
+      case 'SendingRecovered':
+      case 'OrganizationSendingRecovered':
+        return { ...state, level: 'good', measure: null, since };
+      case 'SendingReleased':
+      case 'OrganizationSendingReleased':
+        return { level: 'good', measure: null, since, releasedAt: since };
+      default:
+        return type satisfies never;
+    }
+  },
+};

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { type ExistingApiKey, liveEarlierSecrets } from '../../domain/api-key/api-key.ts';
+import { isExpired, type KeyCircumstances } from '../../domain/api-key/key-life.ts';
+import { permissionSchema } from '../../domain/api-key/permissions.ts';
+import { environmentSchema } from '../../domain/environment.ts';
+import type { UsageMark } from '../../domain/ports/usage-marks.ts';
+import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.ts';
+import { timeShape } from './time.ts';
+
+export const limitsShape = z.strictObject({
+  ...{ send: z.number().int(), read: z.number().int(), manage: z.number().int() },
+});
+
+export const apiKeyShape = z.strictObject({
+  id: z.string(),
+  object: z.literal('api_key'),
+  name: z.string(),
+  domain_id: z.string(),
+  permissions: z.array(permissionSchema),
+  environment: environmentSchema,
+  rate_limits: limitsShape.describe(
+    'Requests a minute by kind, the default where none was set. Where `rate_limit_ceilings` of the organization are lower, they count; `RateLimit-Limit` tells what counts.',
+  ),
+  allowed_cidrs: z.array(z.string()),
+  expires_at: timeShape().nullable(),
+  created_at: timeShape(),
+  last_used_at: timeShape().nullable(),
+  last_used_address: z.string().nullable().describe('Where the last request came from.'),
+  last4: z.string(),
+  status: z
+    .enum(['active', 'expired', 'revoked'])
+    .describe('`revoked`: ended for good, by itself or with the domain it was bound to.'),
+  earlier_secrets: z.array(
+    z.strictObject({ expires_at: timeShape(), last_used_at: timeShape().nullable(), last4: z.string() }),
+  ),
+});
+export type ApiKeyShape = z.infer<typeof apiKeyShape>;
+
+/** The only time the value is seen. */
+export const createdKeyShape = apiKeyShape.extend({ key: z.string() });
+export const rotatedKeyShape = createdKeyShape.extend({ previous_key_expires_at: timeShape() });
+
+/** What is known of a key beside its own stream. */
+export interface KeyContext extends KeyCircumstances {
+  /** Of any keys; those of this one are picked. */
+  readonly marks: readonly UsageMark[];
+}
+
+const statusOf = (key: ExistingApiKey, { now, endedWithDomain }: KeyContext): ApiKeyShape['status'] => {
+  if (key.status !== 'active' || endedWithDomain) return 'revoked';
+  return isExpired(key, now) ? 'expired' : 'active';
+};
+
+const newest = (marks: readonly UsageMark[]): UsageMark | undefined =>
+  marks.toSorted((left, right) => right.lastUsedAt.getTime() - left.lastUsedAt.getTime())[0];
+
+const newestTime = (marks: readonly UsageMark[]): string | null => newest(marks)?.lastUsedAt.toISOString() ?? null;
+
+export const showLimits = (limits: RateLimits): ApiKeyShape['rate_limits'] => ({
+  send: limits.send ?? DEFAULT_RATE_LIMITS.send,
+  read: limits.read ?? DEFAULT_RATE_LIMITS.read,
+  manage: limits.manage ?? DEFAULT_RATE_LIMITS.manage,
+});
+
+export const showApiKey = (key: ExistingApiKey, context: KeyContext): ApiKeyShape => {
+  const own = context.marks.filter(({ keyId }) => keyId === key.keyId);
+  return {
+    id: key.keyId,
+    object: 'api_key',
+    name: key.name,
+    domain_id: key.domainId,
+    permissions: [...key.permissions],
+    environment: key.environment,
+    rate_limits: showLimits(key.rateLimits),
+    allowed_cidrs: [...key.allowedCidrs],
+    expires_at: key.expiresAt,
+    created_at: key.createdAt,
+    last_used_at: newestTime(own),
+    last_used_address: newest(own)?.lastAddress || null,
+    last4: key.secret.last4,
+    status: statusOf(key, context),
+    earlier_secrets: liveEarlierSecrets(key, context.now).map(({ hash, expiresAt, last4 }) => ({
+      expires_at: expiresAt,
+      last_used_at: newestTime(own.filter(({ secretHash }) => secretHash === hash)),
+      last4,
+    })),
+  };
+};

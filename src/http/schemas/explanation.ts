@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { STEP_TYPES, WAIT_REASONS } from '../serialize/explain/explanation.ts';
+import { smtpShape } from './smtp.ts';
+import { timeShape } from './time.ts';
+
+const recipient = z.strictObject({ id: z.string(), address: z.string().nullable() });
+
+const facts = z.strictObject({
+  request_id: z.string().optional(),
+  api_key_id: z.string().optional(),
+  api_key_name: z.string().optional(),
+  domain_id: z.string().optional(),
+  idempotency_key_used: z.boolean().optional(),
+  score: z.number().optional(),
+  verdict: z.string().optional(),
+  stream: z.string().optional(),
+  recipient_ids: z.array(z.string()).optional(),
+  attempt: z.number().int().optional(),
+  destinations: z.array(z.string()).optional(),
+  lease_until: timeShape().optional(),
+  scheduled_at: timeShape().optional(),
+  expires_at: timeShape().optional(),
+  next_attempt_at: timeShape().optional(),
+  smtp: smtpShape.optional(),
+  reason: z.string().optional(),
+  method: z.string().optional(),
+  /** A report came after it had been delivered. */
+  late: z.boolean().optional(),
+  webhook_id: z.string().optional(),
+  event_id: z.string().optional(),
+  event_type: z.string().optional(),
+  /** HTTP status; null: none came. */
+  status: z.number().int().nullable().optional(),
+  duration_ms: z.number().int().optional(),
+});
+
+const wait = z.strictObject({
+  recipient,
+  reason: z.enum(WAIT_REASONS),
+  sentence: z.string(),
+  next_attempt_at: timeShape()
+    .nullable()
+    .describe('When something happens at the latest; null: it may happen at any moment.'),
+});
+
+const step = z.strictObject({
+  at: timeShape(),
+  actor: z.strictObject({
+    type: z.string().describe('`key`, `recipient`, `worker`, `operator` or `service`.'),
+    id: z.string().nullable(),
+  }),
+  type: z.enum(STEP_TYPES),
+  sentence: z.string(),
+  recipient: recipient.optional(),
+  facts,
+});
+
+/** `domain/message/explain` makes it. */
+export const explanationShape = z.strictObject({
+  object: z.literal('explanation'),
+  message_id: z.string(),
+  summary: z.string().describe('How it stands and why, and what happens next, with its time.'),
+  waiting_because: z.array(wait).describe('One for each recipient that does not have it yet; empty: nobody waits.'),
+  steps: z.array(step).describe('Oldest first: the request, the checks, every attempt and reply, webhooks.'),
+  left_out: z.string().nullable().describe('Of a long life, what there was no room for, and where it is listed.'),
+});

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { environmentSchema } from '../../domain/environment.ts';
+import type { Contents, SuppressionEvidence } from '../../domain/ports/contents.ts';
+import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES, type SuppressionScope } from '../../domain/suppression/events.ts';
+import { strongest, strongestEntry } from '../../domain/suppression/strongest-entry.ts';
+import { type ExistingSuppression, isInForce, type SuppressionEntry } from '../../domain/suppression/suppression.ts';
+import { timeShape } from './time.ts';
+
+const status = z.enum(['active', 'expired', 'removed']);
+const reason = z.enum(SUPPRESSION_REASONS);
+const scope = z.enum(SUPPRESSION_SCOPES);
+
+/** One thing that speaks, or spoke, against the address. */
+const entryShape = z.strictObject({
+  reason,
+  scope,
+  status,
+  evidence: z.string().nullable().describe('The reply of the server, or the note of whoever added it.'),
+  message_id: z.string().nullable().describe('The message it follows from.'),
+  recipient_id: z.string().nullable(),
+  added_at: timeShape(),
+  expires_at: timeShape().nullable(),
+  removed_at: timeShape().nullable(),
+});
+
+export const suppressionShape = z.strictObject({
+  id: z.string(),
+  object: z.literal('suppression'),
+  address: z.string().nullable().describe('null once it is erased.'),
+  environment: environmentSchema,
+  status,
+  scope: scope.describe('What is kept back, by all entries that are in force.'),
+  reason: reason.describe('Of the strongest entry, as is `expires_at`.'),
+  expires_at: timeShape().nullable(),
+  entries: z.array(entryShape).describe('All that is on record, oldest first; what was taken back stays.'),
+  created_at: timeShape(),
+});
+export type SuppressionShape = z.infer<typeof suppressionShape>;
+
+/** What became of several addresses. */
+export const addedSuppressionsShape = z.strictObject({
+  object: z.literal('suppressions_added'),
+  added: z.number().int(),
+  unchanged: z.number().int().describe('They were on the list for this reason already.'),
+  data: z.array(suppressionShape).describe('In the order of `addresses`, each once.'),
+});
+
+export const suppressionCheckShape = z.strictObject({
+  object: z.literal('suppression_check'),
+  address: z.string(),
+  suppressed: z.strictObject({ transactional: z.boolean(), bulk: z.boolean() }),
+  suppression: suppressionShape.nullable().describe('All that is known of the address; null: nothing.'),
+});
+
+export const suppressionImportShape = z.strictObject({
+  object: z.literal('suppression_import'),
+  imported: z.number().int(),
+  unchanged: z.number().int().describe('They were on the list for this reason already.'),
+  refused: z.number().int(),
+  problems: z
+    .array(z.strictObject({ line: z.number().int(), message: z.string() }))
+    .describe('One for each refused row.'),
+});
+
+const statusOf = (entry: SuppressionEntry, now: string): z.infer<typeof status> => {
+  if (entry.removedAt !== null) return 'removed';
+  return isInForce(entry, now) ? 'active' : 'expired';
+};
+
+type Loaded = ReadonlyMap<string, SuppressionEvidence>;
+
+const showEntry = (entry: SuppressionEntry, evidence: Loaded, now: string): z.infer<typeof entryShape> => ({
+  reason: entry.reason,
+  scope: entry.scope,
+  status: statusOf(entry, now),
+  evidence: evidence.get(entry.contentId)?.text ?? null,
+  message_id: entry.source?.messageId ?? null,
+  recipient_id: entry.source?.recipientId ?? null,
+  added_at: entry.addedAt,
+  expires_at: entry.expiresAt,
+  removed_at: entry.removedAt,
+});
+
+/** Both streams may be kept back by an entry each. */
+const scopeOf = (state: ExistingSuppression, now: string, fallback: SuppressionScope): SuppressionScope => {
+  const [transactional, bulk] = (['transactional', 'bulk'] as const).map(
+    (stream) => strongestEntry(state, stream, now) !== null,
+  );
+  if (transactional === true && bulk === true) return 'all';
+  if (transactional === true) return 'transactional';
+  return bulk === true ? 'bulk' : fallback;
+};
+
+const show = (state: ExistingSuppression, evidence: Loaded, now: string): SuppressionShape => {
+  const inForce = strongest(state.entries.filter((entry) => isInForce(entry, now)));
+  const main = inForce ?? state.entries.at(-1);
+  if (main === undefined) throw new Error(`suppression ${state.suppressionId} has no entry`);
+  const addresses = state.entries.map(({ contentId }) => evidence.get(contentId)?.address ?? null);
+  return {
+    id: state.suppressionId,
+    object: 'suppression',
+    address: addresses.findLast((address) => address !== null) ?? null,
+    environment: state.environment,
+    status: statusOf(main, now),
+    scope: scopeOf(state, now, main.scope),
+    reason: main.reason,
+    expires_at: main.expiresAt,
+    entries: state.entries.map((entry) => showEntry(entry, evidence, now)),
+    created_at: state.createdAt,
+  };
+};
+
+/** Addresses and evidence by content id; what is missing was erased. */
+export const loadEvidence = async (
+  contents: Pick<Contents, 'heads'>,
+  states: readonly ExistingSuppression[],
+): Promise<Loaded> => {
+  const found = await contents.heads(states.flatMap(({ entries }) => entries.map(({ contentId }) => contentId)));
+  return new Map([...found].flatMap(([id, body]) => (body.kind === 'suppression' ? [[id, body]] : [])));
+};
+
+/** Suppressions with what is personal, from the vault. @param now ISO 8601. */
+export const showSuppressions = async (
+  contents: Pick<Contents, 'heads'>,
+  states: readonly ExistingSuppression[],
+  now: string,
+): Promise<readonly SuppressionShape[]> => {
+  const evidence = await loadEvidence(contents, states);
+  return states.map((state) => show(state, evidence, now));
+};
+
+export const showSuppression = async (
+  contents: Pick<Contents, 'heads'>,
+  state: ExistingSuppression,
+  now: string,
+): Promise<SuppressionShape> => show(state, await loadEvidence(contents, [state]), now);

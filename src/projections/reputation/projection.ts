@@ -1,0 +1,153 @@
+import { suppresses } from '../../domain/bounce/categories.ts';
+import type { MessageEvent, StandingEvent } from '../../domain/events.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import { judgedIn } from '../../domain/reputation/standing.ts';
+import { asRecords, type Database } from '../database.ts';
+import { earlierMessages } from '../earlier-messages.ts';
+import { defineProjection } from '../projection.ts';
+import { ADD_COUNTS, DELETE_COUNTS, INSERT_SENDERS, insertMessages, RELEASE, SELECT_MESSAGES } from './statements.ts';
+
+interface Counted {
+  /** A domain or an organization. */
+  readonly senderId: string;
+  /** UTC. */
+  readonly day: string;
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+interface Changes {
+  /** Domains of live bulk messages, by message id; other messages are not counted. */
+  readonly messages: Map<string, string>;
+  readonly accepted: { readonly messageId: string; readonly domainId: string }[];
+  /** Organizations of domains, and of themselves, by id. */
+  readonly senders: Map<string, string>;
+  /** To be added, by sender and day. */
+  readonly counts: Map<string, Counted>;
+  /** When they were released, by id: `counts` came after. */
+  readonly released: Map<string, string>;
+}
+
+type EventOf<Type extends MessageEvent['type']> = RecordedEvent<Extract<MessageEvent, { readonly type: Type }>>;
+
+const COUNTING: ReadonlySet<string> = new Set<MessageEvent['type']>([
+  'RecipientDelivered',
+  'RecipientBounced',
+  'RecipientComplained',
+]);
+
+const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const ids = earlierMessages(events.filter((event) => isLive(event) && COUNTING.has(event.type)));
+  const changes: Changes = {
+    ...{ messages: new Map(), accepted: [], senders: new Map(), counts: new Map(), released: new Map() },
+  };
+  if (ids.length === 0) return changes;
+  const { rows } = await db.query<{ messageId: string; domainId: string }>({
+    ...{ name: 'standing-messages', text: SELECT_MESSAGES },
+    values: [ids],
+  });
+  for (const { messageId, domainId } of rows) changes.messages.set(messageId, domainId);
+  return changes;
+};
+
+const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
+  const { messageId, domainId, stream } = event.data;
+  if (!isLive(event) || stream !== 'bulk') return;
+  changes.messages.set(messageId, domainId);
+  changes.accepted.push({ messageId, domainId });
+  const { organizationId } = event.metadata;
+  for (const senderId of [domainId, organizationId]) changes.senders.set(senderId, organizationId);
+};
+
+/** Where an event is counted: with its domain and with its organization; nowhere where it is not about live bulk mail. */
+const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly Counted[] => {
+  const domainId = changes.messages.get(data.messageId);
+  if (domainId === undefined) return [];
+  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  return [domainId, metadata.organizationId].map((senderId) => {
+    const key = `${senderId} ${day}`;
+    const counted = changes.counts.get(key) ?? { senderId, day, delivered: 0, bounced: 0, complained: 0 };
+    changes.counts.set(key, counted);
+    return counted;
+  });
+};
+
+const deliver = (changes: Changes, event: EventOf<'RecipientDelivered'>): void => {
+  for (const counted of countedBy(changes, event)) counted.delivered += 1;
+};
+
+const bounce = (changes: Changes, event: EventOf<'RecipientBounced'>): void => {
+  const { late, category, shared } = event.data;
+  for (const counted of countedBy(changes, event)) {
+    if (late === true) counted.delivered -= 1;
+    // What others could have said holds nobody's mail up.
+    if (shared !== true && category !== undefined && suppresses(category)) counted.bounced += 1;
+  }
+};
+
+const complain = (changes: Changes, event: EventOf<'RecipientComplained'>): void => {
+  if (event.data.shared === true) return;
+  for (const counted of countedBy(changes, event)) counted.complained += 1;
+};
+
+const release = (changes: Changes, event: RecordedEvent<StandingEvent>): void => {
+  const senderId = judgedIn(event);
+  const { organizationId, occurredAt } = event.metadata;
+  changes.senders.set(senderId, organizationId);
+  changes.released.set(senderId, occurredAt);
+  for (const [key, counted] of changes.counts) if (counted.senderId === senderId) changes.counts.delete(key);
+};
+
+const write = async (db: Database, { accepted, senders, counts, released }: Changes): Promise<void> => {
+  await insertMessages(db, accepted);
+  if (senders.size > 0) {
+    const rows = [...senders].map(([senderId, organizationId]) => ({ senderId, organizationId }));
+    await db.query(INSERT_SENDERS, asRecords(rows));
+  }
+  if (released.size > 0) {
+    await db.query(RELEASE, asRecords([...released].map(([senderId, releasedAt]) => ({ senderId, releasedAt }))));
+    await db.query(DELETE_COUNTS, [[...released.keys()]]);
+  }
+  if (counts.size > 0) {
+    await db.query({ name: 'add-standing-counts', text: ADD_COUNTS, values: asRecords([...counts.values()]) });
+  }
+};
+
+export const standingsProjection = defineProjection<MessageEvent | StandingEvent, Changes>({
+  name: 'standings',
+  version: 2,
+  categories: ['message', 'standing'],
+  tables: ['standing_senders', 'standing_counts', 'standing_messages'],
+  handlers: {
+    MessageAccepted: accept,
+    MessageScheduled: 'ignored',
+    MessageRescheduled: 'ignored',
+    RecipientsHeld: 'ignored',
+    AttemptStarted: 'ignored',
+    AttemptOutcomeUnknown: 'ignored',
+    RecipientDelivered: deliver,
+    RecipientDeferred: 'ignored',
+    RecipientBounced: bounce,
+    RecipientExpired: 'ignored',
+    RecipientFailed: 'ignored',
+    RecipientSuppressed: 'ignored',
+    RecipientCancelled: 'ignored',
+    RecipientComplained: complain,
+    RecipientUnsubscribed: 'ignored',
+    SendingWarned: 'ignored',
+    SendingSlowed: 'ignored',
+    SendingPaused: 'ignored',
+    SendingRecovered: 'ignored',
+    SendingReleased: release,
+    OrganizationSendingWarned: 'ignored',
+    OrganizationSendingSlowed: 'ignored',
+    OrganizationSendingPaused: 'ignored',
+    OrganizationSendingRecovered: 'ignored',
+    OrganizationSendingReleased: release,
+  },
+  begin,
+  write,
+});

@@ -1,0 +1,51 @@
+import type { System } from '../../domain/ports/system.ts';
+import { putLast } from './put-last.ts';
+
+/**
+ * Which addresses of a destination have answered well lately. Some providers give names to their customers' machines
+ * too, and anybody may put such a name into his MX records.
+ */
+export interface ProvenServers {
+  note(operator: string, addresses: readonly string[], isGood: boolean): void;
+  /** It has never answered well, and others of the same name have, within the hour. */
+  isStrangerTo(operator: string, address: string): boolean;
+}
+
+/** About 5 MB with all their addresses. Of those that are forgotten any address counts. */
+const OPERATORS_MAX = 5_000;
+/** Of one: the largest providers show a few at a time. */
+const ADDRESSES_MAX = 32;
+/** Twice the longest pause. Longer believes of a provider that it works when nobody knows; shorter lets one stranger speak for it while there is little mail. */
+const LATELY_MS = 3_600_000;
+
+export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>): ProvenServers => {
+  const servers = new Map<string, Map<string, { ms: number }>>();
+
+  const knownOf = (operator: string): Map<string, { ms: number }> => {
+    const known = servers.get(operator) ?? new Map<string, { ms: number }>();
+    if (known.size === 0) putLast(servers, operator, known, OPERATORS_MAX);
+    return known;
+  };
+
+  const prove = (operator: string, address: string): void => {
+    const known = knownOf(operator);
+    const before = known.get(address);
+    if (before === undefined) putLast(known, address, { ms: monotonicMs() }, ADDRESSES_MAX);
+    else before.ms = monotonicMs();
+  };
+
+  return {
+    note: (operator, addresses, isGood) => {
+      for (const address of addresses) {
+        if (isGood) prove(operator, address);
+        else servers.get(operator)?.delete(address);
+      }
+    },
+    isStrangerTo: (operator, address) => {
+      const known = servers.get(operator);
+      if (known === undefined || known.has(address)) return false;
+      const afterMs = monotonicMs() - LATELY_MS;
+      return known.values().some(({ ms }) => ms > afterMs);
+    },
+  };
+};

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
+import { createDirectTransport, type DirectTransportOptions } from '../../../../src/adapters/mail/mx/direct.ts';
+import { createMxRoutes } from '../../../../src/adapters/mail/mx/mx-routes.ts';
+import { createSystem } from '../../../../src/adapters/system.ts';
+import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail-transport.ts';
+import { startNameServer } from '../../../support/name-server.ts';
+import {
+  type Script,
+  type ScriptedServerOptions,
+  startScriptedServer,
+} from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
+
+export const system = createSystem();
+
+/** What a server on loopback was given. */
+export interface Taken {
+  readonly to: readonly string[];
+  readonly secure: boolean;
+  /** IP of ours. */
+  readonly from: string;
+}
+
+const freePort = async (): Promise<number> => {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+};
+
+/**
+ * Mail servers at addresses of their own on one port, as on the Internet, a DNS that names them, and transports that
+ * deliver to them.
+ */
+export const createMailWorld = async () => {
+  const port = await freePort();
+  const closing: (() => Promise<void>)[] = [];
+  const dns = await startNameServer();
+  const resolver = createStubResolver({ system, servers: [{ address: dns.address, port: dns.port }], timeoutMs: 300 });
+  closing.push(dns.close, resolver.close);
+
+  const transport = (options: Partial<DirectTransportOptions> = {}): MailTransport => {
+    const ehloName = options.ehloName ?? 'sender.a.test';
+    const opened = createDirectTransport({
+      ...{ routes: createMxRoutes({ resolver, system, ehloName }), resolver, system, ehloName, port },
+      ...{ sourceAddresses: [], allowPrivate: true, connectMs: 2_000 },
+      security: { ofDomain: async () => async () => ({ tls: { required: false, check: 'none' }, key: '' }) },
+      ...options,
+    });
+    closing.push(opened.close);
+    return opened;
+  };
+
+  return {
+    port,
+    dns,
+    resolver,
+    transport,
+
+    /** A server that takes everything, unless `options` say otherwise. */
+    startServer: async (address: string, options: SMTPServerOptions = {}) => {
+      const taken: Taken[] = [];
+      let connections = 0;
+      const server = new SMTPServer({
+        ...{ authOptional: true, disableReverseLookup: true, closeTimeout: 100 },
+        onConnect: (_session, callback) => {
+          connections += 1;
+          callback();
+        },
+        onData: (stream, { envelope, secure, remoteAddress }, callback) => {
+          const to = envelope.rcptTo.map((rcpt) => rcpt.address);
+          stream.resume().on('end', () => {
+            taken.push({ to, secure, from: remoteAddress });
+            callback();
+          });
+        },
+        ...options,
+      });
+      server.on('error', () => undefined);
+      await once(server.listen(port, address), 'listening');
+      const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+      closing.push(close);
+      return { taken, connections: () => connections, close };
+    },
+
+    startScripted: async (address: string, script: Script, more: ScriptedServerOptions = {}) => {
+      const server = await startScriptedServer(script, { host: address, port, ...more });
+      closing.push(server.close);
+      return server;
+    },
+
+    close: async (): Promise<void> => {
+      for (const close of closing.splice(0).reverse()) await close();
+    },
+  };
+};
+
+export type MailWorld = Awaited<ReturnType<typeof createMailWorld>>;
+
+/** Sends, and answers what was said of each recipient. */
+export const send = (
+  transport: MailTransport,
+  parts: MailParts = {},
+  waitMs = 10_000,
+): Promise<readonly RecipientOutcome[]> =>
+  transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + waitMs });
+
+/** An error as `smtp-server` takes it. */
+export const refusal = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });

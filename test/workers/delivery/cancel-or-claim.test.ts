@@ -1,0 +1,99 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import { type Loaded, load } from '../../../src/commands/execute.ts';
+import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import { DomainError } from '../../../src/domain/domain-error.ts';
+import { type Message, message, messageStream } from '../../../src/domain/message/message.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import { messageAccepted } from '../../support/controls/message.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { migratedDatabase } from '../../support/postgres.ts';
+import { contextAt } from '../../support/specification.ts';
+
+const ROUNDS = 100;
+/** Turns of the event loop that a cancellation is late by, at most. */
+const TURNS = 40;
+const system = createSystem();
+const origin: Origin = {
+  ...{ actor: 'key:key_1', organizationId: 'org_mine', environment: 'live', requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+};
+
+/** Logs as two processes have them. */
+type Logs = readonly [EventStore, EventStore];
+
+const inMemory = async (): Promise<Logs> => {
+  const store = createInMemoryEventStore({ codec: eventCodec, system });
+  return [store, store];
+};
+
+const onPostgres = async (): Promise<Logs> => {
+  const { url, drop } = await migratedDatabase();
+  const openLog = () => createPostgresEventStore({ url, codec: eventCodec, system, logger: silentLogger });
+  const [one, other] = await Promise.all([openLog(), openLog()]);
+  onTestFinished(async () => {
+    await Promise.all([one.close(), other.close()]);
+    await drop();
+  });
+  return [one, other];
+};
+
+type Answer = 'cancelled' | 'claimed' | 'not cancelled' | 'not claimed';
+
+const cancelling = async (store: EventStore, messageId: string): Promise<Answer> => {
+  try {
+    await cancelMessage({ store, system }, origin, { messageId });
+    return 'cancelled';
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'message_being_sent') return 'not cancelled';
+    throw error;
+  }
+};
+
+const claiming = async (store: EventStore, messageId: string, known: Loaded<Message> | undefined): Promise<Answer> => {
+  const claim = await startAttempt({ store, system }, { messageId, leaseMs: 60_000, chance: 0.5, known });
+  return claim.claimed ? 'claimed' : 'not claimed';
+};
+
+/** What each was answered, and how the recipient then stood. */
+const raced = async (logs: Logs, round: number): Promise<string> => {
+  const [one, other] = round % 4 < 2 ? logs : ([logs[1], logs[0]] as const);
+  const messageId = `msg_${round}`;
+  const now = system.now().getTime();
+  const expiresAt = new Date(now + 60_000).toISOString();
+  await one.append({
+    ...{ stream: messageStream(messageId), expected: 'no-stream', context: contextAt(new Date(now).toISOString()) },
+    events: [{ ...messageAccepted({ messageId, expiresAt }), id: system.uuid() }],
+  });
+  // Half of the claims are made upon what was known before the race.
+  const known = round % 8 < 4 ? undefined : await load(one, message, messageStream(messageId));
+  // A claim asks who is suppressed as well, and would always come second in memory.
+  const cancel = async (): Promise<Answer> => {
+    for (let turn = 0; turn < round % TURNS; turn += 1) await Promise.resolve();
+    return cancelling(one, messageId);
+  };
+  const asked = [cancel, () => claiming(other, messageId, known)];
+  const inTurn = round % 2 === 0 ? asked : asked.toReversed();
+  const answers = await Promise.all(inTurn.map((ask) => ask()));
+  const { state } = await load(one, message, messageStream(messageId));
+  return [...answers.sort(), state.status === 'absent' ? 'absent' : state.recipients[0]?.status].join(', ');
+};
+
+describe.each([
+  ['in memory', inMemory],
+  ['on PostgreSQL, by two processes', onPostgres],
+])('cancelling and claiming a message at the same moment, %s', (_where, openLogs) => {
+  test(`succeeds for exactly one of the two in ${ROUNDS} rounds, and what was answered is what happened`, async () => {
+    const logs = await openLogs();
+    const outcomes: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) outcomes.push(await raced(logs, round));
+    const WON = ['cancelled, not claimed, cancelled', 'claimed, not cancelled, sending'];
+    expect(outcomes.filter((outcome) => !WON.includes(outcome))).toEqual([]);
+    expect(new Set(outcomes).size).toBe(2);
+  });
+});

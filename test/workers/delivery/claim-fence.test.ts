@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+
+/** The log's word on a claim counts for half a second of these. */
+const TIMES = { attemptMs: 2_000, leaseMs: 4_000 };
+const LONGER_THAN_HEARD_MS = 900;
+
+interface Opened extends Delivering {
+  /** Resolves when the server has been asked to take a message, which it does not answer for a while. */
+  readonly asked: Promise<void>;
+  /** Reads of streams of messages, by the workers. */
+  reads(): number;
+  /** Makes the workers' reads of streams fail. */
+  failReads(isFailing: boolean): void;
+}
+
+/** A server that lets its first client wait before the message, for longer than the log's word counts. */
+const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<Opened> => {
+  const asked = Promise.withResolvers<void>();
+  let count = 0;
+  const service = await openDelivering({
+    times,
+    onRcpt: async () => {
+      count += 1;
+      asked.resolve();
+      if (count === 1) await sleep(waitMs);
+      return null;
+    },
+  });
+  const { store } = service.dependencies;
+  let reads = 0;
+  let isFailing = false;
+  const counting: EventStore = {
+    ...store,
+    readStream: async (stream, options) => {
+      reads += stream.startsWith('message-') ? 1 : 0;
+      if (isFailing) throw new StoreUnavailable('the log does not answer');
+      return store.readStream(stream, options);
+    },
+  };
+  service.workers({ store: counting }).start();
+  return {
+    ...service,
+    asked: asked.promise,
+    reads: () => reads,
+    failReads: (fails) => {
+      isFailing = fails;
+    },
+  };
+};
+
+/** As another process does whose clock has seen the lease end. */
+const takeOver = async ({ context, system }: Delivering, messageId: string): Promise<void> => {
+  const now = () => new Date(system.now().getTime() + TIMES.leaseMs + 1_000);
+  await startAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, chance: 0.5 });
+};
+
+describe('an attempt that has taken long when its final dot is due', () => {
+  test('does not complete a message that another process has taken over, though no clock of its own shows why', async () => {
+    const service = await openSlow();
+    const id = await service.send('ann@example.org');
+    await service.asked;
+    await takeOver(service, id);
+    await sleep(LONGER_THAN_HEARD_MS + 300);
+    expect(service.sink.mails).toHaveLength(0);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'AttemptOutcomeUnknown']);
+    service.system.shift(TIMES.leaseMs + 10_000);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    expect(service.sink.mails).toHaveLength(1);
+  });
+
+  test('completes it where the claim still stands, at the price of one read', async () => {
+    const service = await openSlow();
+    const id = await service.send('ann@example.org');
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    expect(service.sink.mails).toHaveLength(1);
+    expect(service.reads()).toBe(1);
+  });
+
+  test('does not complete it while the log says nothing', async () => {
+    const service = await openSlow();
+    const id = await service.send('ann@example.org');
+    await service.asked;
+    service.failReads(true);
+    await sleep(TIMES.attemptMs + 200);
+    expect(service.sink.mails).toHaveLength(0);
+    service.failReads(false);
+    service.system.shift(120_000);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    expect(service.sink.mails).toHaveLength(1);
+  });
+});
+
+describe('an attempt', () => {
+  test('does not complete a message after a suspension that only the wall clock shows', async () => {
+    const service = await openSlow(200);
+    const id = await service.send('ann@example.org');
+    await service.asked;
+    service.system.shift(TIMES.attemptMs);
+    await sleep(500);
+    expect(service.sink.mails).toHaveLength(0);
+    service.system.shift(120_000);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    expect(service.sink.mails).toHaveLength(1);
+  });
+
+  test('that goes as it should reads nothing from the log', async () => {
+    const service = await openSlow(0, REMOTE_ATTEMPT_TIMES);
+    const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => service.send(`u${number}@example.org`)));
+    await until(async () => {
+      for (const id of ids) expect(await statuses(service, id)).toEqual(['delivered']);
+    });
+    expect(service.reads()).toBe(0);
+  });
+});

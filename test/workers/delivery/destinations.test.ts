@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
+import { load } from '../../../src/commands/execute.ts';
+import { destination, destinationStream } from '../../../src/domain/destination/destination.ts';
+import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
+import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { openService } from '../service.ts';
+
+const MINUTE_MS = 60_000;
+
+type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> &
+  Partial<Pick<RecipientOutcome, 'enhanced' | 'destination'>>;
+const TAKEN: Answer = { outcome: 'delivered', code: 250, stage: 'content' };
+const SILENT: Answer = { outcome: 'deferred', code: 0, stage: 'connect' };
+/** RFC 3463 §3.4: system not accepting network messages. */
+const TOO_BUSY: Answer = { outcome: 'deferred', code: 451, enhanced: '4.3.2', stage: 'recipient' };
+
+const domainIn = ({ envelope }: OutgoingMail): string => envelope.to[0]?.address.split('@')[1] ?? '';
+
+/** Servers of many domains, each of which answers as it is told; `gone.…` and `late.…` are one operator's. */
+const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> = {}) => {
+  const service = closedAfterTest(await openService());
+  const sent: string[] = [];
+  const live: MailTransport = {
+    send: async (mail) => {
+      const domain = domainIn(mail);
+      sent.push(`${domain}: ${mail.envelope.to.length}`);
+      const answer = await (answers[domain]?.() ?? TAKEN);
+      return mail.envelope.to.map(
+        ({ recipientId }) =>
+          ({ ...{ recipientId, enhanced: null, mx: domain, tls: null, text: '' }, ...answer }) as RecipientOutcome,
+      );
+    },
+    close: async () => undefined,
+  };
+  service
+    .workers({
+      transports: { ...service.dependencies.transports, live },
+      destinations: { operatorOf: async (domain) => domain.replace(/^(?:gone|late)\./, '') },
+    })
+    .start();
+  const suspensionOf = async (operator: string) =>
+    (await load(service.dependencies.store, destination, destinationStream(operator))).state.suspension;
+  return { ...service, service, sent, answers, suspensionOf };
+};
+
+describe('messages to many destinations', () => {
+  test('go to each domain as one attempt of its own, with its recipients together', async () => {
+    const { service, sent, message } = await openMany();
+    const id = await service.send(['ann@one.example', 'bob@two.example', 'eve@one.example']);
+    await until(async () => expect(await statuses(service, id)).toEqual(Array(3).fill('delivered')));
+    expect([...sent].sort()).toEqual(['one.example: 2', 'two.example: 1']);
+    expect((await message(id)).attempts).toBe(2);
+  });
+
+  test('do not wait for a domain whose servers hang', async () => {
+    const { promise: never } = Promise.withResolvers<Answer>();
+    let answer = (): void => undefined;
+    const hanging = new Promise<Answer>((resolve) => {
+      answer = () => resolve(TAKEN);
+    });
+    const { service } = await openMany({ 'slow.example': () => Promise.race([hanging, never]) });
+    const both = await service.send(['ann@slow.example', 'bob@quick.example']);
+    const more = await Promise.all(Array.from({ length: 30 }, (_, at) => service.send(`a${at}@slow.example`)));
+    const after = await service.send('ann@quick.example');
+    await until(async () => expect(await statuses(service, after)).toEqual(['delivered']));
+    await until(async () => expect(await statuses(service, both)).toEqual(['sending', 'delivered']));
+    answer();
+    await until(async () => {
+      for (const id of [both, ...more]) expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered']));
+    });
+  });
+
+  test('wait for an operator that does not answer, whichever of its domains they are for, and no attempt is wasted', async () => {
+    const { service, sent, answers, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
+    const first = await service.send('ann@gone.example');
+    await until(async () => expect(await statuses(service, first)).toEqual(['deferred']));
+    await until(async () =>
+      expect(await suspensionOf('example')).toMatchObject({ reason: 'unreachable', domain: 'gone.example', times: 1 }),
+    );
+    const second = await service.send('bob@late.example');
+    const elsewhere = await service.send('ann@other.test');
+    await until(async () => expect(await statuses(service, elsewhere)).toEqual(['delivered']));
+    expect(await statuses(service, second)).toEqual(['accepted']);
+    expect(sent).toEqual(['gone.example: 1', 'other.test: 1']);
+    answers['gone.example'] = () => TAKEN;
+    service.system.shift(2 * MINUTE_MS);
+    await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
+    await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
+  });
+
+  test('wait for a domain whose own DNS is in the way by themselves: others of its operator go on', async () => {
+    const { service, answers, suspensionOf } = await openMany({
+      'gone.example': () => ({ ...SILENT, destination: '@gone.example' }),
+    });
+    const first = await service.send('ann@gone.example');
+    await until(async () => expect(await statuses(service, first)).toEqual(['deferred']));
+    await until(async () =>
+      expect(await suspensionOf('@gone.example')).toMatchObject({ reason: 'recipient_domain', domain: 'gone.example' }),
+    );
+    const second = await service.send('bob@gone.example');
+    const other = await service.send('bob@late.example');
+    await until(async () => expect(await statuses(service, other)).toEqual(['delivered']));
+    expect(await statuses(service, second)).toEqual(['accepted']);
+    expect(await suspensionOf('example')).toBeNull();
+    answers['gone.example'] = () => ({ ...TAKEN, destination: 'example' });
+    service.system.shift(2 * MINUTE_MS);
+    await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
+  });
+
+  test('come more slowly, in the end not at all, where a server says of each that it is too busy', async () => {
+    const { service, suspensionOf } = await openMany({ 'gone.example': () => TOO_BUSY });
+    for (const user of ['ann', 'bob']) {
+      const id = await service.send(`${user}@gone.example`);
+      await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    }
+    await until(async () =>
+      expect(await suspensionOf('example')).toMatchObject({ reason: 'busy', code: 451, enhanced: '4.3.2', times: 1 }),
+    );
+  });
+
+  test('leave at once when their destination is released', async () => {
+    const { service, answers, suspensionOf, organizationId } = await openMany({ 'gone.example': () => SILENT });
+    await service.send('ann@gone.example');
+    await until(async () => expect(await suspensionOf('example')).not.toBeNull());
+    const waiting = await service.send('bob@gone.example');
+    answers['gone.example'] = () => TAKEN;
+    const origin = { actor: 'key:key_1', organizationId, environment: null, requestId: 'req_1' };
+    const context = { store: service.dependencies.store, system: service.system };
+    await releaseDestination(context, { ...origin, correlationId: 'req_1', causationId: 'req_1' }, 'example');
+    await until(async () => expect(await statuses(service, waiting)).toEqual(['delivered']));
+  });
+
+  test('expire at their time though their destination is suspended', async () => {
+    const { service, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
+    await service.send('ann@gone.example');
+    await until(async () => expect(await suspensionOf('example')).not.toBeNull());
+    const brief = await service.send('bob@gone.example', 'live', 'Hello', { ttlSeconds: 20 });
+    service.system.shift(30_000);
+    await until(async () => expect(await statuses(service, brief)).toEqual(['expired']));
+  });
+
+  test('are sent in the sandbox whatever becomes of destinations', async () => {
+    const { service, sent } = await openMany();
+    const id = await service.send(['ann@one.example', 'bob@two.example'], 'test');
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'delivered']));
+    expect((await service.message(id)).attempts).toBe(1);
+    expect(sent).toEqual([]);
+  });
+});

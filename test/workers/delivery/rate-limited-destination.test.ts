@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { load } from '../../../src/commands/execute.ts';
+import { destination, destinationStream } from '../../../src/domain/destination/destination.ts';
+import { createMailWorld } from '../../adapters/mail/mx/mail-world.ts';
+import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { openService, type Service } from '../service.ts';
+
+const QUICK = '127.0.0.32';
+/** At which there are too many at times, and what they say then. */
+const STRICT = [
+  { domain: 'strict.test', address: '127.0.0.31', refusal: '450 4.7.28 Rate limited' },
+  { domain: 'closing.test', address: '127.0.0.33', refusal: '421 4.7.28 Rate limited' },
+] as const;
+const PER_SECOND = 10;
+const MESSAGES = 80;
+/** What was in hand has been refused, and the server's second is over. */
+const SETTLED_MS = 2_000;
+const WATCHED_MS = 5_000;
+
+interface Asked {
+  readonly atMs: number;
+  readonly refused: boolean;
+}
+
+type World = Awaited<ReturnType<typeof createMailWorld>>;
+
+/** A server at which no more than so many recipients a second are welcome. */
+const startStrict = async (world: World, { domain, address, refusal }: (typeof STRICT)[number]) => {
+  world.dns.change({ [domain]: { MX: [[10, `mx.${domain}`]] }, [`mx.${domain}`]: { A: [address] } });
+  const asked: Asked[] = [];
+  const server = await world.startScripted(address, {
+    RCPT: () => {
+      const atMs = performance.now();
+      const lately = asked.filter((each) => !each.refused && each.atMs > atMs - 1_000).length;
+      asked.push({ atMs, refused: lately >= PER_SECOND });
+      return lately >= PER_SECOND ? refusal : undefined;
+    },
+  });
+  return { domain, asked, server };
+};
+
+/** Such servers, and one at which all are welcome. */
+const openWorld = async () => {
+  const world = closedAfterTest(await createMailWorld());
+  world.dns.change({ 'quick.test': { MX: [[10, 'mx.quick.test']] }, 'mx.quick.test': { A: [QUICK] } });
+  await world.startScripted(QUICK, {});
+  const strict = await Promise.all(STRICT.map((each) => startStrict(world, each)));
+  const service = closedAfterTest(await openService());
+  const live = world.transport();
+  service
+    .workers({
+      transports: { ...service.dependencies.transports, live },
+      destinations: { operatorOf: async (domain) => domain },
+    })
+    .start();
+  return { service, strict };
+};
+
+const sendMany = (service: Service, domain: string): Promise<readonly string[]> =>
+  Promise.all(Array.from({ length: MESSAGES }, (_, at) => service.send(`user${at}@${domain}`)));
+
+describe('servers that take so many messages in a time', () => {
+  test('and say so to more get fewer from then on, and no other gets them later', async () => {
+    const { service, strict } = await openWorld();
+    for (const { domain } of strict) await sendMany(service, domain);
+    await until(() => expect(strict.every(({ asked }) => asked.some(({ refused }) => refused))).toBe(true));
+    const sentMs = performance.now();
+    for (const id of await sendMany(service, 'quick.test')) {
+      await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    }
+    expect(performance.now() - sentMs).toBeLessThan(WATCHED_MS);
+    await sleep(SETTLED_MS);
+    const fromMs = performance.now();
+    await sleep(WATCHED_MS);
+    for (const { domain, asked, server } of strict) {
+      const later = asked.filter(({ atMs }) => atMs > fromMs);
+      expect(later.length).toBeGreaterThan(0);
+      expect(later.length).toBeLessThan((PER_SECOND * WATCHED_MS) / 1_000 / 2);
+      expect(later.every(({ refused }) => !refused)).toBe(true);
+      const delivered = server.copies.filter(({ to }) => to.length > 0);
+      expect(delivered.length).toBe(asked.filter(({ refused }) => !refused).length);
+      const { state } = await load(service.dependencies.store, destination, destinationStream(domain));
+      expect(state.suspension).toBeNull();
+    }
+  }, 30_000);
+});

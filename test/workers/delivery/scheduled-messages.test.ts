@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createInMemoryQueues } from '../../../src/adapters/queue/in-memory.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
+import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
+import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/events.ts';
+import { messageStream } from '../../../src/domain/message/message.ts';
+import type { NewEvent, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
+import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
+import type { DeliveryJob } from '../../../src/workers/delivery/delivery-job.ts';
+import type { Timetable } from '../../../src/workers/delivery/sweep-deliveries.ts';
+import { contextAt } from '../../support/specification.ts';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+import type { Parts, Service } from '../service.ts';
+
+const HOUR_MS = 3_600_000;
+/** Longer than the sweeper takes to find what is due, by a sweep. */
+const SWEEPS_MS = 1800;
+
+interface Opened extends Delivering {
+  readonly origin: Origin;
+  /** Ids of messages that were put into the queue, in order. */
+  readonly queued: readonly string[];
+  /** By the clock that the workers have. */
+  inMs(ms: number): string;
+  sendLater(ms: number, ttlSeconds?: number): Promise<string>;
+}
+
+/** Queues that tell what was added to them. */
+const telling = (queues: Queues, queued: string[]): Queues => ({
+  ...queues,
+  open: <Job>(name: QueueName): Queue<Job> => {
+    const queue = queues.open<Job>(name);
+    const add: Queue<Job>['add'] = async (jobs) => {
+      queued.push(...jobs.flatMap(({ data }) => (data as DeliveryJob).due.map(({ messageId }) => messageId)));
+      await queue.add(jobs);
+    };
+    return { ...queue, add };
+  },
+});
+
+const open = async (parts: Parts = {}): Promise<Opened> => {
+  const service = await openDelivering(parts);
+  const queued: string[] = [];
+  const { system, logger, organizationId } = service;
+  const inMs = (ms: number): string => new Date(system.now().getTime() + ms).toISOString();
+  return {
+    ...{ ...service, queued, inMs },
+    origin: {
+      ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
+      ...{ correlationId: 'test', causationId: 'test' },
+    },
+    workers: (more) =>
+      service.workers({ queues: telling(createInMemoryQueues({ system, logger, jobs: new Map() }), queued), ...more }),
+    sendLater: (ms, ttlSeconds = 86_400) =>
+      service.send('ann@example.org', 'live', 'Hello', { scheduledAt: inMs(ms), ttlSeconds }),
+  };
+};
+
+const becomes = (service: Service, id: string, status: string): Promise<void> =>
+  until(async () => expect(await statuses(service, id)).toEqual([status]));
+
+/** Says of a message, whenever asked, that it is due. */
+const alwaysDue = (messageId: string): Timetable => {
+  const due: DueDelivery = { messageId, destination: 'example.org', environment: 'live', dueAt: '', expiresAt: '9999' };
+  return {
+    due: async ({ bulk }) => (bulk ? [] : [due]),
+    dueByDestination: async ({ bulk }) => ({ due: bulk ? [] : [due], next: '' }),
+  };
+};
+
+describe('a message for later', () => {
+  test('is not queued before its time, and is sent when it comes', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.sendLater(HOUR_MS);
+    const other = await service.send('bob@example.org');
+    await becomes(service, other, 'delivered');
+    await sleep(SWEEPS_MS);
+    expect(service.queued).toEqual([other]);
+    service.system.shift(HOUR_MS);
+    await becomes(service, id, 'delivered');
+    expect(service.queued).toEqual([other, id]);
+    expect(service.sink.mails).toHaveLength(2);
+  });
+
+  test('for the next moment waits for it all the same, and is little late', async () => {
+    const service = await open();
+    service.workers().start();
+    const due = Date.parse(service.inMs(1000));
+    const id = await service.sendLater(1000);
+    await becomes(service, id, 'delivered');
+    const started = (await service.dependencies.store.readStream(messageStream(id))).find(
+      (event): event is RecordedEvent<MessageEvent> => event.type === 'AttemptStarted',
+    );
+    const lateMs = Date.parse(started?.metadata.occurredAt ?? '') - due;
+    expect(lateMs).toBeGreaterThanOrEqual(0);
+    expect(lateMs).toBeLessThan(2000);
+  });
+
+  test('that is rescheduled sooner is sent then', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.sendLater(24 * HOUR_MS);
+    await rescheduleMessage(service.context, service.origin, { messageId: id, scheduledAt: service.inMs(500) });
+    await becomes(service, id, 'delivered');
+  });
+
+  test('that is rescheduled later, even after it was queued, waits until then', async () => {
+    const service = await open();
+    const id = await service.sendLater(HOUR_MS);
+    service.system.shift(HOUR_MS);
+    const scheduledAt = service.inMs(HOUR_MS);
+    await rescheduleMessage(service.context, service.origin, { messageId: id, scheduledAt });
+    const workers = service.workers({ timetable: alwaysDue(id) });
+    workers.start();
+    await until(() => expect(service.queued.length).toBeGreaterThan(0));
+    await sleep(500);
+    expect(await statuses(service, id)).toEqual(['scheduled']);
+    await workers.stop();
+    service.workers().start();
+    service.system.shift(HOUR_MS);
+    await becomes(service, id, 'delivered');
+    expect(service.sink.mails).toHaveLength(1);
+  });
+
+  test('that nobody could send expires once its time to live has ended since its time', async () => {
+    const service = await open();
+    const id = await service.sendLater(2 * HOUR_MS, 3600);
+    service.system.shift(3 * HOUR_MS);
+    service.workers().start();
+    await becomes(service, id, 'expired');
+    expect(service.sink.mails).toEqual([]);
+  });
+});
+
+describe('a message that is cancelled', () => {
+  test('while it waits is never sent', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.sendLater(HOUR_MS);
+    await cancelMessage(service.context, service.origin, { messageId: id });
+    service.system.shift(2 * HOUR_MS);
+    await sleep(SWEEPS_MS);
+    expect(service.queued).toEqual([]);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'MessageScheduled', 'RecipientCancelled']);
+    expect(service.sink.mails).toEqual([]);
+  });
+
+  test('after it was queued is not sent either', async () => {
+    const service = await open();
+    const id = await service.send('ann@example.org');
+    await cancelMessage(service.context, service.origin, { messageId: id });
+    service.workers({ timetable: alwaysDue(id) }).start();
+    await until(() => expect(service.queued.length).toBeGreaterThan(0));
+    await sleep(500);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'RecipientCancelled']);
+    expect(service.sink.mails).toEqual([]);
+  });
+});
+
+describe('a message whose domain was deleted', () => {
+  const DOMAIN = { domainId: 'dom_1', name: 'example.test' };
+  const DELETED: SendingDomainEvent = { type: 'DomainDeleted', data: DOMAIN };
+  const REGISTERED: SendingDomainEvent = { type: 'DomainRegistered', data: { ...DOMAIN, token: 'token' } };
+
+  const happen = async ({ dependencies, system }: Service, event: SendingDomainEvent): Promise<void> => {
+    const { store } = dependencies;
+    const stream = 'domain-dom_1';
+    const last = (await store.readStream(stream)).at(-1);
+    const events: NewEvent[] = [{ ...event, id: system.uuid() }];
+    const context = contextAt(system.now().toISOString());
+    await store.append({ stream, expected: last?.revision ?? 'no-stream', events, context });
+    await sleep(20); // what follows has a later time
+  };
+
+  const reasonOf = async (service: Service, id: string): Promise<string | null | undefined> =>
+    (await service.message(id)).recipients[0]?.reason;
+
+  test('fails with the reason, instead of being sent, when its time comes', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.sendLater(HOUR_MS);
+    await happen(service, DELETED);
+    service.system.shift(HOUR_MS);
+    await becomes(service, id, 'failed');
+    expect(await reasonOf(service, id)).toBe('the domain that it was to be sent from was deleted');
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'MessageScheduled', 'RecipientFailed']);
+    expect(service.sink.mails).toEqual([]);
+  });
+
+  test('before a process started fails too: nothing is sent before the process knows', async () => {
+    const service = await open();
+    const id = await service.send('ann@example.org');
+    await happen(service, DELETED);
+    const { store } = service.dependencies;
+    const readAll: typeof store.readAll = async (options) => {
+      if (options.filter?.categories?.includes('domain') === true) await sleep(1500);
+      return store.readAll(options);
+    };
+    service.workers({ store: { ...store, readAll } }).start();
+    await becomes(service, id, 'failed');
+    expect(service.sink.mails).toEqual([]);
+  });
+
+  test('and registered again fails if it was accepted before that, and is sent if after', async () => {
+    const service = await open();
+    await happen(service, REGISTERED);
+    const before = await service.sendLater(HOUR_MS);
+    await happen(service, DELETED);
+    await happen(service, REGISTERED);
+    const after = await service.sendLater(HOUR_MS);
+    service.workers().start();
+    service.system.shift(HOUR_MS);
+    await becomes(service, before, 'failed');
+    await becomes(service, after, 'delivered');
+    expect(service.sink.mails).toHaveLength(1);
+  });
+});

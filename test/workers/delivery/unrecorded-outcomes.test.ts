@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { type Append, type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/claim-fence.ts';
+import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
+
+/** Outcomes that may wait for the log, and sessions whose server may have a message in hand by then. */
+const IN_DOUBT_MAX = 32 + 20;
+
+const isOutcome = ({ events }: Append): boolean => events.some(({ type }) => type === 'RecipientDelivered');
+
+/** @param beforeOutcome runs before the log takes what came of an attempt. */
+const openWith = async (beforeOutcome: () => Promise<void>): Promise<Delivering> => {
+  // A machine that has much else to do lets no deadline pass.
+  const service = await openDelivering({ times: REMOTE_ATTEMPT_TIMES });
+  const { store } = service.dependencies;
+  const append: EventStore['append'] = async (one) => {
+    if (isOutcome(one)) await beforeOutcome();
+    return store.append(one);
+  };
+  service.workers({ store: { ...store, append } }).start();
+  return service;
+};
+
+const allDelivered = async (service: Delivering, ids: readonly string[]): Promise<void> => {
+  const all = await Promise.all(ids.map((id) => statuses(service, id)));
+  expect(new Set(all.flat())).toEqual(new Set(['delivered']));
+};
+
+describe('a log that is behind with what came of attempts', () => {
+  test('lets no more messages be completed than a crash may double', async () => {
+    const caughtUp = Promise.withResolvers<void>();
+    const service = await openWith(() => caughtUp.promise);
+    const ids = await Promise.all(Array.from({ length: 200 }, (_, number) => service.send(`u${number}@example.org`)));
+    await until(() => expect(service.sink.mails.length).toBeGreaterThanOrEqual(32));
+    await sleep(1_000);
+    expect(service.sink.mails.length).toBeLessThanOrEqual(IN_DOUBT_MAX);
+    caughtUp.resolve();
+    await until(() => allDelivered(service, ids));
+    expect(service.sink.mails).toHaveLength(200);
+  }, 30_000);
+
+  test('and is away for longer than four tries take is told all the same: nothing is sent again', async () => {
+    const awayUntilMs = performance.now() + 3_500;
+    const service = await openWith(async () => {
+      if (performance.now() < awayUntilMs) throw new StoreUnavailable('the log does not answer');
+    });
+    const id = await service.send('ann@example.org');
+    await until(() => expect(service.sink.mails).toHaveLength(1));
+    await until(() => allDelivered(service, [id]));
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDelivered']);
+  });
+});
+
+/** Records that end when they are told to, by a clock of their own. */
+const openRecords = () => {
+  let ms = 0;
+  const unrecorded = createUnrecordedOutcomes({ ...createSystem(), monotonicMs: () => ms });
+  const ends: (() => void)[] = [];
+  const begin = (): Promise<void> => unrecorded.during(() => new Promise<void>((resolve) => ends.push(resolve)));
+  return {
+    ...{ unrecorded, begin },
+    /** Fills all the room there is. @returns how much that was. */
+    fill: (): number => {
+      let count = 0;
+      for (; unrecorded.hasRoom(); count += 1) void begin();
+      return count;
+    },
+    endAllAfter: async (tookMs: number): Promise<void> => {
+      ms += tookMs;
+      for (const end of ends.splice(0)) end();
+      await sleep(0);
+    },
+    endOne: async (): Promise<void> => {
+      ends.shift()?.();
+      await sleep(0);
+    },
+  };
+};
+
+describe('room for another outcome', () => {
+  test('is given to one that waits for each that was recorded, and passed on by who does not use it', async () => {
+    const { unrecorded, fill, endOne } = openRecords();
+    expect(fill()).toBe(32);
+    const turns: number[] = [];
+    void unrecorded.room().then(() => turns.push(1));
+    void unrecorded.room().then(() => turns.push(2));
+    await endOne();
+    expect([unrecorded.hasRoom(), turns]).toEqual([true, [1]]);
+    unrecorded.passOn();
+    await sleep(0);
+    expect(turns).toEqual([1, 2]);
+  });
+
+  test('is less the longer the log takes, and as much as before when it is quick again', async () => {
+    const { fill, endAllAfter } = openRecords();
+    expect(fill()).toBe(32);
+    await endAllAfter(200);
+    expect(fill()).toBe(16);
+    for (let round = 0; round < 6; round += 1) {
+      await endAllAfter(2_000);
+      fill();
+    }
+    await endAllAfter(2_000);
+    expect(fill()).toBe(8);
+    for (let round = 0; round < 12; round += 1) {
+      await endAllAfter(20);
+      fill();
+    }
+    await endAllAfter(20);
+    expect(fill()).toBe(32);
+  });
+});

@@ -1,0 +1,99 @@
+import { createTransport } from 'nodemailer';
+import { createInboundReportReader } from '../../../src/adapters/inbound-reports/inbound-report-reader.ts';
+import { createInboundReportTask } from '../../../src/adapters/inbound-reports/inbound-report-task.ts';
+import type { Postmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
+import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
+import {
+  createTakeInboundReport,
+  type ReturnedOutcome,
+  type TakeReturnedMail,
+} from '../../../src/workers/inbound-reports/take-inbound-report.ts';
+import { closedAfterTest, type Delivering } from '../delivering.ts';
+
+export const BOUNCE_DOMAIN = 'bounces.example.test';
+
+export interface Receiving {
+  readonly port: number;
+  /** What each mail came to, in order. */
+  readonly outcomes: readonly ReturnedOutcome[];
+  /** Brings a mail as another server would. @returns the reply's code. */
+  bring(to: string | readonly string[], raw: string | Buffer): Promise<number>;
+}
+
+/** A listener on a free port, for the messages of a service. */
+export const openReceiving = async (
+  { context, system, logger }: Pick<Delivering, 'context' | 'system' | 'logger'>,
+  parts: Partial<TakeReturnedMail['context']> = {},
+  { tls, postmaster }: { readonly tls?: TlsPair; readonly postmaster?: Postmaster } = {},
+): Promise<Receiving> => {
+  const outcomes: ReturnedOutcome[] = [];
+  const reader = closedAfterTest(createInboundReportReader());
+  const take = createTakeInboundReport({
+    context: { ...context, ...parts },
+    system,
+    logger,
+    count: (each) => outcomes.push(each),
+  });
+  const task = createInboundReportTask({ domain: BOUNCE_DOMAIN, take, reader, logger, postmaster });
+  const listener = closedAfterTest(
+    await startSmtpListener(task, { ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger } }),
+  );
+  return {
+    port: listener.port,
+    outcomes,
+    bring: async (to, raw) => {
+      const transport = createTransport({ host: '127.0.0.1', port: listener.port, ignoreTLS: true });
+      try {
+        const { response } = await transport.sendMail({ envelope: { from: '', to: [to].flat() }, raw });
+        return Number(response.slice(0, 3));
+      } catch (error) {
+        return (error as { readonly responseCode?: number }).responseCode ?? 0;
+      } finally {
+        transport.close();
+      }
+    },
+  };
+};
+
+export interface Failed {
+  readonly address: string;
+  readonly action?: string;
+  readonly status?: string;
+  readonly diagnostic?: string;
+}
+
+const recipientOf = ({ address, action = 'failed', status = '5.1.1', diagnostic }: Failed): string =>
+  `Final-Recipient: rfc822; ${address}
+Action: ${action}
+Status: ${status}
+Remote-MTA: dns; mx.example.org
+Diagnostic-Code: ${diagnostic ?? `smtp; 550 5.1.1 <${address}>: User unknown`}
+`;
+
+const part = (type: string, text: string): string => `--B\nContent-Type: ${type}\n\n${text}\n`;
+
+const report = (kind: string, ...parts: readonly string[]): string =>
+  `From: MAILER-DAEMON@mx.example.org
+Subject: Undelivered Mail
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=${kind}; boundary=B
+
+${parts.join('')}--B--
+`.replaceAll('\n', '\r\n');
+
+/** RFC 3464. */
+export const deliveryReport = (...failed: readonly Failed[]): string =>
+  report(
+    'delivery-status',
+    part('text/plain', 'It could not be delivered.'),
+    part('message/delivery-status', `Reporting-MTA: dns; mx.example.org\n\n${failed.map(recipientOf).join('\n')}`),
+  );
+
+/** RFC 5965. @param quoted header lines of the message that is complained about. */
+export const complaintReport = (quoted: string, named = ''): string =>
+  report(
+    'feedback-report',
+    part('message/feedback-report', `Feedback-Type: abuse\nVersion: 1\nUser-Agent: Test/1\n${named}`),
+    part('text/rfc822-headers', quoted),
+  );
