@@ -5,7 +5,7 @@ interface Variable {
   readonly meaning: string;
 }
 
-/** Every variable this service reads: the README's table and `.env.example` are compared with it. */
+/** Every variable this service reads: the table of docs/configuration.md and `.env.example` are compared with it. */
 export const CONFIGURATION: readonly Variable[] = [
   {
     name: 'DATABASE_URL',

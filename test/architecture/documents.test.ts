@@ -1,40 +1,77 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { CONFIGURATION } from '../../src/config-variables.ts';
+import { RECIPIENT_STATUSES } from '../../src/domain/message/status.ts';
 
-const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const readme = read('README.md');
+const root = new URL('../../', import.meta.url);
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+const pages = ['README.md', ...readdirSync(new URL('docs', root)).map((name) => `docs/${name}`)]
+  .filter((path) => path.endsWith('.md'))
+  .map((path) => ({ path, text: read(path) }));
 const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 const variables = CONFIGURATION.map(({ name }) => name);
 
-describe('the README', () => {
-  test('has a row for each variable, as the code describes it, and no other', () => {
-    const rows = readme.split('\n').filter((line) => /^\| `[A-Z][A-Z_]+` \|/.test(line));
+/** Of all pages, what the pattern's first group holds, with the page. */
+const named = (pattern: RegExp): readonly (readonly [string, string])[] =>
+  pages.flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([, found = '']) => [path, found] as const));
+
+describe('the documents', () => {
+  test('describe each variable as the code does, and no other', () => {
+    const rows = read('docs/configuration.md')
+      .split('\n')
+      .filter((line) => /^\| `[A-Z][A-Z_]+` \|/.test(line));
     const described = CONFIGURATION.map(
       ({ name, default: value, meaning }) => `| \`${name}\` | ${value === '' ? '' : `\`${value}\` `}| ${meaning} |`,
     );
     expect(rows).toEqual(described.map((row) => row.replace('|  |', '| |')));
   });
 
-  test('names only npm scripts that exist', () => {
-    const named = [...readme.matchAll(/npm run ([a-z:-]+)/g)].map(([, name]) => name ?? '');
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter((name) => !scripts.includes(name))).toEqual([]);
+  test('name only npm scripts that exist', () => {
+    const found = named(/npm run ([a-z:-]+)/g);
+    expect(found.length).toBeGreaterThan(5);
+    expect(found.filter(([, name]) => !scripts.includes(name))).toEqual([]);
   });
 
-  test('names only operator commands that exist', () => {
+  test("name only operator's commands that exist", () => {
     const known = ['help', ...COMMANDS.map(({ name }) => name)];
-    const named = [...readme.matchAll(/npm run outbox -- ([^`\n]+)/g)].map(([, words]) => words ?? '');
-    expect(named.length).toBeGreaterThan(4);
-    expect(named.filter((words) => !known.some((name) => words === name || words.startsWith(`${name} `)))).toEqual([]);
+    const found = named(/npm run outbox -- (?![.…])([^`\n]+)/g);
+    expect(found.length).toBeGreaterThan(4);
+    expect(found.filter(([, words]) => !known.some((name) => words === name || words.startsWith(`${name} `)))).toEqual(
+      [],
+    );
   });
 
-  test('names only paths that exist', () => {
-    const named = [...readme.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path]) => path ?? '');
-    expect(named.length).toBeGreaterThan(8);
-    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
+  test('name only paths that exist', () => {
+    const found = named(/`((?:src|test|docs)\/[\w./-]+)`/g);
+    expect(found.length).toBeGreaterThan(8);
+    expect(found.filter(([, path]) => !existsSync(new URL(path, root)))).toEqual([]);
+  });
+
+  test('link only to files that exist', () => {
+    const found = named(/\]\((?!https?:)([^)#]+)/g);
+    expect(found.length).toBeGreaterThan(10);
+    expect(found.filter(([page, to]) => !existsSync(new URL(to, new URL(page, root))))).toEqual([]);
+  });
+
+  test('lead from the README to each page', () => {
+    const readme = read('README.md');
+    expect(pages.filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))).toEqual([]);
+  });
+
+  test('begin with a README of two screens', () => {
+    expect(read('README.md').split('\n').length).toBeLessThan(115);
+  });
+
+  test('draw a message with the statuses that it has, and the flow with the folders that there are', () => {
+    const [, states = ''] = /stateDiagram-v2\n([\s\S]*?)```/.exec(read('docs/concepts.md')) ?? [];
+    const drawn = [...states.matchAll(/\b([a-z]+)(?= -->)|--> ([a-z]+)/g)].map(([, from, to]) => from ?? to);
+    expect([...new Set(drawn)].sort()).toEqual([...RECIPIENT_STATUSES].sort());
+    const [, flow = ''] = /flowchart LR\n([\s\S]*?)```/.exec(read('README.md')) ?? [];
+    const folders = [...flow.matchAll(/\b(http|commands|workers|projections)(?:\[|\b.*\[\1)/g)].map(([, name]) => name);
+    expect(new Set(folders)).toEqual(new Set(['http', 'commands', 'workers', 'projections']));
+    for (const folder of folders) expect(existsSync(new URL(`src/${folder}`, root))).toBe(true);
   });
 });
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/** Who may import whom: the README's table, executed. */
+/** Who may import whom: the table of docs/contributing.md, executed. */
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
   domain: { folders: [], packages: ['zod', 'ipaddr.js'] },
   commands: { folders: ['domain'], packages: ['tldts'] },
