@@ -3,18 +3,23 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres, { type Sql } from 'postgres';
 import shift from 'postgres-shift';
+import { StartRefused } from '../domain/start-refused.ts';
 
-/** Session lock of whoever migrates: a number that nothing else of this service locks by. */
+/** Session lock held while migrating: a number that no other lock of this service uses. */
 const LOCK = 7_310_002;
 
-/** For locks of tables that are in use: waiting longer holds up everybody behind; the next start tries again. */
+/** For locks of tables in use. Longer holds up every statement that queues behind; the next start tries again. */
 const LOCK_TIMEOUT = '30s';
 
-const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
+/**
+ * One baseline per schema; later changes are new files with the next number, named `NNNNN_<schema>_<what>.sql`. A file
+ * that has been released is never changed or renamed.
+ */
+export const MIGRATIONS = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
 
 /**
- * Schemas that may be dropped at any moment, since they are made again: their migrations (`NNNNN_<schema>….sql`) then
- * run again. A restored copy of the schema `vault` alone is complete, for it also keeps which migrations ran.
+ * Schemas that may be dropped at any moment: their migrations then run again. A restored copy of the schema `vault`
+ * alone is complete, since it also records which migrations ran.
  */
 const DERIVED: readonly { readonly schema: string; readonly drops: readonly string[] }[] = [
   { schema: 'inbox', drops: [] },
@@ -22,44 +27,78 @@ const DERIVED: readonly { readonly schema: string; readonly drops: readonly stri
   { schema: 'read_models', drops: ['read_models_building'] },
 ];
 
-const numberOf = (file: string): number => Number.parseInt(file, 10);
+/** A migration that ran, or a file of one. `name` is the file's name after its number, as postgres-shift records it. */
+interface Migration {
+  readonly number: number;
+  readonly name: string;
+}
+
+const migrationOf = (file: string): Migration => ({ number: Number.parseInt(file, 10), name: file.slice(6) });
+
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(folder)
+    .filter((file) => /^\d{5}_/.test(file))
+    .sort();
 
 const isThere = async (sql: Sql, schema: string): Promise<boolean> => {
   const [row] = await sql<{ there: boolean }[]>`select to_regnamespace(${schema}) is not null as there`;
   return row?.there === true;
 };
 
-const lastMigration = async (sql: Sql): Promise<number> => {
+const migrationsRun = async (sql: Sql): Promise<readonly Migration[]> => {
   const [found] = await sql<{ there: boolean }[]>`select to_regclass('vault.migrations') is not null as there`;
-  if (found?.there !== true) return 0;
-  const [row] = await sql<{ last: number | null }[]>`select max(migration_id) as last from migrations`;
-  return row?.last ?? 0;
+  return found?.there === true ? sql<Migration[]>`select migration_id as number, name from migrations` : [];
 };
 
-const runAgain = async (sql: Sql, { schema, drops }: (typeof DERIVED)[number], last: number): Promise<void> => {
-  const isOfSchema = (file: string): boolean => /^\d{5}_/.test(file) && file.slice(6).startsWith(schema);
-  const files = readdirSync(FOLDER).filter((file) => isOfSchema(file) && numberOf(file) <= last);
+/** Refuses a database that was made by other migrations than these, of which a newer version may have more. */
+const requireSameChain = (ran: readonly Migration[], folder: string): void => {
+  const names = new Map(filesIn(folder).map((file) => [migrationOf(file).number, migrationOf(file).name]));
+  const other = ran.find(({ number, name }) => names.has(number) && names.get(number)?.replaceAll('-', ' ') !== name);
+  if (other === undefined) return;
+  throw new StartRefused(
+    `this database was made by an unreleased version of Outbox (its migration ${other.number} is ${other.name}), ` +
+      'which this version cannot read: start with an empty database',
+  );
+};
+
+const runAgain = async (
+  sql: Sql,
+  { schema, drops }: (typeof DERIVED)[number],
+  { folder, last }: { readonly folder: string; readonly last: number },
+): Promise<void> => {
+  const files = filesIn(folder)
+    .filter((file) => migrationOf(file).name.startsWith(schema))
+    .filter((file) => migrationOf(file).number <= last);
   if (files.length === 0 || (await isThere(sql, schema))) return;
   await sql.begin(async (transaction) => {
     for (const other of drops) await transaction`drop schema if exists ${transaction(other)} cascade`;
-    for (const file of files.sort()) await transaction.file(join(FOLDER, file));
+    for (const file of files) await transaction.file(join(folder, file));
   });
 };
 
-const bringUp = async (sql: Sql): Promise<void> => {
+const bringUp = async (sql: Sql, folder: string): Promise<void> => {
   await sql`select pg_advisory_lock(${LOCK})`;
   await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false)`;
   await sql`create schema if not exists vault`;
-  const last = await lastMigration(sql);
-  for (const derived of DERIVED) await runAgain(sql, derived, last);
-  await shift({ sql, path: FOLDER });
+  const ran = await migrationsRun(sql);
+  requireSameChain(ran, folder);
+  const last = Math.max(0, ...ran.map(({ number }) => number));
+  for (const derived of DERIVED) await runAgain(sql, derived, { folder, last });
+  await shift({ sql, path: folder });
 };
 
+export interface MigrateOptions {
+  readonly url: string;
+  /** Folder of the migrations. */
+  readonly folder?: string;
+}
+
 /**
- * Brings the database up to the newest migration. Of several processes that start at once one works, and the others
- * wait for it and find nothing left to do. A database that is newer than this process is left as it is.
+ * Brings the database up to the newest migration. When several processes start at once, one migrates; the others wait
+ * for it and find nothing left to do. A database that a newer version migrated is left as it is.
+ * @throws {StartRefused} the database was made by a chain of migrations that is not this one.
  */
-export const migrate = async ({ url }: { readonly url: string }): Promise<void> => {
+export const migrate = async ({ url, folder = MIGRATIONS }: MigrateOptions): Promise<void> => {
   const sql = postgres(url, {
     // The lock belongs to one session.
     max: 1,
@@ -71,7 +110,7 @@ export const migrate = async ({ url }: { readonly url: string }): Promise<void> 
     },
   });
   try {
-    await bringUp(sql);
+    await bringUp(sql, folder);
   } finally {
     await sql.end();
   }

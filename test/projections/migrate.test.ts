@@ -1,6 +1,10 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { migrate } from '../../src/projections/migrate.ts';
+import { StartRefused } from '../../src/domain/start-refused.ts';
+import { MIGRATIONS, migrate } from '../../src/projections/migrate.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../support/postgres.ts';
 
 const connect = async (database: TestDatabase): Promise<Client> => {
@@ -71,4 +75,55 @@ test('a database that a newer version migrated is left as it is', async () => {
   expect((await client.query('select max(migration_id) as last from vault.migrations')).rows).toEqual([
     { last: 99_999 },
   ]);
+});
+
+/** The migrations with one more, as a later version would have it. */
+const withOneMore = async (name: string, sql: string): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(MIGRATIONS, folder, { recursive: true });
+  await writeFile(join(folder, name), sql);
+  return folder;
+};
+
+const column = async (client: Client, name: string): Promise<number> => {
+  const { rows } = await client.query('select from information_schema.columns where column_name = $1', [name]);
+  return rows.length;
+};
+
+test('a later migration runs once, and again when its schema has been dropped', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  const sql = 'alter table read_models.webhooks add column colour text';
+  const folder = await withOneMore('00005_read_models_colour.sql', sql);
+  await migrate({ url: database.url, folder });
+  await migrate({ url: database.url, folder });
+  expect(await column(client, 'colour')).toBe(1);
+  const ran = await client.query('select name from vault.migrations where migration_id > 4');
+  expect(ran.rows).toEqual([{ name: 'read_models_colour.sql' }]);
+
+  await client.query('drop schema read_models cascade');
+  await migrate({ url: database.url, folder });
+  expect(await column(client, 'colour')).toBe(1);
+});
+
+test('a later migration that fails leaves the database as it was', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  const before = await shape(client);
+  const sql = 'alter table read_models.webhooks add column colour text; select 1 / 0';
+  const folder = await withOneMore('00005_read_models_colour.sql', sql);
+  await expect(migrate({ url: database.url, folder })).rejects.toThrow(/division by zero/);
+  expect(await shape(client)).toEqual(before);
+});
+
+test('a database that other migrations made is refused and left as it is', async () => {
+  const database = await migratedDatabase();
+  const client = await connect(database);
+  await client.query(`update vault.migrations set name = 'webhook_deliveries.sql' where migration_id = 4`);
+  await client.query('drop schema limits cascade');
+  const refused = migrate(database);
+  await expect(refused).rejects.toThrow(StartRefused);
+  await expect(refused).rejects.toThrow(/made by an unreleased version of Outbox .* start with an empty database/);
+  expect(await tables(client)).not.toContain('limits.counters');
 });

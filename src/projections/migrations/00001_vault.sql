@@ -8,8 +8,16 @@ create table vault.contents (
   organization_id text not null,
   kind text not null,
   body json not null,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  -- The body without html, text and attachments, so that lists need not read what is large. Absent for replies, which
+  -- are small.
+  head json,
+  -- Of the body, as JSON: so that a query reads no more than fits into memory.
+  size_bytes integer
 );
+
+-- A message of a few kilobytes stays in its row: the table behind it would cost a row and an index entry more.
+alter table vault.contents set (toast_tuple_target = 8160);
 
 -- Cheaper than the default on both ends; the built-in server is made without it.
 do $$
@@ -20,8 +28,8 @@ exception
 end
 $$;
 
--- Retention goes by organization and age.
-create index contents_by_age on vault.contents (organization_id, created_at);
+-- Contents come in the order of their age, which a block range index uses at no cost to an insert.
+create index contents_by_age on vault.contents using brin (created_at);
 
 -- AES-256-GCM under a key derived from SECRET_KEY, bound to the id. Insert-only.
 create table vault.secrets (
@@ -39,3 +47,56 @@ create table vault.key_usage (
   last_address text,
   primary key (key_id, secret_hash)
 );
+
+-- What webhook endpoints are owed. Claiming moves due_at to the end of the lease: a lease that is lost is simply due
+-- again, and one index serves new rows, retries and lost leases.
+create table vault.webhook_deliveries (
+  id text primary key,
+  number bigint generated always as identity,
+  webhook_id text not null,
+  -- The customer's event without personal data. json, not jsonb: read whole, never searched.
+  event json not null,
+  state text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
+  attempts integer not null default 0,
+  due_at timestamptz not null,
+  created_at timestamptz not null
+);
+
+create index webhook_deliveries_due on vault.webhook_deliveries (webhook_id, due_at) where state = 'pending';
+create index webhook_deliveries_newest on vault.webhook_deliveries (webhook_id, number);
+
+-- No foreign key: its check would cost as much as the insert, and rows of both tables go by age alone.
+create table vault.webhook_tries (
+  delivery_id text not null,
+  attempt integer not null,
+  at timestamptz not null,
+  status integer,
+  duration_ms integer not null,
+  answer text not null,
+  primary key (delivery_id, attempt)
+);
+
+-- How far the log has been turned into deliveries; moved in the transaction that inserts them.
+create table vault.webhook_recording (
+  only_row boolean primary key default true check (only_row),
+  log_id text not null,
+  position text not null
+);
+
+-- Endpoints that have not taken anything since a post of theirs failed: no row, and all is well. Kept apart from the
+-- deliveries, which are many and go by age.
+create table vault.webhook_failures (
+  webhook_id text primary key,
+  since timestamptz not null
+);
+
+-- Who was at the other end of requests that managed something; events name them by id. Swept after a year.
+create table vault.request_origins (
+  id uuid primary key,
+  organization_id text not null,
+  address text not null,
+  user_agent text,
+  at timestamptz not null
+);
+
+create index request_origins_by_age on vault.request_origins (at);

@@ -8,7 +8,9 @@ create table inbox.captured_mail (
   -- Array of strings, in the order of RCPT TO.
   envelope_to jsonb not null,
   size_bytes integer not null,
-  raw bytea not null
+  raw bytea not null,
+  -- Mail of test keys is simulated and shown to test keys alone.
+  environment text not null default 'live'
 );
 
 -- Compressing base64 and html for the few minutes they are kept costs more time than it saves space.

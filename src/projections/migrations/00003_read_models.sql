@@ -34,9 +34,14 @@ create table read_models.api_keys (
   permissions text[] not null,
   expires_at timestamptz,
   created_at timestamptz not null,
-  state json not null
+  state json not null,
+  -- Whether the log says that it has expired.
+  expiry_noted boolean not null default false
 );
 create index api_keys_newest on read_models.api_keys (organization_id, created_at, key_id);
+-- Keys that will expire, or have expired without a note of it yet: few, and queried every few seconds.
+create index api_keys_expiring on read_models.api_keys (expires_at)
+  where status = 'active' and expires_at is not null and not expiry_noted;
 
 create table read_models.domains (
   domain_id text collate "C" primary key,
@@ -56,6 +61,7 @@ create table read_models.webhooks (
 );
 create index webhooks_newest on read_models.webhooks (organization_id, environment, created_at, webhook_id);
 
+-- The fill factor leaves room in a page: every message is updated when it is delivered, and the update touches no index.
 create table read_models.messages (
   message_id text collate "C" primary key,
   organization_id text collate "C" not null,
@@ -71,10 +77,19 @@ create table read_models.messages (
   recipients json not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  expires_at timestamptz not null
-);
+  expires_at timestamptz not null,
+  scheduled_at timestamptz,
+  request_id text collate "C",
+  -- Keyed digest of the subject.
+  subject_digest text collate "C"
+) with (fillfactor = 60);
 create index messages_newest on read_models.messages (organization_id, environment, created_at, message_id);
 create index messages_by_domain on read_models.messages (organization_id, environment, domain_id, created_at, message_id);
+create index messages_by_key on read_models.messages (organization_id, environment, key_id, created_at, message_id);
+create index messages_by_subject
+  on read_models.messages (organization_id, environment, subject_digest, created_at, message_id);
+-- A batch is 500 messages at most: they are sorted when they are queried.
+create index messages_by_request on read_models.messages (request_id);
 
 -- Keyed digests that messages are looked up by: 'to:…', 'from:…', 'tag:…'. Insert-only, in the order of the list.
 create table read_models.message_labels (
@@ -135,6 +150,8 @@ create table read_models.stats_buckets (
   complained bigint not null,
   latency_bins smallint[] not null,
   latency_counts bigint[] not null,
+  cancelled bigint not null default 0,
+  unsubscribed bigint not null default 0,
   primary key (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain)
 ) with (fillfactor = 50);
 
@@ -163,17 +180,103 @@ create table read_models.billing_messages (
   day date not null
 );
 
--- The timetable of mail: messages that have recipients to be attempted. Small and busy.
+-- The timetable of mail: a row for the recipients of a message at one destination, so that each destination goes at its
+-- own rate. Small and busy.
 create table read_models.deliveries (
-  message_id text collate "C" primary key,
-  route text not null,
-  state text not null,
+  message_id text collate "C" not null,
+  destination text collate "C" not null,
+  environment text not null,
+  bulk boolean not null,
   due_at timestamptz not null,
   lease_until timestamptz,
   expires_at timestamptz not null,
-  recipients json not null
+  recipients json not null,
+  -- Whose hold keeps it back: its release finds it, however late it would be due.
+  held_by text collate "C",
+  -- What it waits for until it is due. Empty for what is due at once, as most mail is: that has no entry in the index.
+  waiting text collate "C",
+  primary key (message_id, destination)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
-create index deliveries_due on read_models.deliveries (due_at, message_id);
+create index deliveries_due on read_models.deliveries (bulk, due_at, message_id);
+-- For destinations: what is due for each, however much is due for another.
+create index deliveries_by_destination on read_models.deliveries (destination, bulk, due_at);
+create index deliveries_held on read_models.deliveries (held_by, destination, due_at) where held_by is not null;
+create index deliveries_waiting on read_models.deliveries (waiting, due_at) where waiting is not null;
+
+-- Destinations that are suspended for a while, or were: few.
+create table read_models.destinations (
+  operator text collate "C" primary key,
+  since timestamptz,
+  suspended_until timestamptz,
+  state json not null
+);
+create index destinations_suspended on read_models.destinations (since, operator) where suspended_until is not null;
+
+-- Addresses that are sent nothing, or less: the folded state, and the columns it is found by. The three arrays are the
+-- entries that were not taken back, side by side; the query decides whether one has expired.
+create table read_models.suppressions (
+  suppression_id text collate "C" primary key,
+  organization_id text collate "C" not null,
+  environment text not null,
+  added_at timestamptz not null,
+  reasons text[] not null,
+  scopes text[] not null,
+  expiries timestamptz[] not null,
+  state json not null
+);
+-- Those that have been taken back are on no list.
+create index suppressions_newest on read_models.suppressions (organization_id, environment, added_at, suppression_id)
+  where reasons <> '{}';
+create index suppressions_by_id on read_models.suppressions (organization_id, environment, suppression_id)
+  where reasons <> '{}';
+
+-- Sender reputation: what became of live bulk mail, by the sender (a domain, or an organization: all of its domains
+-- together) and the day (UTC) on which the outcome was known.
+create table read_models.standing_senders (
+  -- A domain or an organization.
+  sender_id text collate "C" primary key,
+  organization_id text collate "C" not null,
+  -- Nothing from before is counted.
+  released_at timestamptz
+);
+create index standing_senders_of_organization on read_models.standing_senders (organization_id);
+create table read_models.standing_counts (
+  sender_id text collate "C",
+  day date,
+  delivered bigint not null,
+  bounced bigint not null,
+  complained bigint not null,
+  primary key (sender_id, day)
+);
+-- Events about a message do not name its domain.
+create table read_models.standing_messages (
+  message_id text collate "C" primary key,
+  domain_id text collate "C" not null
+);
+
+-- Events of the families that processes hold in memory (keys, domains, webhooks, holds, …), so that a start folds these
+-- few rows and not the whole log. Of a family whose last event of each type says everything, older ones are replaced.
+create table read_models.live_view_events (
+  stream text collate "C" not null,
+  -- The revision, or the type where older events of it are replaced.
+  slot text collate "C" not null,
+  position text collate "C" not null,
+  revision integer not null,
+  id text not null,
+  type text collate "C" not null,
+  schema_version integer not null,
+  category text collate "C" not null,
+  data text not null,
+  metadata text not null,
+  primary key (stream, slot)
+);
+create index live_view_events_in_order on read_models.live_view_events (position);
+
+-- How many rows the table above has: one that has lost some is not used.
+create table read_models.live_view_size (
+  only_row boolean primary key default true check (only_row),
+  events bigint not null
+);
 
 -- Where a rebuild makes the tables that will replace the live ones.
 create schema read_models_building;
