@@ -40,7 +40,11 @@ const IN_TEXT: readonly (readonly [string, RegExp, string])[] = [
   ['ob_', /\bob_(live|test)_[0-9A-Za-z]{20,}/g, `ob_$1_${CENSORED}`],
   ['whsec_', /\bwhsec_[\w+/=-]{8,}/g, `whsec_${CENSORED}`],
   ['@', /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"]{1,200}@/gi, `$1${CENSORED}@`],
-  ['@', /[^\s"<>@:,;()[\]\\]{1,64}@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+/gu, CENSORED],
+  // A quoted local part, its quotes escaped as a line of JSON has them (RFC 5321 §4.1.2).
+  ['@', /\\"[^"\\]{1,64}\\"@(?:\[[^\]\s"]{1,64}\]|[\p{L}\p{N}.-]+)/gu, CENSORED],
+  ['@', /[^\s"<>@:,;()[\]\\]{1,64}@(?:\[[^\]\s"]{1,64}\]|[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu, CENSORED],
+  // Hosts without a dot, but not the scopes of packages in a stack.
+  ['@', /(?<![\w/.-])[\w.+-]{1,64}@[\p{L}\p{N}-]+/gu, CENSORED],
 ];
 
 const scrub = (line: string): string =>

@@ -55,7 +55,7 @@ export const readyBlock = (facts: ReadyFacts): string =>
           `curl -sS ${facts.baseUrl}/v1/inbox ${authorizationOf(facts)}`,
         ]
       : [
-          'Register the domain to send from, publish the records in the answer, and make a key for it (README, A first domain):',
+          'Register the domain to send from, publish the records in the answer, and make a key for it (README, Your own domain):',
           firstDomain(facts),
         ]),
     '',

@@ -55,6 +55,20 @@ test('keys, credentials and addresses are censored wherever a text quotes them',
   expect(line).toContain('db.example.test/outbox');
 });
 
+test.each(['"john doe"@example.test', 'ann@[192.0.2.1]', 'ann@localhost', 'ann+x@xn--bcher-kva'])(
+  'the address %s is censored, in a sentence and in an error',
+  (address) => {
+    const line = logged({ err: new Error(`550 <${address}> unknown`) }, `no mail to ${address} now`);
+    for (const part of ['john', 'ann', '192.0.2.1', 'bcher']) expect(line).not.toContain(part);
+    expect(line).toContain('no mail to [redacted] now');
+  },
+);
+
+test('a package with a scope is readable in a stack', () => {
+  const line = logged({}, 'at file:///srv/node_modules/@eventstore/db-client/dist/index.js:1:2');
+  expect(line).toContain('node_modules/@eventstore/db-client/dist');
+});
+
 test('an error is told with its cause and code, without what else its client hung on it', () => {
   const cause = Object.assign(new Error('duplicate'), {
     code: '23505',
