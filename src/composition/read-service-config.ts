@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isLoopback, parseSmarthost } from '../adapters/mail/smtp-url.ts';
+import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';

@@ -1,8 +1,8 @@
 import { Counter, type Registry } from 'prom-client';
 import { createInboundReportReader } from '../adapters/inbound-reports/inbound-report-reader.ts';
-import { createInboundReportTask } from '../adapters/inbound-reports/inbound-report-task.ts';
 import { createPostmaster, type Postmaster } from '../adapters/inbound-reports/postmaster.ts';
-import { startSmtpListener } from '../adapters/smtp-listener/start-smtp-listener.ts';
+import { createInboundReportTask } from '../adapters/inbound-reports/receive-inbound-reports.ts';
+import { startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import { neighbourhoodOf } from '../domain/address-ranges.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';

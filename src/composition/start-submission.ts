@@ -1,9 +1,9 @@
 import { createMailParser } from '../adapters/mail-parser/mail-parser.ts';
-import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/start-smtp-listener.ts';
+import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import { neighbourhoodOf } from '../domain/address-ranges.ts';
 import { StartRefused } from '../domain/start-refused.ts';
-import { createSubmission } from '../submission/create-submission.ts';
+import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionHouse } from '../submission/submit-message.ts';
 import type { Closers } from './closers.ts';
 import { type ListenAddress, listenRefused } from './listen-refused.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { TlsPair } from '../adapters/smtp-listener/start-smtp-listener.ts';
+import type { TlsPair } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';

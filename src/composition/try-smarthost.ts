@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
-import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost-problem.ts';
-import type { SmtpReply } from '../adapters/mail/smtp-reply.ts';
-import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../adapters/mail/smtp-session.ts';
-import { parseSmarthost, targetOf } from '../adapters/mail/smtp-url.ts';
+import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost/problems.ts';
+import { parseSmarthost, targetOf } from '../adapters/mail/smarthost/smarthost.ts';
+import type { SmtpReply } from '../adapters/mail/smtp-client/reply.ts';
+import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../adapters/mail/smtp-client/session.ts';
 
 /** Somebody waits for the answer; a server that greets later than this is too slow to be of use. */
 const CONNECT_MS = 10_000;

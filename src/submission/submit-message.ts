@@ -1,14 +1,144 @@
+import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
+import type { Caller } from '../domain/caller.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MailParser } from '../domain/ports/mail-parser.ts';
-import type { AuthTools } from '../http/auth/auth.ts';
-import type { BodyBudget } from '../http/bodies/body-budget.ts';
+import { type AuthTools, requirePermission } from '../http/auth/auth.ts';
+import { type Authenticated, authenticate } from '../http/auth/authenticate.ts';
+import { consumeRateLimit } from '../http/auth/consume-rate-limit.ts';
+import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { originOf } from '../http/request-origin.ts';
+import { ROUTES } from '../http/route-table.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-request.ts';
-import { type Admission, callerNow } from './admission.ts';
-import { readSubmitted } from './read-submitted.ts';
-import { sendBodyOf } from './send-body-of.ts';
+import { SmtpRefusal } from './smtp-refusal.ts';
+import { readSubmitted, sendBodyOf } from './submitted-body.ts';
+
+/** Who gave a key on this connection, so that it can be looked at again: keys end while connections last. */
+export interface Admission {
+  readonly key: string;
+  /** The client's, of its socket. */
+  readonly address: string;
+  /** Of the key. */
+  readonly organizationId: string;
+}
+
+/** The same key may do the same by either way. */
+const RULE = ROUTES['POST /v1/messages/send'];
+
+const letIn = async (door: AuthTools, { key, address }: Pick<Admission, 'key' | 'address'>): Promise<Authenticated> => {
+  const admitted = await authenticate(door, `Bearer ${key}`, address);
+  requirePermission(admitted.caller, RULE);
+  return admitted;
+};
+
+/** Whether the key opens this door now. @throws {DomainError} by the catalogue, as HTTP does. */
+export const admit = async (door: AuthTools, key: string, address: string): Promise<Admission> => {
+  const { caller } = await letIn(door, { key, address });
+  return { key, address, organizationId: caller.organizationId };
+};
+
+/** The same, as one more message begins, which counts against the key's limit. @throws {DomainError} by the catalogue. */
+export const admitMessage = async (door: AuthTools, admission: Admission): Promise<void> => {
+  await consumeRateLimit(door, await letIn(door, admission), { kind: RULE.kind, count: 1 }, null);
+};
+
+/** Who asks, as of now: a message may take long to arrive. @throws {DomainError} by the catalogue. */
+export const callerNow = async (door: AuthTools, admission: Admission): Promise<Caller> =>
+  (await letIn(door, admission)).caller;
+
+/** As much as HTTP takes of a message that is encoded, and its headers. */
+export const MESSAGE_BYTES_MAX = 26_500_000;
+/** Pieces are copied together: each that is kept by itself costs some hundred bytes, however short it is. */
+const BLOCK_BYTES = 65_536;
+const FIRST_BLOCK_BYTES = 8_192;
+
+const tooLarge = (): SmtpRefusal => new SmtpRefusal(552, `5.3.4 the message is larger than ${MESSAGE_BYTES_MAX} bytes`);
+const noRoom = (): SmtpRefusal =>
+  new SmtpRefusal(451, '4.3.0 too many large messages are in hand: try again in some seconds');
+const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the message did not come to its end');
+
+export interface ReceivedMessage {
+  readonly chunks: readonly Uint8Array[];
+  /** Of the budget: whoever is done with the message gives it back. */
+  readonly reservation: Reservation;
+}
+
+export interface Receiving {
+  readonly bodies: BodyBudget;
+  readonly organizationId: string;
+  /** `SIZE` of the client's MAIL (RFC 1870); null: it said nothing. */
+  readonly declaredBytes: number | null;
+}
+
+const createBlocks = () => {
+  const full: Uint8Array[] = [];
+  let block = Buffer.allocUnsafe(FIRST_BLOCK_BYTES);
+  let used = 0;
+  const add = (piece: Buffer): void => {
+    const copied = piece.copy(block, used);
+    used += copied;
+    if (used < block.length) return;
+    full.push(block);
+    block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    used = 0;
+    add(piece.subarray(copied));
+  };
+  return { add, chunks: (): readonly Uint8Array[] => [...full, block.subarray(0, used)] };
+};
+
+/** Room for what is declared, or for a small message. The client waits meanwhile: nothing is read. */
+const reserveFirst = ({ bodies, organizationId, declaredBytes }: Receiving): Promise<Reservation | null> => {
+  const bytes = Math.min(MESSAGE_BYTES_MAX, declaredBytes ?? SMALL_BODY_BYTES_MAX);
+  return bodies.reserve(organizationId, bytes, { waits: true });
+};
+
+const readToEnd = async (
+  stream: SMTPServerDataStream,
+  keep: (piece: Buffer) => Promise<SmtpRefusal | null>,
+): Promise<SmtpRefusal | null> => {
+  let refusal: SmtpRefusal | null = null;
+  try {
+    for await (const piece of stream as AsyncIterable<Buffer>) refusal ??= await keep(piece);
+  } catch {
+    return broken();
+  }
+  return refusal;
+};
+
+/**
+ * A message as it arrives, within what all bodies in flight may take: its room is reserved before it is read. One that is
+ * refused is read to its end, as the protocol wants, and not kept.
+ * @throws {SmtpRefusal} too large, no room, or it did not come to its end; then nothing of the budget is kept.
+ */
+export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Receiving): Promise<ReceivedMessage> => {
+  const { bodies, organizationId } = receiving;
+  const blocks = createBlocks();
+  let reservation = await reserveFirst(receiving);
+  let bytes = 0;
+
+  /** What is reserved already stays until there is room for all. */
+  const hasRoom = async (): Promise<boolean> => {
+    if (reservation === null || bytes <= reservation.bytes()) return reservation !== null;
+    const wider = await bodies.reserve(organizationId, MESSAGE_BYTES_MAX, { waits: true });
+    reservation.release();
+    reservation = wider;
+    return wider !== null;
+  };
+
+  const keep = async (piece: Buffer): Promise<SmtpRefusal | null> => {
+    bytes += piece.length;
+    if (bytes > MESSAGE_BYTES_MAX) return tooLarge();
+    if (!(await hasRoom())) return noRoom();
+    blocks.add(piece);
+    return null;
+  };
+
+  const refusal = await readToEnd(stream, keep);
+  if (refusal === null && reservation !== null) return { chunks: blocks.chunks(), reservation };
+  reservation?.release();
+  throw refusal ?? noRoom();
+};
 
 /** What submission is built on: of the API, and what it shares with it. */
 export interface SubmissionHouse {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { trySmarthost } from '../../src/composition/try-smarthost.ts';
-import { deadPort, startSmarthost } from '../adapters/mail/smarthosts.ts';
+import { deadPort, startSmarthost } from '../adapters/mail/smarthost/smarthosts.ts';
 
 test('a smarthost that would take mail is told with its TLS and login, and is given no mail', async () => {
   const given: string[] = [];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deadPort } from '../adapters/mail/smarthosts.ts';
+import { deadPort } from '../adapters/mail/smarthost/smarthosts.ts';
 import type { AnyBody } from '../support/api-client.ts';
 import { startNameServer } from '../support/name-server.ts';
 import { operator } from '../support/operator.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MESSAGE_BYTES_MAX } from '../../src/submission/receive-message.ts';
+import { MESSAGE_BYTES_MAX } from '../../src/submission/submit-message.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';
 
 let submitting: Submitting;

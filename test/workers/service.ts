@@ -3,7 +3,7 @@ import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.t
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
-import { createSmtpTransport } from '../../src/adapters/mail/smtp.ts';
+import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
 import { createInMemoryQueues, type InMemoryJobs } from '../../src/adapters/queue/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryWebhookDeliveries } from '../../src/adapters/webhook-deliveries/in-memory.ts';

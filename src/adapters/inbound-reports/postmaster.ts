@@ -1,7 +1,7 @@
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { smtpAnswer } from '../smtp-listener/smtp-answer.ts';
+import { smtpAnswer } from '../smtp-listener/smtp-listener.ts';
 
 export interface PostmasterOptions {
   /** `BOUNCE_DOMAIN`. */

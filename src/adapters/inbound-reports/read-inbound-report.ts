@@ -1,11 +1,75 @@
 import type { InboundReport, Report, ReportedFailure } from '../../domain/bounce/report.ts';
-import { isAnswerOfProgram, isAutomatic } from './automatic-reply.ts';
-import { readComplaint } from './complaint.ts';
-import { readDeliveryStatus } from './delivery-status.ts';
-import { type MailParts, readParts } from './mail-parts.ts';
-import { quotedIn } from './quoted-message.ts';
-import { firstField, readFields } from './read-fields.ts';
+import { readDeliveryStatus, reportedAddress } from './delivery-status.ts';
+import { type Fields, firstField, type MailParts, readFields, readParts } from './mail-parts.ts';
 import { readTextReport } from './text-report.ts';
+
+/** Headers that only programs write which answer for people. */
+const ANSWERING = ['x-autoreply', 'x-autorespond', 'x-auto-reply', 'x-autoresponder', 'x-mail-autoreply', 'x-vacation'];
+const PRECEDENCE = /^(?:auto_reply|auto-reply)$/i;
+const SUBJECT =
+  /^\s*(?:(?:re|aw|sv):\s*)?(?:auto(?:matic|mated|matische)?[ :-]{0,2}(?:re(?:ply|sponse)|antwort)|out of (?:the )?office|abwesenheit|abwesend|vacation|urlaub|r[ée]ponse automatique|absence|fuera de (?:la )?oficina|respuesta autom[áa]tica|risposta automatica)/i;
+
+/** Somebody's program answers in his place (RFC 3834); delivery reports call themselves automatic too, and are none. */
+export const isAnswerOfProgram = ({ headers, subject }: MailParts): boolean =>
+  ANSWERING.some((name) => headers.has(name)) ||
+  PRECEDENCE.test(firstField(headers, 'precedence') ?? '') ||
+  SUBJECT.test(subject);
+
+/** RFC 3834 §5. */
+export const isAutomatic = (parts: MailParts): boolean =>
+  isAnswerOfProgram(parts) || /^auto-/i.test(firstField(parts.headers, 'auto-submitted') ?? '');
+
+const RETURNED: ReadonlySet<string> = new Set([
+  ...['message/rfc822', 'message/global', 'text/rfc822-headers', 'text/rfc822', 'message/rfc822-headers'],
+  'message/global-headers',
+]);
+
+/** RFC 3462 §2, RFC 6533 §4, and what is written in their place. */
+export const isReturnedMessage = (type: string): boolean => RETURNED.has(type);
+
+/** What proves whose message it was stands in its headers. */
+const QUOTED_CHARACTERS_MAX = 64_000;
+/** More than a message has is an attempt to have the log read many times. */
+const FOUND_MAX = 5;
+const LOCAL_PART = /(?<![0-9a-v])[bu][0-9a-v]{48}(?=@)/gi;
+const LINK_TOKEN = /(?<=\/unsubscribe\/)[\w-]{64}(?![\w-])/g;
+
+const distinct = (found: readonly string[] | null): readonly string[] => [...new Set(found)].slice(0, FOUND_MAX);
+
+/** Addresses and links in the message that a mail returns which look like ours. */
+export const quotedIn = ({ parts, text }: MailParts): InboundReport['quoted'] => {
+  const reports = parts.filter(({ type }) => isReturnedMessage(type) || type === 'message/feedback-report');
+  const quoted = [...reports.map((part) => part.text.slice(0, QUOTED_CHARACTERS_MAX)), text].join('\n');
+  return { localParts: distinct(quoted.match(LOCAL_PART)), linkTokens: distinct(quoted.match(LINK_TOKEN)) };
+};
+
+/** RFC 5965 §7.3. The others are no word of a person's: `not-spam`, `virus`, `auth-failure` (RFC 6591). */
+const COMPLAINING: ReadonlySet<string | undefined> = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
+
+/** Headers of the message that a report returns. */
+const returnedHeaders = ({ parts }: MailParts): Fields => {
+  const { text } = parts.find(({ type }) => isReturnedMessage(type)) ?? { text: '' };
+  const end = text.search(/\n[ \t]*\n/);
+  return readFields(end < 0 ? text : text.slice(0, end));
+};
+
+/**
+ * A complaint (RFC 5965), of whom it names. To whom the returned message was addressed names nobody: whoever complains
+ * may stand in `Bcc`.
+ * @returns null: it is no feedback report.
+ */
+export const readComplaint = (parts: MailParts): Report | null => {
+  const report = parts.parts.find(({ type }) => type === 'message/feedback-report');
+  // Microsoft's loop names him in the message that it returns, with or without a report.
+  const original = firstField(returnedHeaders(parts), 'x-hmxmroriginalrecipient');
+  if (report === undefined && original === undefined) return null;
+  const fields = readFields((report?.text ?? 'Feedback-Type: abuse').replace(/\n[ \t]*\n/g, '\n'));
+  if (!COMPLAINING.has(firstField(fields, 'feedback-type')?.toLowerCase())) {
+    return { kind: 'nothing', why: 'not a report' };
+  }
+  const named = ['original-rcpt-to', 'removal-recipient'].flatMap((name) => fields.get(name) ?? []);
+  return { kind: 'complaint', addresses: [...named, original ?? ''].flatMap(reportedAddress) };
+};
 
 /** RFC 3464; RFC 6533 §2. */
 const STATUS_TYPES: ReadonlySet<string> = new Set(['message/delivery-status', 'message/global-delivery-status']);

@@ -1,5 +1,81 @@
-import { bytesInCharset } from './charset.ts';
-import { decodeSigned, PERCENT } from './octets.ts';
+import { isAscii, isUtf8 } from 'node:buffer';
+
+/** Labels that say nothing: what has one is UTF-8 where it can be, else Windows-1252, as readers take it. */
+const UNDECLARED = new Set([
+  '',
+  'us-ascii',
+  'ascii',
+  'ansi_x3.4-1968',
+  'default',
+  'unknown',
+  'unknown-8bit',
+  'x-unknown',
+]);
+/** Names that mail programs write and the Encoding Standard does not have. */
+const ALIASES: Readonly<Record<string, string>> = {
+  utf8mb4: 'utf-8',
+  utf_8: 'utf-8',
+  cp932: 'shift_jis',
+  cp936: 'gbk',
+  cp949: 'euc-kr',
+  cp950: 'big5',
+};
+/** They hide other characters behind ASCII. */
+const STATEFUL = /utf-7|^hz-|^iso-2022-/;
+
+const decoderOf = (charset: string) => {
+  try {
+    return new TextDecoder(ALIASES[charset] ?? charset);
+  } catch {
+    return null;
+  }
+};
+
+/** Text in a charset, by the name mail gives it (empty: none); null: nobody here knows it. */
+export const bytesInCharset = (bytes: Uint8Array, label: string): string | null => {
+  const charset = label.trim().toLowerCase();
+  if (UNDECLARED.has(charset)) return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
+  const decoder = decoderOf(charset);
+  if (decoder !== null) return decoder.decode(bytes);
+  const isPlain = !STATEFUL.test(charset) && (isAscii(bytes) || isUtf8(bytes));
+  return isPlain ? new TextDecoder().decode(bytes) : null;
+};
+
+export const LF = 0x0a;
+export const CR = 0x0d;
+export const SPACE = 0x20;
+export const HTAB = 0x09;
+export const EQUALS = 0x3d;
+export const PERCENT = 0x25;
+export const HYPHEN = 0x2d;
+
+/** Values of hexadecimal digits by their octet; -1: it is none. */
+const HEX = new Int8Array(256).fill(-1);
+for (const [value, digit] of [...'0123456789ABCDEF'].entries()) {
+  HEX[digit.charCodeAt(0)] = value;
+  HEX[digit.toLowerCase().charCodeAt(0)] = value;
+}
+
+/** The octet that two digits stand for; -1: they do not. */
+const octetAt = (bytes: Uint8Array, at: number): number => {
+  const [high, low] = [HEX[bytes[at] ?? 0] ?? -1, HEX[bytes[at + 1] ?? 0] ?? -1];
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+};
+
+/**
+ * Decodes octets that are written as a sign and two hexadecimal digits, in place; what is not written so stays.
+ * @returns how many octets they are.
+ */
+export const decodeSigned = (bytes: Uint8Array, sign: number): number => {
+  let length = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const octet = bytes[at] === sign ? octetAt(bytes, at + 1) : -1;
+    bytes[length] = octet < 0 ? (bytes[at] as number) : octet;
+    length += 1;
+    if (octet >= 0) at += 2;
+  }
+  return length;
+};
 
 /** A parameter of a `Content-*` field. */
 export interface MimeParameter {

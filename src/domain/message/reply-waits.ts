@@ -1,5 +1,5 @@
 import type { BounceCategory } from '../bounce/categories.ts';
-import { GMAIL, YAHOO } from '../bounce/words/sources.ts';
+import { GMAIL, YAHOO } from '../bounce/reply-words.ts';
 
 /** How long to wait after a reply that means something, in place of the schedule for those that do not say. */
 export interface ReplyWaits {

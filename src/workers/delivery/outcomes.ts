@@ -1,6 +1,5 @@
-import { askedWaitSeconds } from '../../domain/bounce/asked-wait.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import { classifyReply } from '../../domain/bounce/classify.ts';
+import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
 import { isOwnDestination } from '../../domain/destination/destination.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';

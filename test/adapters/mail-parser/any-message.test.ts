@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { buildMimeMessage } from '../../../src/adapters/mail/mime-message.ts';
+import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
 import { parseMail } from '../../../src/adapters/mail-parser/parse-mail.ts';
 import type { MessageBody, StoredAttachment } from '../../../src/domain/ports/contents.ts';
 import { outgoingMail } from '../mail/outgoing-mail.ts';

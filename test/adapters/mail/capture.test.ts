@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
-import { createSmtpTransport } from '../../../src/adapters/mail/smtp.ts';
+import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Inbox } from '../../../src/domain/ports/inbox.ts';
 import { silentLogger } from '../../support/logger.ts';

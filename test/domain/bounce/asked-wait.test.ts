@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
-import { askedWaitSeconds } from '../../../src/domain/bounce/asked-wait.ts';
+import { askedWaitSeconds } from '../../../src/domain/bounce/classify.ts';
 
 describe('the wait that a reply names', () => {
   test.each([

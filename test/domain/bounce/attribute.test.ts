@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { attributeFailures, recipientsNamed } from '../../../src/domain/bounce/attribute.ts';
 import type { ReportedFailure } from '../../../src/domain/bounce/report.ts';
+import { attributeFailures, recipientsNamed } from '../../../src/domain/bounce/report.ts';
 
 const ann = { id: 'rcp_1', address: 'Ann@example.org' };
 const bob = { id: 'rcp_2', address: 'bob@example.org' };

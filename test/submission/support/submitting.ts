@@ -1,11 +1,11 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
-import { buildMimeMessage } from '../../../src/adapters/mail/mime-message.ts';
+import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
 import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
-import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/smtp-listener.ts';
 import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { LOG_START } from '../../../src/domain/ports/event-store.ts';
-import { createSubmission, type SubmissionOptions } from '../../../src/submission/create-submission.ts';
+import { createSubmission, type SubmissionOptions } from '../../../src/submission/submission.ts';
 import { outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';
 import { plain, type SmtpTalk, talkSmtp } from './smtp-talk.ts';

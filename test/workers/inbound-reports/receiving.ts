@@ -1,8 +1,8 @@
 import { createTransport } from 'nodemailer';
 import { createInboundReportReader } from '../../../src/adapters/inbound-reports/inbound-report-reader.ts';
-import { createInboundReportTask } from '../../../src/adapters/inbound-reports/inbound-report-task.ts';
 import type { Postmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
-import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/start-smtp-listener.ts';
+import { createInboundReportTask } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/smtp-listener.ts';
 import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
 import {
   createTakeInboundReport,

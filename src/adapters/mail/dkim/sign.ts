@@ -1,6 +1,6 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto';
 import type { SigningKey } from '../../../domain/signing-key.ts';
-import type { UnsignedMessage } from '../mime-message.ts';
+import type { UnsignedMessage } from '../compose/mime-message.ts';
 import { relaxedHeader } from './canonicalize.ts';
 
 /**

@@ -1,15 +1,65 @@
 import { ownDestination } from '../../../domain/destination/destination.ts';
-import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import { inTime } from '../in-time.ts';
-import { mailboxProvider } from '../policy/mailbox-provider.ts';
-import { type ReadyMail, type ServerVerdict, sendOnSession } from '../send-on-session.ts';
-import { deferredAll } from '../smtp-outcomes.ts';
-import { SmtpConnectFailed } from '../smtp-session.ts';
-import type { HopsOf, Step } from './hops.ts';
-import type { MxRoutes } from './mx-routes.ts';
-import { type Nowhere, nowhereOutcomes } from './nowhere-outcomes.ts';
+import { deferredAll } from '../smtp-client/outcomes.ts';
+import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';
+import { SmtpConnectFailed } from '../smtp-client/session.ts';
+import type { HopsOf, Step } from './delivery-targets.ts';
+import { mailboxProvider } from './destinations.ts';
+import type { MxRoutes } from './routes.ts';
 import type { Hop, SessionPools } from './session-pools.ts';
-import { createTally } from './tally.ts';
+
+export interface Nowhere {
+  readonly outcome: 'bounced' | 'deferred';
+  /** RFC 3463. */
+  readonly enhanced: string | null;
+  readonly text: string;
+}
+
+/** No server was asked, and none can be. @param destination what that tells something of; null: nothing. */
+export const nowhereOutcomes = (
+  { envelope }: OutgoingMail,
+  { outcome, enhanced, text }: Nowhere,
+  destination: string | null,
+): readonly RecipientOutcome[] =>
+  envelope.to.map(({ recipientId }) => ({
+    ...{ recipientId, outcome, code: 0, enhanced, text },
+    ...{ mx: null, address: null, tls: null, cipher: null, policy: null, stage: 'connect', destination },
+  }));
+
+/** How much is known by an outcome: a server's reply, a server that was tried, a host that was not, or nothing at all. */
+const weightOf = ({ code, address, mx }: RecipientOutcome): number => {
+  if (code > 0) return 3;
+  if (typeof address === 'string') return 2;
+  return mx === null ? 0 : 1;
+};
+
+/** Of two alike, the later is nearer to what comes next. */
+const isBetter = (one: RecipientOutcome, before: RecipientOutcome | undefined): boolean =>
+  before === undefined || weightOf(one) >= weightOf(before);
+
+/** What the servers of a domain said to one message, one after the other. */
+export const createTally = (mail: OutgoingMail) => {
+  const settled = new Map<string, RecipientOutcome>();
+  const open = new Map<string, RecipientOutcome>();
+
+  return {
+    take: (verdict: ServerVerdict): void => {
+      for (const outcome of verdict.settled) settled.set(outcome.recipientId, outcome);
+      for (const outcome of verdict.open) {
+        if (isBetter(outcome, open.get(outcome.recipientId))) open.set(outcome.recipientId, outcome);
+      }
+    },
+    /** For those who are still to be sent to; null: nobody. */
+    rest: (): OutgoingMail | null => {
+      const to = mail.envelope.to.filter(({ recipientId }) => !settled.has(recipientId));
+      return to.length === 0 ? null : { ...mail, envelope: { ...mail.envelope, to } };
+    },
+    /** Of those about whom anything was said. */
+    outcomes: (): readonly RecipientOutcome[] =>
+      mail.envelope.to.flatMap(({ recipientId }) => settled.get(recipientId) ?? open.get(recipientId) ?? []),
+  };
+};
 
 export interface DeliverToDomainOptions {
   readonly routes: MxRoutes;

@@ -2,9 +2,13 @@ import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolv
 import type { System } from '../../../domain/ports/system.ts';
 import { createBoundedCache } from '../../bounded-cache.ts';
 import { createGuardedLookup, createLookupAll } from '../../webhook-target/guarded-lookup.ts';
-import { createFetchStsPolicy, type FetchStsPolicyOptions } from './fetch-sts-policy.ts';
-import { readStsPolicy, type StsPolicy } from './sts-policy.ts';
-import { stsRecordId } from './sts-record.ts';
+import {
+  createFetchStsPolicy,
+  type FetchStsPolicyOptions,
+  readStsPolicy,
+  type StsPolicy,
+  stsRecordId,
+} from './sts-policy.ts';
 
 export interface MtaStsOptions {
   readonly resolver: Pick<Resolver, 'txt' | 'addresses'>;

@@ -1,4 +1,3 @@
-import { type ReplyWords, saying } from '../reply-words.ts';
 import {
   BARRACUDA,
   COMCAST,
@@ -15,11 +14,13 @@ import {
   POSTFIX,
   PROOFPOINT,
   QQ,
+  type ReplyWords,
   RSPAMD,
   SENDMAIL,
+  saying,
   T_ONLINE,
   YAHOO,
-} from './sources.ts';
+} from '../reply-words.ts';
 
 const policy = saying('policy');
 const authentication = saying('authentication');

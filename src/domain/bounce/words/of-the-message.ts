@@ -1,4 +1,3 @@
-import { type ReplyWords, saying } from '../reply-words.ts';
 import {
   AMAVIS,
   APPLE,
@@ -12,11 +11,13 @@ import {
   POSTFIX,
   QMAIL,
   QQ,
+  type ReplyWords,
   SENDMAIL,
   SPAMASSASSIN,
+  saying,
   YAHOO,
   YANDEX,
-} from './sources.ts';
+} from '../reply-words.ts';
 
 const spam = saying('spam');
 const contentRejected = saying('content_rejected');

@@ -1,4 +1,3 @@
-import { type ReplyWords, saying } from '../reply-words.ts';
 import {
   APPLE,
   COMCAST,
@@ -14,11 +13,13 @@ import {
   POSTFIX,
   QMAIL,
   QQ,
+  type ReplyWords,
   SENDMAIL,
+  saying,
   T_ONLINE,
   YAHOO,
   YANDEX,
-} from './sources.ts';
+} from '../reply-words.ts';
 
 const full = saying('mailbox_full');
 const noDomain = saying('no_domain');

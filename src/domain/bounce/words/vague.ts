@@ -1,5 +1,15 @@
-import { type ReplyWords, saying } from '../reply-words.ts';
-import { EXCHANGE, EXIM, GMAIL, GMX, POSTFIX, QMAIL, SENDMAIL, YAHOO } from './sources.ts';
+import {
+  EXCHANGE,
+  EXIM,
+  GMAIL,
+  GMX,
+  POSTFIX,
+  QMAIL,
+  type ReplyWords,
+  SENDMAIL,
+  saying,
+  YAHOO,
+} from '../reply-words.ts';
 
 const policy = saying('policy');
 const system = saying('system');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { send, start } from '../one-session.ts';
+import { send, start } from '../smtp-client/one-session.ts';
 import { BOTH, rsa, signing, verify } from './signed-mail.ts';
 
 const NO_UTF8 = { EHLO: () => '250-scripted\r\n250 PIPELINING' };

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { GREETING_TIMES } from '../../../../src/adapters/mail/greeting-patience.ts';
-import { createSmtpTransport } from '../../../../src/adapters/mail/smtp.ts';
+import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { GREETING_TIMES } from '../../../../src/adapters/mail/smtp-client/greeting-patience.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../../src/workers/create-workers.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createMailDestinations } from '../../../../src/adapters/mail/mx/mail-destinations.ts';
-import { createMxAddresses } from '../../../../src/adapters/mail/mx/mx-addresses.ts';
-import { createMxRoutes } from '../../../../src/adapters/mail/mx/mx-routes.ts';
-import type { TransportSecurity } from '../../../../src/adapters/mail/mx/transport-security.ts';
-import { createTransportSecurity } from '../../../../src/adapters/mail/mx/transport-security.ts';
+import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
+import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import type { StsPolicy } from '../../../../src/adapters/mail/policy/sts-policy.ts';
+import type { TransportSecurity } from '../../../../src/adapters/mail/policy/transport-security.ts';
+import { createTransportSecurity } from '../../../../src/adapters/mail/policy/transport-security.ts';
 import type { SuspendDestination } from '../../../../src/domain/destination/suspend-destination.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createMailDestinations } from '../../../../src/adapters/mail/mx/mail-destinations.ts';
-import { createMxAddresses } from '../../../../src/adapters/mail/mx/mx-addresses.ts';
-import { createMxRoutes } from '../../../../src/adapters/mail/mx/mx-routes.ts';
+import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
+import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import { createMailWorld, type MailWorld, refusal, send, system } from './mail-world.ts';
 
 let world: MailWorld;

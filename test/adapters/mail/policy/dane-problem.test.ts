@@ -3,9 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { certificateKey } from '../../../../src/adapters/mail/policy/certificate-key.ts';
-import { daneProblem } from '../../../../src/adapters/mail/policy/dane-problem.ts';
-import { peerChain } from '../../../../src/adapters/mail/policy/peer-chain.ts';
+import { certificateKey, daneProblem, peerChain } from '../../../../src/adapters/mail/policy/dane.ts';
 import { type Issued, issueCertificate } from '../../../support/certificates.ts';
 
 const MISMATCH = 'the certificate of the server matches none of the TLSA records';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stsRecordId } from '../../../../src/adapters/mail/policy/sts-record.ts';
+import { stsRecordId } from '../../../../src/adapters/mail/policy/sts-policy.ts';
 
 test.each([
   [['v=STSv1; id=20160831085700Z;']],

@@ -1,0 +1,144 @@
+import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import type { InboundReport } from '../../domain/bounce/report.ts';
+import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import { type SmtpTask, smtpAnswer } from '../smtp-listener/smtp-listener.ts';
+import type { InboundReportReader } from './inbound-report-reader.ts';
+import type { Postmaster } from './postmaster.ts';
+
+/** What of a mail is kept: a report stands before the message that it returns. Less could lose one, more is memory. */
+export const KEPT_BYTES_MAX = 1_000_000;
+
+/** The beginning of a mail. */
+export interface Kept {
+  readonly raw: Buffer;
+  /** It is all of it. */
+  readonly isWhole: boolean;
+}
+
+/** All of it is read, as the protocol wants; what follows after the limit is not kept. */
+export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    if (length < KEPT_BYTES_MAX) chunks.push(chunk.subarray(0, KEPT_BYTES_MAX - length));
+    length += chunk.length;
+  }
+  return { raw: Buffer.concat(chunks), isWhole: length <= KEPT_BYTES_MAX };
+};
+
+/** A mail that came back, as its envelope and its parts tell. */
+export interface Received {
+  /** Of the addresses that it came to; null: the one for feedback loops. */
+  readonly tokens: readonly (ReturnToken | null)[];
+  readonly mail: InboundReport;
+}
+
+export interface InboundReportOptions {
+  /** `BOUNCE_DOMAIN`, lower case. */
+  readonly domain: string;
+  /** Resolves once what follows from it is in the log, or nothing does. Rejects: it must be brought again. */
+  take(received: Received): Promise<void>;
+  /** Absent: nobody reads what is written to the postmaster. */
+  readonly postmaster?: Postmaster | undefined;
+  readonly reader: InboundReportReader;
+  readonly logger: Logger;
+}
+
+/** The address for feedback loops that mail to one address for all. */
+const FEEDBACK_LOCAL_PART = 'fbl';
+/** A customer's own return path: a CNAME of ours, `bounces.example.com`. */
+const ALIAS_PREFIX = 'bounces.';
+/** As long as the largest message we send, encoded and returned with a report; more is not ours. */
+const MAIL_BYTES_MAX = 50_000_000;
+/** RFC 5321 §4.5.1: also without a domain. */
+const POSTMASTER_LOCAL_PART = 'postmaster';
+/** Each may hold what is kept of a mail in memory: 100 MB in all. Fewer makes others wait for slow ones. */
+const CLIENTS_MAX = 100;
+/** Reports are of one recipient, rarely of several; RFC 5321 §4.5.3.1.8 would have 100. */
+const RECIPIENTS_MAX = 20;
+/** Of one host: several others can still bring theirs. A large provider brings its reports one after another. */
+const CLIENTS_PER_ADDRESS_MAX = 20;
+const IDLE_MS = 60_000;
+/** However busy: whoever sends a byte a minute has had his time. The largest takes a minute at 1 MB/s. */
+const SESSION_MS_MAX = 600_000;
+const CLOSE_MS = 2_000;
+
+/** null: the address for feedback loops. */
+type Destination = ReturnToken | null | 'postmaster';
+
+/** What servers name an envelope by is no address. */
+const tokenOf = (localPart: string): ReturnToken | undefined => {
+  const token = readReturnPath(localPart);
+  return token === null || token.purpose === 'envelope' ? undefined : token;
+};
+
+/** undefined: nothing is received there. */
+const destinationOf = ({ address }: Pick<SMTPServerAddress, 'address'>, domain: string): Destination | undefined => {
+  const [, localPart = '', host = domain] = /^(.*?)(?:@([^@]*))?$/.exec(address.toLowerCase()) ?? [];
+  if (host !== domain && !host.startsWith(ALIAS_PREFIX)) return undefined;
+  if (localPart === POSTMASTER_LOCAL_PART) return 'postmaster';
+  if (localPart === FEEDBACK_LOCAL_PART) return host === domain ? null : undefined;
+  return tokenOf(localPart);
+};
+
+/** Why it is not taken for an address; undefined: it is. */
+const refusalOf = (destination: Destination | undefined, { domain, postmaster }: InboundReportOptions) => {
+  if (destination === undefined) return smtpAnswer(550, '5.1.1 nothing is received there');
+  if (destination !== 'postmaster' || postmaster !== undefined) return undefined;
+  return smtpAnswer(550, `5.2.1 ${domain} sends mail and receives reports; nobody reads its postmaster's mail here`);
+};
+
+/**
+ * Receives mail that comes back: delivery reports, complaints, unsubscriptions. Whatever comes, nothing is ever sent in
+ * answer, so that no two machines write to each other. A mail is accepted when what follows from it is in the log.
+ */
+export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
+  const { domain, reader, take, postmaster, logger } = options;
+
+  const takeFor = async (destinations: readonly Destination[], { raw }: Kept): Promise<void> => {
+    const tokens = destinations.filter((each) => each !== 'postmaster');
+    if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw) });
+  };
+
+  const receive = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<void> => {
+    const kept = await keptOf(stream);
+    if (stream.sizeExceeded) throw smtpAnswer(552, '5.3.4 the message is too large');
+    const destinations = envelope.rcptTo.map((address) => destinationOf(address, domain));
+    const known = destinations.filter((destination) => destination !== undefined);
+    await takeFor(known, kept);
+    if (!known.includes('postmaster')) return;
+    if (!kept.isWhole) throw smtpAnswer(552, `5.3.4 the postmaster gets at most ${KEPT_BYTES_MAX} bytes`);
+    await postmaster?.pass(kept.raw, envelope.mailFrom === false ? '' : envelope.mailFrom.address);
+  };
+
+  const failure = (error: unknown): Error => {
+    if (error instanceof Error && 'responseCode' in error) return error;
+    logger.error({ err: error }, 'a mail that came back could not be recorded: it is to be brought again');
+    return smtpAnswer(451, '4.3.0 it could not be recorded: bring it again');
+  };
+
+  return {
+    bounds: { perNeighbour: CLIENTS_PER_ADDRESS_MAX, durationMs: SESSION_MS_MAX },
+    serve: () => ({
+      name: domain,
+      banner: 'receives what comes back, and answers nothing',
+      disabledCommands: ['AUTH'],
+      size: MAIL_BYTES_MAX,
+      maxClients: CLIENTS_MAX,
+      socketTimeout: IDLE_MS,
+      closeTimeout: CLOSE_MS,
+      onRcptTo: (address, { envelope }, callback) => {
+        const isFull = envelope.rcptTo.length >= RECIPIENTS_MAX;
+        const refused = refusalOf(destinationOf(address, domain), options);
+        callback(refused ?? (isFull ? smtpAnswer(452, '4.5.3 too many recipients') : null));
+      },
+      onData: (stream, session, callback) => {
+        receive(stream, session).then(
+          () => callback(null, '2.0.0 Ok'),
+          (error: unknown) => callback(failure(error)),
+        );
+      },
+    }),
+  };
+};

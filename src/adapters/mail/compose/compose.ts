@@ -1,0 +1,77 @@
+import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { bodyHash } from '../dkim/canonicalize.ts';
+import { createPrivateKeys, dkimSignatures } from '../dkim/sign.ts';
+import { createTextAlternatives } from '../text/text-alternative.ts';
+import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
+import { canonicalBase64, canonicalBase64InTurns } from './transfer-encodings.ts';
+
+/**
+ * A message as it is to be sent to all or some of its recipients: it shows addresses outside ASCII as they are only where
+ * the envelope has such ones too.
+ */
+export type MessageFor = (envelope: OutgoingMail['envelope']) => Promise<MimeMessage>;
+
+export interface OutgoingMessages {
+  /**
+   * The message for all of its recipients, with its plain text, built and signed when this resolves: to be asked for
+   * before a session is, which shall not wait for a processor.
+   * @throws {Error} it cannot be built, or a key cannot be signed with.
+   */
+  prepare(mail: OutgoingMail): Promise<MessageFor>;
+  close(): Promise<void>;
+}
+
+/** Bodies of the copies of one message are the same to the byte: they are hashed once. */
+const createBodyHashes = () => {
+  const hashes = new WeakMap<MessageBody, { readonly messageId: string; readonly digest: Promise<string> }>();
+  return ({ body, messageId }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
+    const known = hashes.get(body);
+    if (known?.messageId === messageId) return known.digest; // it is in the boundaries
+    const digest = bodyHash(message.body());
+    hashes.set(body, { messageId, digest });
+    return digest;
+  };
+};
+
+/** Attachments of one message are looked through once, whatever copies it has. */
+const createWrittenAttachments = () => {
+  const known = new WeakMap<StoredAttachment | StoredAlternative, string>();
+  return async ({ body: { attachments, alternatives = [] } }: OutgoingMail): Promise<Base64Of> => {
+    for (const attachment of [...alternatives, ...attachments]) {
+      if (!known.has(attachment)) known.set(attachment, await canonicalBase64InTurns(attachment.content));
+    }
+    return (attachment) => known.get(attachment) ?? canonicalBase64(attachment.content);
+  };
+};
+
+export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMessages => {
+  const texts = createTextAlternatives();
+  const privateKeys = createPrivateKeys();
+  const hashOf = createBodyHashes();
+  const writtenIn = createWrittenAttachments();
+
+  const make = async (mail: OutgoingMail): Promise<MimeMessage> => {
+    const message = buildMimeMessage(mail, await texts.of(mail.body), await writtenIn(mail));
+    const { signing: keys = [] } = mail;
+    if (keys.length === 0) return message.headed('');
+    const digest = await hashOf(mail, message);
+    return message.headed(await dkimSignatures(message, { keys, privateKeys, bodyHash: digest, now: system.now() }));
+  };
+
+  return {
+    prepare: async (mail) => {
+      const made = new Map<boolean, Promise<MimeMessage>>();
+      const messageFor: MessageFor = (envelope) => {
+        const utf8 = needsUtf8(envelope);
+        const message = made.get(utf8) ?? make({ ...mail, envelope });
+        made.set(utf8, message);
+        return message;
+      };
+      await messageFor(mail.envelope);
+      return messageFor;
+    },
+    close: texts.close,
+  };
+};

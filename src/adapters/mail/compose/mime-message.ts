@@ -1,0 +1,168 @@
+import { hash } from 'node:crypto';
+import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../../domain/message/own-header.ts';
+import type {
+  MessageBody,
+  ShownRecipients,
+  StoredAlternative,
+  StoredAttachment,
+} from '../../../domain/ports/contents.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import { addressHeader, givenHeader, listUnsubscribeHeaders, textHeader } from './header-fields.ts';
+import { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
+import { base64Lines, base64LinesLength, canonicalBase64 } from './transfer-encodings.ts';
+
+export interface MimeMessage {
+  readonly sizeBytes: number;
+  /** The message, some 64 kB at a time; may be asked for again. */
+  readonly chunks: () => Iterable<Buffer>;
+}
+
+/** What is signed before it becomes a message to send. */
+export interface UnsignedMessage {
+  /** Its header fields as they are written, each with its CRLF, without the empty line after them. */
+  readonly head: string;
+  /** What follows that line, in whole lines, some 64 kB at a time; may be asked for again. */
+  readonly body: () => Iterable<Buffer>;
+  /** The message with further header fields before its own. */
+  readonly headed: (fields: string) => MimeMessage;
+}
+
+const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
+const NON_ASCII = /[^\0-\x7f]/;
+
+/** The envelope holds an address that only SMTPUTF8 can carry: the headers may then hold such ones too (RFC 6532). */
+export const needsUtf8 = ({ from, to }: OutgoingMail['envelope']): boolean =>
+  NON_ASCII.test(from) || to.some(({ address }) => NON_ASCII.test(address));
+
+type Recipients = MessageBody['recipients'];
+
+const seen = (recipients: Recipients): ShownRecipients => ({
+  to: recipients.filter(({ kind }) => kind === 'to'),
+  cc: recipients.filter(({ kind }) => kind === 'cc'),
+});
+
+const recipientHeaders = ({ recipients, shown }: MessageBody, utf8: boolean): string => {
+  const { to, cc } = shown ?? seen(recipients);
+  return (
+    (to.length > 0 ? addressHeader('To', to, utf8) : 'To: undisclosed-recipients:;\r\n') +
+    (cc.length > 0 ? addressHeader('Cc', cc, utf8) : '')
+  );
+};
+
+/** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
+const givenHeaders = ({ body, unsubscribe }: OutgoingMail): string => {
+  const { headers, replyTo, repeatedHeaders = [] } = body;
+  const isOurs = (name: string): boolean =>
+    isOwnHeader(name) ||
+    (replyTo.length > 0 && isReplyTo(name)) ||
+    (unsubscribe !== undefined && isListUnsubscribe(name));
+  let lines = '';
+  const fields = [...Object.entries(headers), ...repeatedHeaders.map(({ name, value }) => [name, value] as const)];
+  for (const [name, value] of fields) {
+    if (!isHeaderName(name) || isOurs(name)) throw new Error(`header ${name} cannot be given`);
+    lines += givenHeader(name, value);
+  }
+  return lines;
+};
+
+/** One a message: the sender's own, where he wrote one, is what his statistics are kept by. */
+const feedbackIdHeader = ({ feedbackId, body: { headers } }: OutgoingMail): string => {
+  const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'feedback-id');
+  return feedbackId === undefined || isGiven ? '' : givenHeader('Feedback-ID', feedbackId);
+};
+
+const messageHeaders = (mail: OutgoingMail): string => {
+  const { messageId, body, date, unsubscribe } = mail;
+  if (!MESSAGE_ID.test(messageId)) throw new Error('the Message-ID is malformed');
+  const utf8 = needsUtf8(mail.envelope);
+  return (
+    `Date: ${date.toUTCString().replace('GMT', '+0000')}\r\n` +
+    addressHeader('From', [body.from], utf8) +
+    (body.replyTo.length > 0 ? addressHeader('Reply-To', body.replyTo, utf8) : '') +
+    recipientHeaders(body, utf8) +
+    textHeader('Subject', body.subject) +
+    `Message-ID: ${messageId}\r\n` +
+    (unsubscribe === undefined ? '' : listUnsubscribeHeaders(unsubscribe)) +
+    feedbackIdHeader(mail) +
+    givenHeaders(mail) +
+    'MIME-Version: 1.0\r\n'
+  );
+};
+
+/** An attachment's content in base64, as it is to be written. */
+export type Base64Of = (attachment: StoredAttachment | StoredAlternative) => string;
+
+const written: Base64Of = ({ content }) => canonicalBase64(content);
+
+interface Parts {
+  readonly text: string;
+  readonly boundary: string;
+  readonly base64Of: Base64Of;
+}
+
+/** `alternative(text, related(html, inline …), …), attachments …`, each level only where it holds more than one part. */
+const messageContent = (body: MessageBody, { text, boundary, base64Of }: Parts): MimePart => {
+  const isInline = ({ contentId }: { readonly contentId?: string }) =>
+    contentId !== undefined && body.html !== undefined;
+  const html: readonly MimePart[] =
+    body.html === undefined
+      ? []
+      : [
+          multipart({ subtype: 'related', boundary: `${boundary}-r` }, [
+            textPart('html', body.html, boundary),
+            ...body.attachments.filter(isInline).map((each) => attachmentPart(each, true, base64Of(each))),
+          ]),
+        ];
+  const others = (before: boolean): readonly MimePart[] =>
+    (body.alternatives ?? [])
+      .filter(({ beforeHtml }) => beforeHtml === before)
+      .map((each) => attachmentPart(each, false, base64Of(each)));
+  const formatted = [...others(true), ...html, ...others(false)];
+  const plain = text === '' && formatted.length > 0 ? [] : [textPart('plain', text, boundary)];
+  return multipart({ subtype: 'mixed', boundary: `${boundary}-m` }, [
+    multipart({ subtype: 'alternative', boundary: `${boundary}-a` }, [...plain, ...formatted]),
+    ...body.attachments.filter((each) => !isInline(each)).map((each) => attachmentPart(each, false, base64Of(each))),
+  ]);
+};
+
+const sizeOf = (piece: MimePiece): number =>
+  typeof piece === 'string' ? Buffer.byteLength(piece) : base64LinesLength(piece.base64);
+
+function* chunksOf(pieces: readonly MimePiece[]): Generator<Buffer> {
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      text += piece;
+      continue;
+    }
+    for (const lines of base64Lines(piece.base64)) {
+      yield Buffer.from(text + lines);
+      text = '';
+    }
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+/**
+ * Builds the message (RFC 5322, 2045–2047, 2231): only ASCII unless the envelope needs SMTPUTF8, lines of at most 998
+ * characters, CRLF alone. `Bcc` is never written. Built here because nodemailer's composer, measured, takes 0.38 ms of a
+ * core for what takes 0.01 ms, more than all of SMTP, and leaves bare line feeds in what it makes.
+ * @param text the plain text; empty with html: none is sent.
+ * @param base64Of looks through each attachment: 20 ms for the largest, unless somebody has before.
+ * @throws {Error} the message holds what requests are refused for.
+ */
+export const buildMimeMessage = (mail: OutgoingMail, text: string, base64Of: Base64Of = written): UnsignedMessage => {
+  // No content holds `=_` once it is encoded, and content that does is encoded; the digest keeps messages apart.
+  const boundary = `=_${hash('sha256', mail.messageId, 'hex').slice(0, 24)}`;
+  const part = messageContent(mail.body, { text, boundary, base64Of });
+  const head = messageHeaders(mail) + part.head;
+  const sizeBytes = part.content.reduce((sum, piece) => sum + sizeOf(piece), sizeOf(`${head}\r\n`));
+  return {
+    head,
+    body: () => chunksOf(part.content),
+    headed: (fields) => ({
+      sizeBytes: sizeBytes + sizeOf(fields),
+      chunks: () => chunksOf([`${fields}${head}\r\n`, ...part.content]),
+    }),
+  };
+};

@@ -1,0 +1,146 @@
+import { isIP } from 'node:net';
+import type { HostAddress } from '../../../domain/ports/resolver.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import type { HostSecurity, TransportSecurity } from '../policy/transport-security.ts';
+import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
+import type { SmtpConnectFailed } from '../smtp-client/session.ts';
+import type { SessionTarget } from '../smtp-client/session-target.ts';
+import type { createMxAddresses, MxRoute } from './routes.ts';
+import type { Hop } from './session-pools.ts';
+
+/** FNV-1a: spreads names evenly, and always the same way. */
+const hash = (text: string): number => {
+  let state = 0x811c9dc5;
+  for (const byte of Buffer.from(text)) state = Math.imul(state ^ byte, 0x01000193) >>> 0;
+  return state;
+};
+
+/**
+ * Chooses the address of ours that mail for a domain comes from: always the same, since greylisting knows a sender by
+ * it, and reputation is earned by it.
+ * @param addresses IPs; empty: the machine chooses.
+ * @returns for a domain and a family: undefined: any; null: none, since there are none of this family.
+ */
+export const createSourceAddresses = (addresses: readonly string[]) => {
+  const byFamily = { 4: addresses.filter((each) => isIP(each) === 4), 6: addresses.filter((each) => isIP(each) === 6) };
+  return (domain: string, family: 4 | 6): string | undefined | null => {
+    if (addresses.length === 0) return undefined;
+    const candidates = byFamily[family];
+    return candidates[hash(domain) % candidates.length] ?? null;
+  };
+};
+
+export type SourceAddresses = ReturnType<typeof createSourceAddresses>;
+
+/**
+ * How long an address is thought dead, and tried after all others of its domain. Longer keeps mail off the better
+ * server, shorter makes more of it wait for the time-out.
+ */
+const AVOIDED_MS = 300_000;
+/** So long it is not even tried again: of a thousand messages for a dead server, one after the other would wait. */
+const FAILED_MS = 5_000;
+/** Where more servers are dead than that, the one that died first is tried again. */
+const ADDRESSES_MAX = 10_000;
+
+interface Failure {
+  readonly atMs: number;
+  readonly error: SmtpConnectFailed;
+}
+
+/** Remembers which addresses did not answer. */
+export const createUnreachableAddresses = (system: Pick<System, 'monotonicMs'>) => {
+  /** In the order of their times. */
+  const failures = new Map<string, Failure>();
+
+  const within = (address: string, ms: number): SmtpConnectFailed | null => {
+    const failure = failures.get(address);
+    return failure !== undefined && system.monotonicMs() - failure.atMs < ms ? failure.error : null;
+  };
+
+  return {
+    add: (address: string, error: SmtpConnectFailed): void => {
+      failures.delete(address);
+      failures.set(address, { atMs: system.monotonicMs(), error });
+      for (const oldest of failures.keys()) {
+        if (failures.size <= ADDRESSES_MAX) break;
+        failures.delete(oldest);
+      }
+    },
+    answers: (address: string): void => {
+      failures.delete(address);
+    },
+    isAvoided: (address: string): boolean => within(address, AVOIDED_MS) !== null,
+    /** Why it failed a moment ago. */
+    justFailed: (address: string): SmtpConnectFailed | null => within(address, FAILED_MS),
+  };
+};
+
+export type UnreachableAddresses = ReturnType<typeof createUnreachableAddresses>;
+
+/** What comes next on the way to a domain: an address to try, or a server that cannot be. */
+export type Step =
+  | Hop
+  | {
+      readonly host: string;
+      readonly problem: SmtpReply;
+      /** It is none of the domain's doing. */
+      readonly isOurs?: true;
+    };
+
+export interface HopsOptions {
+  readonly addressesOf: ReturnType<typeof createMxAddresses>;
+  readonly security: TransportSecurity;
+  readonly sourceOf: SourceAddresses;
+  readonly unreachable: UnreachableAddresses;
+  readonly port: number;
+}
+
+type Route = Extract<MxRoute, { kind: 'hosts' }>;
+
+/** More are asked about by nobody but whoever wants us to be busy. */
+const HOSTS_MAX = 10;
+/** More leave no time for the next server of a domain whose first is dead, fewer miss one that works. */
+const ADDRESSES_PER_HOST_MAX = 3;
+
+const targetOf = (host: string, { address }: HostAddress, port: number, tls: SessionTarget['tls']): SessionTarget => ({
+  ...{ host, address, port, implicitTls: false, credentials: null, tls },
+});
+
+/** Finds the way to a domain, step by step: later servers are not looked up before they are needed. */
+export const createHops = ({ addressesOf, security, sourceOf, unreachable, port }: HopsOptions) => {
+  const hopTo = (domain: string, host: string, found: HostAddress, { tls, key }: Held): Hop | null => {
+    const localAddress = sourceOf(domain, found.family);
+    if (localAddress === null) return null;
+    const target = targetOf(host, found, port, tls);
+    return {
+      key: `${host} ${found.address} ${localAddress ?? ''} ${key}`,
+      target: localAddress === undefined ? target : { ...target, localAddress },
+    };
+  };
+
+  const stepsTo = async (domain: string, host: string, held: HostSecurity): Promise<readonly Step[]> => {
+    if ('problem' in held) return [{ host, problem: held.problem }];
+    const found = await addressesOf(host);
+    if ('problem' in found) return [{ host, problem: found.problem }];
+    const hops = found.addresses.flatMap((address) => hopTo(domain, host, address, held) ?? []);
+    if (hops.length > 0) return hops.slice(0, ADDRESSES_PER_HOST_MAX);
+    const problem = noReply(`${host} has no address of a family that SOURCE_ADDRESSES has one of`);
+    return [{ host, problem, isOurs: true }];
+  };
+
+  const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(step.target.address ?? '');
+
+  return async function* hopsOf(domain: string, { hosts, authenticated }: Route): AsyncGenerator<Step> {
+    const securityOf = await security.ofDomain(domain, authenticated);
+    const avoided: Step[] = [];
+    for (const { host } of hosts.slice(0, HOSTS_MAX)) {
+      const steps = await stepsTo(domain, host, await securityOf(host));
+      avoided.push(...steps.filter(isAvoided));
+      yield* steps.filter((step) => !isAvoided(step));
+    }
+    yield* avoided;
+  };
+};
+
+type Held = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
+export type HopsOf = ReturnType<typeof createHops>;

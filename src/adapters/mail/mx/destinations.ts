@@ -1,0 +1,87 @@
+import { getDomain } from 'tldts';
+import { ownDestination } from '../../../domain/destination/destination.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { createBoundedCache } from '../../bounded-cache.ts';
+import type { createMxAddresses, MailHost, MxRoutes } from './routes.ts';
+
+const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '');
+
+/**
+ * Who runs a mail host: what somebody registered (`google.com` of `aspmx.l.google.com`), by the public suffix list with its
+ * private part, where anybody gets names below somebody else's (`dyndns.org`). The host itself where that is none.
+ * @param host A-labels.
+ */
+export const mailboxProvider = (host: string): string =>
+  getDomain(plain(host), { extractHostname: false, allowPrivateDomains: true }) ?? plain(host);
+
+export interface MailDestinationsOptions {
+  readonly routes: Pick<MxRoutes, 'routeOf'>;
+  readonly addressesOf: ReturnType<typeof createMxAddresses>;
+  readonly system: Pick<System, 'monotonicMs'>;
+}
+
+interface Known {
+  readonly operator: Promise<string>;
+  readonly untilMs: number;
+}
+
+/** Messages for a domain come together, and each question costs 50 µs of what the resolver knows already. */
+const REMEMBERED_MS = 1_000;
+/** About 1 MB. */
+const REMEMBERED_BYTES_MAX = 1_000_000;
+const ENTRY_BYTES = 200;
+
+/** As many as an attempt looks at (`hops.ts`). */
+const HOSTS_MAX = 10;
+
+/** Of several that are equally preferred the first by name, so that it is the same each time. */
+const inFixedOrder = (one: MailHost, other: MailHost): number =>
+  one.preference - other.preference || (one.host < other.host ? -1 : 1);
+
+/**
+ * Which destination the mail of a domain waits for. Anybody can name somebody else's host in his MX records: a provider is
+ * its destination only if a host of that provider would really be tried first, so that a name which is not there, leads
+ * into a private network or cannot be looked up keeps the domain away from the provider's queue.
+ */
+export const createMailDestinations = ({ routes, addressesOf, system }: MailDestinationsOptions) => {
+  const known = createBoundedCache<Known>(REMEMBERED_BYTES_MAX);
+
+  const hostsOf = async (domain: string): Promise<readonly string[]> => {
+    const route = await routes.routeOf(domain);
+    if (route.kind === 'nowhere') return [];
+    return [...route.hosts]
+      .sort(inFixedOrder)
+      .slice(0, HOSTS_MAX)
+      .map(({ host }) => host);
+  };
+
+  const reachable = async (host: string): Promise<readonly string[]> => {
+    const found = await addressesOf(host);
+    return 'problem' in found ? [] : found.addresses.map(({ address }) => address);
+  };
+
+  const lookUp = async (domain: string): Promise<string> => {
+    for (const host of await hostsOf(domain)) {
+      if ((await reachable(host)).length > 0) return mailboxProvider(host);
+    }
+    return ownDestination(domain);
+  };
+
+  return {
+    /**
+     * The mailbox provider of the first host that mail can be sent to (`google.com`); the domain by itself (`@example.com`)
+     * if there is none. @param domain A-labels, lower case. Never throws for what the DNS says or fails to say.
+     */
+    operatorOf: (domain: string): Promise<string> => {
+      const nowMs = system.monotonicMs();
+      const last = known.get(domain);
+      if (last !== undefined && nowMs < last.untilMs) return last.operator;
+      const operator = lookUp(domain);
+      known.set(domain, { operator, untilMs: nowMs + REMEMBERED_MS }, ENTRY_BYTES + domain.length);
+      return operator;
+    },
+    /** All addresses that mail for the domain can be sent to. */
+    serversOf: async (domain: string): Promise<readonly string[]> =>
+      (await Promise.all((await hostsOf(domain)).map(reachable))).flat(),
+  };
+};

@@ -1,0 +1,177 @@
+import type { ConnectionOptions } from 'node:tls';
+import { domainOf } from '../../../domain/email-address.ts';
+import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { Resolver } from '../../../domain/ports/resolver.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { createOutgoingMessages } from '../compose/compose.ts';
+import type { TransportSecurity } from '../policy/transport-security.ts';
+import type { PooledTransport } from '../smarthost/smarthost.ts';
+import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { inOrder } from '../smtp-client/outcomes.ts';
+import { createDeadline, type ReadyMail } from '../smtp-client/send.ts';
+import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-client/session.ts';
+import { createDeliverToDomain, type Nowhere, nowhereOutcomes } from './deliver-to-domain.ts';
+import {
+  createHops,
+  createSourceAddresses,
+  createUnreachableAddresses,
+  type UnreachableAddresses,
+} from './delivery-targets.ts';
+import { createMxAddresses, type MxRoutes } from './routes.ts';
+import { createSessionPools, type Hop } from './session-pools.ts';
+
+export interface OpenHopOptions {
+  readonly unreachable: UnreachableAddresses;
+  readonly ehloName: string;
+  readonly connectMs: number;
+  readonly greeting: GreetingTimes;
+  /** Certificates to trust, for instance. */
+  readonly tls?: ConnectionOptions;
+}
+
+/** It took no connection, or said nothing on it; what fails after TLS is about who it is. */
+const isDead = ({ side, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
+  side !== null && side.tls === null && reply.code === 0 && !isTlsBroken;
+
+/** Opens sessions, and remembers who did not answer. */
+export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenHopOptions) => {
+  const patience = createGreetingPatience(greeting);
+  /** Sessions by address: a server that has some takes no more of them, and is not dead. */
+  const alive = new Map<string, number>();
+
+  const count = (address: string, change: 1 | -1): void => {
+    const sessions = (alive.get(address) ?? 0) + change;
+    if (sessions === 0) alive.delete(address);
+    else alive.set(address, sessions);
+  };
+
+  const note = (address: string, error: unknown): void => {
+    if (!(error instanceof SmtpConnectFailed)) return;
+    patience.failed(address, error);
+    if (isDead(error) && !alive.has(address)) unreachable.add(address, error);
+  };
+
+  const open = async (hop: Hop, address: string, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+    let isOpened = false;
+    const end = (): void => {
+      if (isOpened) count(address, -1);
+      onEnd();
+    };
+    const common = { target: hop.target, ehloName, connectMs, greetingMs: patience.msOf(address), onEnd: end };
+    const session = await openSmtpSession({ ...common, ...(tls && { tls }) }, signal);
+    isOpened = true;
+    count(address, 1);
+    return session;
+  };
+
+  /** @throws {SmtpConnectFailed} at once, where it has failed a moment ago. */
+  return async (hop: Hop, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+    const { address = hop.target.host } = hop.target;
+    const failed = unreachable.justFailed(address);
+    if (failed !== null) throw new SmtpConnectFailed(failed.reply);
+    try {
+      const session = await open(hop, address, signal, onEnd);
+      unreachable.answers(address);
+      return session;
+    } catch (error) {
+      if (!signal.aborted) note(address, error); // else there was no time to answer
+      throw error;
+    }
+  };
+};
+
+export interface DirectTransportOptions {
+  readonly routes: MxRoutes;
+  readonly resolver: Resolver;
+  readonly security: TransportSecurity;
+  readonly system: System;
+  readonly ehloName: string;
+  /** IPs of ours to send from, by the recipient's domain; empty: the machine chooses. */
+  readonly sourceAddresses: readonly string[];
+  /** Servers on this machine and in private networks are taken too. */
+  readonly allowPrivate: boolean;
+  /** Of all mail servers. */
+  readonly port: number;
+  /** With all servers together. */
+  readonly sessionsMax?: number;
+  readonly sessionsPerServerMax?: number;
+  readonly sessionsPerAddressMax?: number;
+  /** For the connection. */
+  readonly connectMs?: number;
+  /** Default: `connectMs`, or else `GREETING_TIMES`. */
+  readonly greeting?: GreetingTimes;
+  /** Certificates to trust, for instance. */
+  readonly tls?: ConnectionOptions;
+}
+
+/**
+ * Each is a socket and some 50 kB while it is in use. Fewer than there are destinations at a time and each message makes a
+ * session of its own, having ended the one that the next would have used; slow ones keep theirs for long.
+ */
+const SESSIONS_MAX = 2000;
+/** No server wants more from one address; what it wants is learned by whoever gives out the work. */
+const SESSIONS_PER_SERVER_MAX = 20;
+/** Anybody can have names that lead to somebody else's server, which counts all of its sessions with us. Fewer make those of one name wait for others'. */
+const SESSIONS_PER_ADDRESS_MAX = 40;
+/** A dead server must leave time for the next of its domain. */
+const CONNECT_MS = 30_000;
+
+const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTimes => {
+  if (greeting !== undefined) return greeting;
+  return connectMs === undefined ? GREETING_TIMES : { firstMs: connectMs, againMs: connectMs };
+};
+
+/** The same mail, once for each domain of its recipients. */
+const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail: OutgoingMail])[] => {
+  const groups = Map.groupBy(mail.envelope.to, ({ address }) => domainOf(address));
+  return [...groups].map(([domain, recipients]) => [
+    domain,
+    { ...mail, envelope: { ...mail.envelope, to: recipients } },
+  ]);
+};
+
+const OUR_FAULT: Nowhere = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };
+
+/** Sends mail to the recipients' own servers, over sessions that are kept. */
+export const createDirectTransport = (options: DirectTransportOptions): PooledTransport => {
+  const { system, ehloName, port, connectMs = CONNECT_MS, tls } = options;
+  const messages = createOutgoingMessages(system);
+  const unreachable = createUnreachableAddresses(system);
+
+  const pools = createSessionPools({
+    open: createOpenHop({ unreachable, ehloName, connectMs, greeting: greetingOf(options), ...(tls && { tls }) }),
+    sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
+    sessionsPerServerMax: options.sessionsPerServerMax ?? SESSIONS_PER_SERVER_MAX,
+    sessionsPerAddressMax: options.sessionsPerAddressMax ?? SESSIONS_PER_ADDRESS_MAX,
+  });
+  const addressesOf = createMxAddresses(options);
+  const sourceOf = createSourceAddresses(options.sourceAddresses);
+  const hopsOf = createHops({ addressesOf, security: options.security, sourceOf, unreachable, port });
+  const deliver = createDeliverToDomain({ routes: options.routes, hopsOf, pools });
+
+  const deliverAll = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
+    const parts = byDomain(ready.mail);
+    const results = await Promise.allSettled(parts.map(([domain, mail]) => deliver(domain, { ...ready, mail })));
+    const fault = results.find((result) => result.status === 'rejected');
+    if (results.every((result) => result.status === 'rejected')) throw fault?.reason;
+    // What the servers of one domain said is not lost for a fault with another: copies are out.
+    const told = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+    return inOrder(ready.mail, [...nowhereOutcomes(ready.mail, OUR_FAULT, null), ...told]);
+  };
+
+  return {
+    send: async (mail, sendOptions) => {
+      const messageFor = await messages.prepare(mail);
+      const deadline = createDeadline(system, sendOptions);
+      try {
+        return await deliverAll({ mail, messageFor, deadline });
+      } finally {
+        deadline.end();
+      }
+    },
+    sessions: pools.sessions,
+    close: async () => {
+      await Promise.all([pools.close(), messages.close()]);
+    },
+  };
+};

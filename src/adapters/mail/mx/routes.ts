@@ -1,0 +1,207 @@
+import { networkInterfaces } from 'node:os';
+import {
+  type DnsAnswer,
+  type HostAddress,
+  type MxRecord,
+  type Resolver,
+  ResolverUnavailable,
+} from '../../../domain/ports/resolver.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { addressRange } from '../../address-range.ts';
+import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
+
+const BYTES = 4;
+
+/** A copy in random order (RFC 5321 §5.1 wants it of servers of equal preference, to share the load among them). */
+export const inRandomOrder = <Item>({ randomBytes }: Pick<System, 'randomBytes'>, items: readonly Item[]): Item[] => {
+  if (items.length < 2) return [...items];
+  const chances = Buffer.from(randomBytes(items.length * BYTES));
+  return items
+    .map((item, index) => ({ item, chance: chances.readUInt32LE(index * BYTES) }))
+    .sort((one, other) => one.chance - other.chance)
+    .map(({ item }) => item);
+};
+
+/** One server of a domain. */
+export interface MailHost {
+  readonly host: string;
+  /** Lower is tried first. */
+  readonly preference: number;
+}
+
+/** Where mail for a domain goes, or why nowhere. */
+export type MxRoute =
+  | {
+      readonly kind: 'hosts';
+      /** In the order in which to try them. */
+      readonly hosts: readonly MailHost[];
+      /** By DNSSEC, so that what the DNS says of these hosts may be relied on (RFC 7672 §2.2). */
+      readonly authenticated: boolean;
+    }
+  | {
+      readonly kind: 'nowhere';
+      readonly outcome: 'bounced' | 'deferred';
+      /** RFC 3463. */
+      readonly enhanced: string;
+      readonly text: string;
+    };
+
+export interface MxRoutesOptions {
+  readonly resolver: Pick<Resolver, 'mx' | 'addresses'>;
+  readonly system: Pick<System, 'randomBytes'>;
+  /** What this service calls itself: a route that leads to it is a loop. */
+  readonly ehloName: string;
+}
+
+const nowhere = (outcome: 'bounced' | 'deferred', enhanced: string, text: string): MxRoute => ({
+  ...{ kind: 'nowhere', outcome, enhanced, text },
+});
+
+/** RFC 7505 §4.1. */
+const NULL_MX = nowhere('bounced', '5.1.10', 'the domain accepts no mail (null MX)');
+const NO_SUCH_DOMAIN = nowhere('bounced', '5.1.2', 'the domain does not exist');
+const NO_SERVER = nowhere('bounced', '5.1.2', 'the domain has neither a mail server nor an address');
+/** RFC 3463 §3.5 X.4.6: ours or theirs to mend, and nothing that the recipient can be blamed for. */
+const LOOP = nowhere('deferred', '4.4.6', 'the domain names this service as its own mail server');
+
+const NO_HOSTS = nowhere('deferred', '4.4.4', 'what the domain names as its mail servers are no host names');
+
+/** Names may be any bytes in the DNS; these are told to people, stored and written to the certificate check. */
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
+const isHosted = ({ exchange }: MxRecord): boolean => HOST_NAME.test(exchange);
+
+/** RFC 5321 §5.1: who is in the list himself gives to those before him only, or mail would go in circles. */
+const beforeUs = (records: readonly MxRecord[], ehloName: string): readonly MxRecord[] => {
+  const ours = records.filter(({ exchange }) => exchange === ehloName);
+  if (ours.length === 0) return records;
+  return records.filter(({ preference }) => ours.every((own) => preference < own.preference));
+};
+
+/** Finds the mail servers of domains (RFC 5321 §5.1). Answers are kept for as long as the resolver keeps them. */
+export const createMxRoutes = ({ resolver, system, ehloName }: MxRoutesOptions) => {
+  const ownName = ehloName.toLowerCase();
+
+  const byRecords = ({ records, authenticated }: DnsAnswer<MxRecord>): MxRoute => {
+    const named = records.filter(({ exchange }) => exchange !== '');
+    if (named.length === 0) return NULL_MX;
+    const hosted = named.filter(isHosted);
+    if (hosted.length === 0) return NO_HOSTS;
+    const usable = beforeUs(hosted, ownName);
+    if (usable.length === 0) return LOOP;
+    // The sort is stable: those of equal preference stay in random order.
+    const ordered = inRandomOrder(system, usable).sort((one, other) => one.preference - other.preference);
+    const hosts = ordered.map(({ exchange, preference }) => ({ host: exchange, preference }));
+    return { kind: 'hosts', hosts, authenticated };
+  };
+
+  /** A domain without MX records is its own mail server, if it has an address. */
+  const implicit = async (domain: string, authenticated: boolean): Promise<MxRoute> => {
+    const { records } = await resolver.addresses(domain);
+    if (records.length === 0) return NO_SERVER;
+    return domain === ownName ? LOOP : { kind: 'hosts', hosts: [{ host: domain, preference: 0 }], authenticated };
+  };
+
+  const lookUp = async (domain: string): Promise<MxRoute> => {
+    const answer = await resolver.mx(domain);
+    if (answer.records.length > 0) return byRecords(answer);
+    return answer.exists ? implicit(domain, answer.authenticated) : NO_SUCH_DOMAIN;
+  };
+
+  /** @param domain A-labels, lower case. Never throws for what the DNS says or fails to say. */
+  const routeOf = async (domain: string): Promise<MxRoute> => {
+    try {
+      return await lookUp(domain);
+    } catch (error) {
+      if (!(error instanceof ResolverUnavailable)) throw error;
+      return nowhere('deferred', '4.4.3', `the mail servers of the domain cannot be looked up: ${error.message}`);
+    }
+  };
+
+  return { routeOf };
+};
+
+export type MxRoutes = ReturnType<typeof createMxRoutes>;
+
+export interface MxAddressesOptions {
+  readonly resolver: Pick<Resolver, 'addresses'>;
+  readonly system: Pick<System, 'randomBytes' | 'monotonicMs'>;
+  /** Servers on this machine and in private networks are taken too. */
+  readonly allowPrivate: boolean;
+}
+
+/** Of one host: where it can be reached, in the order in which to try; or why nowhere. */
+type MxAddresses = { readonly addresses: readonly HostAddress[] } | { readonly problem: SmtpReply };
+
+/** What a network of one's own may have; the rest (multicast, reserved, unspecified) is no place for a server. */
+const PRIVATE = new Set(['private', 'uniqueLocal', 'loopback', 'linkLocal', 'carrierGradeNat']);
+
+const GLOBAL_RANGES = new Set(['unicast', 'uniqueLocal']);
+
+/** Asking the system costs 200 us; what has changed is noticed so late. */
+const REMEMBERED_MS = 30_000;
+
+/** An address that other networks could answer to: without one, trying IPv6 only costs time. */
+const findIpv6 = (): boolean =>
+  Object.values(networkInterfaces())
+    .flatMap((found) => found ?? [])
+    .some(({ family, internal, address }) => {
+      return family === 'IPv6' && !internal && GLOBAL_RANGES.has(addressRange(address) ?? '');
+    });
+
+const createHasIpv6 = ({ monotonicMs }: Pick<System, 'monotonicMs'>): (() => boolean) => {
+  let known = { has: false, untilMs: Number.NEGATIVE_INFINITY };
+  return () => {
+    const nowMs = monotonicMs();
+    if (nowMs >= known.untilMs) known = { has: findIpv6(), untilMs: nowMs + REMEMBERED_MS };
+    return known.has;
+  };
+};
+
+/** One of each in turn: a family that does not work costs one try. */
+const inTurn = <Item>(first: readonly Item[], second: readonly Item[]): Item[] =>
+  Array.from({ length: Math.max(first.length, second.length) }, (_, index) => [
+    ...first.slice(index, index + 1),
+    ...second.slice(index, index + 1),
+  ]).flat();
+
+/** Finds the addresses of mail servers that mail may be sent to. */
+export const createMxAddresses = ({ resolver, system, allowPrivate }: MxAddressesOptions) => {
+  const hasIpv6 = createHasIpv6(system);
+  /** Reading an address costs 5 us; the resolver gives the same objects until it asks again. */
+  const judged = new WeakMap<HostAddress, boolean>();
+  const judge = ({ address }: HostAddress): boolean => {
+    const range = addressRange(address);
+    return range === 'unicast' || (allowPrivate && range !== null && PRIVATE.has(range));
+  };
+  const mayReach = (found: HostAddress): boolean => {
+    const known = judged.get(found) ?? judge(found);
+    judged.set(found, known);
+    return known;
+  };
+
+  const inOrder = (found: readonly HostAddress[]): readonly HostAddress[] => {
+    const shuffled = inRandomOrder(system, found);
+    const six = shuffled.filter(({ family }) => family === 6);
+    const four = shuffled.filter(({ family }) => family === 4);
+    if (six.length === 0 || four.length === 0) return shuffled;
+    return hasIpv6() ? inTurn(six, four) : [...four, ...six];
+  };
+
+  const lookUp = async (host: string): Promise<MxAddresses> => {
+    const { records } = await resolver.addresses(host);
+    const allowed = records.filter(mayReach);
+    if (allowed.length > 0) return { addresses: inOrder(allowed) };
+    if (records.length === 0) return { problem: noReply(`${host} has no address`) };
+    return { problem: noReply(`${host} has no public address, and mail is sent to no other`) };
+  };
+
+  /** Never throws for what the DNS says or fails to say. */
+  return async (host: string): Promise<MxAddresses> => {
+    try {
+      return await lookUp(host);
+    } catch (error) {
+      if (!(error instanceof ResolverUnavailable)) throw error;
+      return { problem: noReply(`the addresses of ${host} cannot be looked up: ${error.message}`) };
+    }
+  };
+};

@@ -1,0 +1,224 @@
+import type { BounceCategory } from '../../../domain/bounce/categories.ts';
+import { classifyReply } from '../../../domain/bounce/classify.ts';
+import type { Logger } from '../../../domain/ports/logger.ts';
+import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import type { SmtpConnectFailed } from '../smtp-client/session.ts';
+
+/** Why no session with the smarthost came about, or nothing could be sent over it. */
+export type SmarthostProblem =
+  | 'unknown_name'
+  | 'unreachable'
+  | 'silent'
+  | 'tls'
+  | 'certificate'
+  | 'certificate_name'
+  | 'login'
+  | 'no_login'
+  | 'no_password_login'
+  | 'login_wanted'
+  | 'tls_wanted'
+  | 'relay_denied'
+  | 'ehlo_name'
+  | 'sender_not_allowed'
+  | 'blocked'
+  | 'refused';
+
+/** What is wrong, and what to do about it: for whoever set `MAIL_URL`. No secret, and nothing that the server said. */
+export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
+  unknown_name: 'its name is not known: correct the host in MAIL_URL, or the resolver of this machine',
+  unreachable: 'nothing answers there: correct host and port in MAIL_URL, or open the way to it',
+  silent:
+    'it says nothing that is SMTP: correct port and scheme in MAIL_URL (TLS from the first byte on, as on 465, is `smtps:`)',
+  tls: 'TLS with it fails: `smtps:` in MAIL_URL is for TLS from the first byte on, as on 465, and `smtp:` for STARTTLS, as on 587, which a login needs',
+  certificate: 'its certificate is not trusted: have it renewed, or give its authority by NODE_EXTRA_CA_CERTS',
+  certificate_name:
+    'its certificate is for another name: set the host in MAIL_URL to a name that the certificate has, or have it issued for this one',
+  login: 'it refuses the login: correct user and password in MAIL_URL (percent-encoded: `@` is `%40`)',
+  no_login: 'it offers no login there: set its port for submission (587, or 465 with `smtps:`), or no user in MAIL_URL',
+  no_password_login:
+    'it offers no login with user and password (PLAIN, LOGIN or CRAM-MD5): have one of these allowed there, or set no user in MAIL_URL and have the address of this machine allowed',
+  login_wanted: 'it takes mail after a login only: set user and password in MAIL_URL',
+  tls_wanted: 'it takes mail over TLS only and offers none there: use `smtps:` in MAIL_URL, or its port for submission',
+  relay_denied:
+    'it relays no mail for this service (relay access denied): set user and password in MAIL_URL, or have the address of this machine allowed there',
+  sender_not_allowed:
+    'it takes no mail from this sender with this login: have the sending domain allowed or verified there',
+  ehlo_name:
+    'it does not accept the name that this service calls itself by: set EHLO_NAME to a name that leads to this machine',
+  blocked:
+    'it blocks the address of this machine: ask whoever runs it, give the address a reverse name, or send from another',
+  refused: 'it refuses the session: ask whoever runs it whether it takes mail from this machine',
+};
+
+/** What nodemailer says of an error beside its sentence, and OpenSSL (`reason`). */
+interface SetupError {
+  readonly code?: string;
+  readonly command?: string;
+  readonly syscall?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Said by us of a server that was given credentials for nothing. */
+export const NO_AUTHENTICATION = 'the server offers no authentication';
+export const NO_PASSWORD_AUTHENTICATION = 'the server offers no authentication by user and password';
+
+const CERTIFICATE = /certificate|self.signed/i;
+/** Node's words for a certificate that is for other names; `reason` then is no OpenSSL's. */
+const CERTIFICATE_NAME = /altnames|does not match certificate/i;
+
+type Sign = (error: SetupError, failed: SmtpConnectFailed) => boolean;
+
+/** The first that holds. */
+const SIGNS: readonly (readonly [SmarthostProblem, Sign])[] = [
+  ['unknown_name', ({ syscall }) => syscall === 'getaddrinfo'],
+  ['unreachable', ({ syscall }) => syscall === 'connect'],
+  ['login', ({ command = '' }, { reply }) => command.startsWith('AUTH') || reply.code === 535],
+  ['no_login', ({ message = '' }) => message === NO_AUTHENTICATION],
+  ['no_password_login', ({ message = '' }) => message === NO_PASSWORD_AUTHENTICATION],
+  ['certificate_name', ({ message = '' }) => CERTIFICATE_NAME.test(message)],
+  ['certificate', ({ message = '', reason }) => reason === undefined && CERTIFICATE.test(message)],
+  ['tls', ({ code, reason }, { isTlsBroken }) => code === 'ETLS' || reason !== undefined || isTlsBroken],
+  ['refused', (_, { reply }) => reply.code > 0],
+];
+
+export const smarthostProblem = (failed: SmtpConnectFailed): SmarthostProblem => {
+  const error = (failed.cause ?? {}) as SetupError;
+  return SIGNS.find(([, holds]) => holds(error, failed))?.[0] ?? 'silent';
+};
+
+/** RFC 4954 §6: credentials are wanted, too weak, wrong, or wanted over TLS. */
+const AUTHENTICATION_CODES = new Set([530, 534, 535, 538]);
+
+interface RefusalWords {
+  readonly problem: SmarthostProblem;
+  readonly words: RegExp;
+  /** Only before the message: after it a server may speak of what is in it. */
+  readonly early?: true;
+}
+
+/** The first that holds; what they say beside is the classifier's. */
+const REFUSAL_WORDS: readonly RefusalWords[] = [
+  {
+    problem: 'relay_denied',
+    words: /\brelay(?:ing)?\b.{0,300}(?:denied|not (?:permitted|allowed)|prohibited)|unable to relay|for relay\b/i,
+  },
+  // Postfix, Exchange Online, Amazon SES, SendGrid, Mailgun: of a sender that this login may not use.
+  {
+    problem: 'sender_not_allowed',
+    words:
+      /not owned by|send as this sender|\bsendas|not (?:a )?verified|verified sender|not allowed to send|not authori[sz]ed to (?:send|perform)/i,
+  },
+  // Not what is said of SPF, DKIM and DMARC.
+  {
+    problem: 'login_wanted',
+    words: /authentication (?:is )?required|not authenticated|not logged in|smtp auth|must authenticate/i,
+  },
+  { problem: 'login_wanted', words: /log ?in first|credentials/i, early: true },
+  { problem: 'ehlo_name', words: /\b(?:helo|ehlo)\b.{0,60}(?:reject|invalid|refused|denied|need|must)/i, early: true },
+  {
+    problem: 'blocked',
+    words: /client host (?:rejected|\S{1,64} blocked)|reverse (?:dns|hostname)|\bptr\b/i,
+    early: true,
+  },
+];
+
+/** Exchange: this one takes mail from its own organization alone. */
+const OF_ONE_RECIPIENT = /resolver\.rst/i;
+
+const byCategory = (category: BounceCategory, isEarly: boolean): SmarthostProblem | null => {
+  if (category === 'relay_denied') return 'relay_denied';
+  return category === 'reputation' && isEarly ? 'blocked' : null;
+};
+
+/**
+ * What in a smarthost's refusal is about this service and not about the message or its recipient: its login, its right to
+ * relay, its address. Every other message would be refused as well, and none of them has to end by it.
+ * @returns null: nothing.
+ */
+export const problemOfRefusal = (outcome: RecipientOutcome): SmarthostProblem | null => {
+  const { code, text, stage } = outcome;
+  if (code < 400 || OF_ONE_RECIPIENT.test(text)) return null;
+  if (AUTHENTICATION_CODES.has(code))
+    return /starttls|\b(?:tls|encryption|ssl)\b/i.test(text) ? 'tls_wanted' : 'login_wanted';
+  const isEarly = stage !== 'content';
+  const category = classifyReply(outcome);
+  const said = REFUSAL_WORDS.find(({ words, early }) => words.test(text) && (isEarly || early !== true));
+  return said?.problem ?? byCategory(category, isEarly);
+};
+
+/** Says in the log when no mail leaves by the smarthost, what to do about it, and when mail leaves again. */
+export interface SmarthostWatch {
+  /** No session came about. */
+  failed(error: SmtpConnectFailed): void;
+  /** What the smarthost answered to a message. */
+  answered(outcomes: readonly RecipientOutcome[]): void;
+}
+
+export interface SmarthostWatchOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly system: Pick<System, 'monotonicMs'>;
+  readonly logger: Logger;
+}
+
+/** Shorter fills the log with what is known, longer lets it be overlooked. */
+const AGAIN_MS = 600_000;
+/**
+ * Since a message was taken: some sessions are refused by servers that take mail over others, which is no fault. Longer
+ * is silent for as long about a password that was changed.
+ */
+const WORKING_MS = 30_000;
+interface Said {
+  readonly code: number;
+  readonly enhanced: string | null;
+}
+
+/** Of a session that works: it was told of a recipient or a message. */
+const isAnswer = ({ stage, code }: RecipientOutcome): boolean =>
+  code > 0 && (stage === 'recipient' || stage === 'content');
+
+export const createSmarthostWatch = ({ host, port, system, logger }: SmarthostWatchOptions): SmarthostWatch => {
+  let workedMs = Number.NEGATIVE_INFINITY;
+  /** Null: all is well. */
+  let toldMs: number | null = null;
+  let refusedMs = Number.NEGATIVE_INFINITY;
+
+  const isWorking = (): boolean => system.monotonicMs() - workedMs < WORKING_MS;
+
+  const tell = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
+    const nowMs = system.monotonicMs();
+    if (isWorking() || (toldMs !== null && nowMs - toldMs < AGAIN_MS)) return;
+    toldMs = nowMs;
+    logger.error({ host, port, code, enhanced }, `no mail leaves by the smarthost: ${SMARTHOST_REMEDIES[problem]}`);
+  };
+
+  /** It takes other mail, but this is about us too. */
+  const tellOfSome = (problem: SmarthostProblem, { code, enhanced }: Said): void => {
+    const nowMs = system.monotonicMs();
+    if (nowMs - refusedMs < AGAIN_MS) return;
+    refusedMs = nowMs;
+    const sentence = `some mail does not leave by the smarthost, and waits: ${SMARTHOST_REMEDIES[problem]}`;
+    logger.error({ host, port, code, enhanced }, sentence);
+  };
+
+  const tellOfRefusal = (problem: SmarthostProblem, said: Said): void =>
+    isWorking() ? tellOfSome(problem, said) : tell(problem, said);
+
+  const works = (): void => {
+    workedMs = system.monotonicMs();
+    if (toldMs === null) return;
+    toldMs = null;
+    logger.info({ host, port }, 'mail leaves by the smarthost again');
+  };
+
+  return {
+    failed: (error) => tell(smarthostProblem(error), error.reply),
+    answered: (outcomes) => {
+      const told = outcomes.map((said) => ({ said, problem: problemOfRefusal(said) }));
+      for (const { said, problem } of told) if (problem !== null) tellOfRefusal(problem, said);
+      if (told.some(({ said, problem }) => problem === null && isAnswer(said))) works();
+    },
+  };
+};

@@ -1,0 +1,128 @@
+import type { ConnectionOptions } from 'node:tls';
+import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { createOutgoingMessages } from '../compose/compose.ts';
+import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { deferredAll, inOrder } from '../smtp-client/outcomes.ts';
+import { createDeadline, type ReadyMail, sendOnSession } from '../smtp-client/send.ts';
+import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-client/session.ts';
+import { createSessionPool } from '../smtp-client/session-pool.ts';
+import type { SessionTarget } from '../smtp-client/session-target.ts';
+import { problemOfRefusal, type SmarthostWatch } from './problems.ts';
+
+/** A transport that keeps its sessions between messages. */
+export interface PooledTransport extends MailTransport {
+  /** Sessions with mail servers, open or being opened. */
+  sessions(): number;
+}
+
+/** Where and how to submit mail, from `smtp://user:pass@host:port` or `smtps://…`. */
+export interface Smarthost {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte (`smtps:`); otherwise STARTTLS where it is offered. */
+  readonly secure: boolean;
+  /** Null: no AUTH. */
+  readonly credentials: { readonly user: string; readonly pass: string } | null;
+}
+
+/** RFC 6409 §3.1 and RFC 8314 §3.3 with credentials; a relay on the own network listens where servers do. */
+const defaultPort = (secure: boolean, hasCredentials: boolean): number => {
+  if (secure) return 465;
+  return hasCredentials ? 587 : 25;
+};
+
+/** @throws {Error} naming what is wrong, without the password. */
+export const parseSmarthost = (url: string): Smarthost => {
+  const parsed = URL.parse(url);
+  if (parsed === null || !/^smtps?:$/.test(parsed.protocol)) throw new Error('a mail URL is smtp://… or smtps://…');
+  if (parsed.hostname === '') throw new Error('the mail URL names no host');
+  const secure = parsed.protocol === 'smtps:';
+  const hasCredentials = parsed.username !== '' && parsed.password !== '';
+  return {
+    host: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: parsed.port === '' ? defaultPort(secure, hasCredentials) : Number(parsed.port),
+    secure,
+    credentials: hasCredentials
+      ? { user: decodeURIComponent(parsed.username), pass: decodeURIComponent(parsed.password) }
+      : null,
+  };
+};
+
+/** Credentials go over the wire in clear to this machine alone. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host);
+
+/** Opportunistic TLS (RFC 7435), but a server that is given credentials or was asked for as `smtps:` proves who it is. */
+export const targetOf = ({ host, port, secure, credentials }: Smarthost): SessionTarget => {
+  const required = secure || (credentials !== null && !isLoopback(host));
+  return { host, port, implicitTls: secure, credentials, tls: { required, check: required ? 'ca' : 'none' } };
+};
+
+export interface SmtpTransportOptions {
+  /** `smtp://user:pass@host:port` or `smtps://…`. */
+  readonly url: string;
+  readonly ehloName: string;
+  readonly system: System;
+  /** Kept at the same time: too many are refused by the server, too few wait for its answers. Default 20. */
+  readonly sessionsMax?: number;
+  /** Certificates to trust, for instance. */
+  readonly tls?: ConnectionOptions;
+  /** Default: `GREETING_TIMES`. */
+  readonly greeting?: GreetingTimes;
+  /** Told how the server bears itself. Absent: nobody is. */
+  readonly watch?: SmarthostWatch;
+}
+
+const SESSIONS_MAX = 20;
+
+/** A refusal that is about this service ends no message: somebody will correct the login, or allow us to relay. */
+const notForGood = (said: RecipientOutcome): RecipientOutcome =>
+  said.outcome === 'bounced' && problemOfRefusal(said) !== null ? { ...said, outcome: 'deferred' } : said;
+
+/** Submits mail to one server over kept sessions (nodemailer sets them up; messages are built and carried here). */
+export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransport => {
+  const target = targetOf(parseSmarthost(options.url));
+  const { ehloName, system, tls, watch } = options;
+  const messages = createOutgoingMessages(system);
+  const patience = createGreetingPatience(options.greeting ?? GREETING_TIMES);
+  const noted = (error: unknown): never => {
+    if (error instanceof SmtpConnectFailed) {
+      watch?.failed(error);
+      patience.failed(target.host, error);
+    }
+    throw error;
+  };
+  const open = (signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+    const times = { greetingMs: patience.msOf(target.host) };
+    return openSmtpSession({ target, ehloName, onEnd, ...times, ...(tls && { tls }) }, signal).catch(noted);
+  };
+  const pool = createSessionPool({ sessionsMax: options.sessionsMax ?? SESSIONS_MAX, open });
+
+  const sendReady = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
+    try {
+      const { settled, open } = await sendOnSession(target.host, pool.acquire, ready);
+      const outcomes = inOrder(ready.mail, [...settled, ...open]).map(notForGood); // there is no other server
+      watch?.answered(outcomes);
+      return outcomes;
+    } catch (error) {
+      if (error instanceof SmtpConnectFailed) return deferredAll(ready.mail, target.host, error.reply, error.side);
+      throw error;
+    }
+  };
+
+  return {
+    send: async (mail, sendOptions) => {
+      const messageFor = await messages.prepare(mail);
+      const deadline = createDeadline(system, sendOptions);
+      try {
+        return await sendReady({ mail, messageFor, deadline });
+      } finally {
+        deadline.end();
+      }
+    },
+    sessions: pool.size,
+    close: async () => {
+      await Promise.all([pool.close(), messages.close()]);
+    },
+  };
+};

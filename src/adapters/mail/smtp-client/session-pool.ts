@@ -1,0 +1,169 @@
+import { noReply } from './reply.ts';
+import { SmtpConnectFailed, type SmtpSession } from './session.ts';
+
+export interface SessionPoolOptions {
+  readonly open: (signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
+  /** More are refused by many servers, fewer leave their latency on the table. */
+  readonly sessionsMax: number;
+  /** A session idles that nobody waits for. */
+  readonly onIdle?: () => void;
+  /** The last session has ended, and nobody waits for another. */
+  readonly onEmpty?: () => void;
+}
+
+export interface PooledSession {
+  readonly session: SmtpSession;
+  /** Carried something before: it may have died of old age unnoticed. */
+  readonly reused: boolean;
+  /** Once. `reusable`: nothing is in hand on it. */
+  release(reusable: boolean): void;
+}
+
+/** Servers end idle sessions after 1 to 5 minutes; ending them first spares both sides an error. */
+const IDLE_MS = 20_000;
+/** Postfix and others end a session after 100 or more messages with 421; ours starts anew before it costs an attempt. */
+const TRANSACTIONS_MAX = 90;
+
+interface Kept {
+  session: SmtpSession;
+  transactions: number;
+  idleTimer?: NodeJS.Timeout;
+}
+
+interface Waiter {
+  readonly signal: AbortSignal;
+  readonly resolve: (session: PooledSession) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Keeps sessions between messages, at most so many, and hands them out first come, first served. */
+export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: SessionPoolOptions) => {
+  const idle: Kept[] = [];
+  const waiting: Waiter[] = [];
+  const closing: (() => void)[] = [];
+  /** Open or being opened. */
+  let count = 0;
+  let closed = false;
+
+  const ended = (): void => {
+    count -= 1;
+    if (closed && count === 0) for (const done of closing.splice(0)) done();
+    serve();
+    if (count === 0) onEmpty?.(); // whoever waited has got the room
+  };
+
+  const takeIdle = (): Kept | undefined => {
+    for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
+      clearTimeout(kept.idleTimer);
+      if (kept.session.isOpen()) return kept;
+    }
+    return undefined;
+  };
+
+  const dropIdle = (kept: Kept): void => {
+    const position = idle.indexOf(kept);
+    if (position >= 0) idle.splice(position, 1);
+    kept.session.quit();
+  };
+
+  const keepIdle = (kept: Kept): void => {
+    kept.idleTimer = setTimeout(dropIdle, IDLE_MS, kept).unref();
+    idle.push(kept);
+    onIdle?.();
+  };
+
+  const passOn = (kept: Kept): void => {
+    const waiter = waiting.shift(); // whoever waits found none idle
+    if (waiter === undefined) keepIdle(kept);
+    else handOut(kept, waiter);
+  };
+
+  const release = (kept: Kept, reusable: boolean): void => {
+    if (!kept.session.isOpen())
+      kept.session.close(); // the other side may have ended its half only
+    else if (!reusable || closed || kept.transactions >= TRANSACTIONS_MAX) kept.session.quit();
+    else passOn(kept);
+  };
+
+  const handOut = (kept: Kept, waiter: Waiter): void => {
+    const reused = kept.transactions > 0;
+    kept.transactions += 1;
+    waiter.resolve({ session: kept.session, reused, release: (reusable) => release(kept, reusable) });
+  };
+
+  const openFor = (waiter: Waiter): void => {
+    count += 1;
+    let isOpened = false;
+    open(waiter.signal, () => isOpened && ended()).then(
+      (session) => {
+        isOpened = true;
+        handOut({ session, transactions: 0 }, waiter);
+      },
+      (error: Error) => {
+        waiter.reject(error);
+        ended();
+      },
+    );
+  };
+
+  /** @returns false: every session is in use. */
+  const serveOne = (waiter: Waiter): boolean => {
+    const kept = takeIdle();
+    if (kept !== undefined) handOut(kept, waiter);
+    else if (count < sessionsMax) openFor(waiter);
+    else return false;
+    return true;
+  };
+
+  const serve = (): void => {
+    for (let waiter = waiting[0]; waiter !== undefined && serveOne(waiter); waiter = waiting[0]) waiting.shift();
+  };
+
+  const refuse = (waiter: Waiter, sentence: string): void => {
+    const position = waiting.indexOf(waiter);
+    if (position < 0) return;
+    waiting.splice(position, 1);
+    waiter.reject(new SmtpConnectFailed(noReply(sentence)));
+  };
+
+  const wait = (waiter: Waiter): void => {
+    if (waiting.length === 0 && serveOne(waiter)) return;
+    const giveUp = (): void => refuse(waiter, 'no session was free before the deadline');
+    waiting.push(waiter);
+    if (waiter.signal.aborted) giveUp();
+    else waiter.signal.addEventListener('abort', giveUp, { once: true });
+  };
+
+  return {
+    /** @throws {SmtpConnectFailed} no session could be had before `signal` aborted. */
+    acquire: (signal: AbortSignal): Promise<PooledSession> =>
+      new Promise((resolve, reject) => {
+        if (closed) reject(new SmtpConnectFailed(noReply('the service is stopping')));
+        else wait({ signal, resolve, reject });
+      }),
+    /** Open or being opened. */
+    size: (): number => count,
+    /** One that would be taken at once. */
+    hasIdle: (): boolean => idle.some(({ session }) => session.isOpen()),
+    /** Ends the session that has idled longest. @returns false: there is none. */
+    endIdle: (): boolean => {
+      const kept = idle[0];
+      if (kept === undefined) return false;
+      clearTimeout(kept.idleTimer);
+      dropIdle(kept);
+      return true;
+    },
+    /** Resolves when every session handed out has come back and ended. */
+    close: async (): Promise<void> => {
+      closed = true;
+      for (const waiter of [...waiting]) refuse(waiter, 'the service is stopping');
+      for (const kept of [...idle]) {
+        clearTimeout(kept.idleTimer);
+        dropIdle(kept);
+      }
+      if (count > 0) await new Promise<void>((resolve) => closing.push(resolve));
+    },
+  };
+};
+
+export type SessionPool = ReturnType<typeof createSessionPool>;

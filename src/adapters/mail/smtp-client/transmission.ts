@@ -1,0 +1,171 @@
+import { needsUtf8, type SmtpEnvelope, type SmtpExtensions } from './envelope.ts';
+import type { SmtpExchange } from './exchange.ts';
+import { isTooManyRecipients, noReply, type SmtpReply } from './reply.ts';
+import { type End, type OutgoingMessage, type Transaction, transact } from './transaction.ts';
+
+type Extension = 'dsn' | 'eightBit' | 'size' | 'utf8';
+
+/** RFC 5321 §4.1.1.11 has 555 for a parameter that is not known; others answer as to a malformed command (§4.2.2). */
+const NOT_UNDERSTOOD = new Set([500, 501, 502, 504, 555]);
+const OUT_OF_ORDER = 503;
+
+/** What a refusal may name, in the order in which they are given up where it names none: what costs least first. */
+const NAMED: readonly (readonly [Extension, RegExp])[] = [
+  ['dsn', /\b(?:DSN|RET|ENVID|NOTIFY|ORCPT)\b/i],
+  ['eightBit', /\b(?:BODY|8BITMIME)\b/i],
+  ['size', /\bSIZE\b/i],
+  ['utf8', /\bSMTPUTF8\b/i],
+];
+
+/** RFC 3463 §3.2 X.1: it was the address that was not understood. */
+const isAboutAddress = ({ enhanced }: SmtpReply): boolean => enhanced?.startsWith('5.1.') === true;
+
+/** The server may have refused what was said beside the address. */
+export const isAboutParameters = (reply: SmtpReply): boolean =>
+  NOT_UNDERSTOOD.has(reply.code) && !isAboutAddress(reply);
+
+/** @returns the extension that was offered and, it seems, is not there; null: the refusal is about something else. */
+export const disbelievedAtMail = (
+  reply: SmtpReply,
+  envelope: SmtpEnvelope,
+  extensions: SmtpExtensions,
+): Extension | null => {
+  if (!isAboutParameters(reply)) return null;
+  const isWide = extensions.utf8 && needsUtf8(envelope);
+  const isSaid = { ...extensions, utf8: isWide, eightBit: isWide && extensions.eightBit };
+  const said = NAMED.filter(([extension]) => isSaid[extension]);
+  return (said.find(([, words]) => words.test(reply.text)) ?? said[0])?.[0] ?? null;
+};
+
+/** Said to the first chunk: there is no BDAT after all, whatever was offered. */
+export const isAboutChunks = ({ code }: SmtpReply): boolean => NOT_UNDERSTOOD.has(code) || code === OUT_OF_ORDER;
+
+/** What came of one message, in as many transactions as it took; `end` is how the last of them ended. */
+export interface Transmission extends Transaction {
+  /** How it ended for those who were in an earlier transaction only, by address. */
+  readonly earlier: ReadonlyMap<string, End>;
+  /** Nothing was sent: what the envelope needs was offered and is not there. Others may be written to without it. */
+  readonly needsUtf8?: true;
+}
+
+/** An exchange and what the server is still believed to be able to do. */
+export interface SmtpCarrier {
+  readonly exchange: SmtpExchange;
+  extensions: SmtpExtensions;
+}
+
+/** One more transaction. Each follows from an extension given up or from recipients who got the message. */
+interface Round {
+  readonly to: readonly string[];
+  readonly without?: Exclude<keyof SmtpExtensions, 'sizeBytesMax'>;
+  /** The transaction before was left half-way. */
+  readonly reset: boolean;
+}
+
+const NOT_RESET = noReply('the session could not be reset');
+
+const afterMail = (reply: SmtpReply, envelope: SmtpEnvelope, extensions: SmtpExtensions): Round | null => {
+  const without = disbelievedAtMail(reply, envelope, extensions);
+  return without === null ? null : { to: envelope.to, without, reset: false };
+};
+
+/** RFC 5321 §4.5.3.1.10: those who were accepted have the message, the others get it in a transaction of their own. */
+const afterRecipients = ({ rejected, end }: Transaction, { dsn }: SmtpExtensions): Round | null => {
+  const isAccepted = end.kind === 'accepted';
+  const isDisbelieved = (reply: SmtpReply): boolean => dsn && isAboutParameters(reply);
+  const again = [...rejected].filter(([, reply]) => isDisbelieved(reply) || (isAccepted && isTooManyRecipients(reply)));
+  if (again.length === 0) return null;
+  const without = again.some(([, reply]) => isDisbelieved(reply)) ? ({ without: 'dsn' } as const) : {};
+  return { to: again.map(([address]) => address), ...without, reset: !isAccepted };
+};
+
+const roundAfter = (transaction: Transaction, envelope: SmtpEnvelope, extensions: SmtpExtensions): Round | null => {
+  const { end } = transaction;
+  if (end.kind === 'accepted') return afterRecipients(transaction, extensions);
+  if (end.kind === 'broken' || end.begun) return null;
+  if (end.stage === 'mail') return afterMail(end.reply, envelope, extensions);
+  if (end.stage === 'recipient') return afterRecipients(transaction, extensions);
+  const isChunkless = end.stage === 'content' && extensions.chunking && isAboutChunks(end.reply);
+  return isChunkless ? { to: envelope.to, without: 'chunking', reset: true } : null;
+};
+
+/** A refused chunk may have been left unread: the command after it then ends an unknown one, and is said once more. */
+const RESETS_MAX = 2;
+
+const wasReset = async (exchange: SmtpExchange, { without }: Round): Promise<boolean> => {
+  for (let resets = without === 'chunking' ? 0 : 1; resets < RESETS_MAX; resets += 1) {
+    const [response] = await exchange.ask('RSET\r\n', 1);
+    if (response?.[0] === '2') return true;
+  }
+  exchange.close(NOT_RESET);
+  return false;
+};
+
+/** @returns whether another transaction can begin. */
+const isReadyFor = async (
+  round: Round,
+  exchange: SmtpExchange,
+  mayFinish: OutgoingMessage['mayFinish'],
+): Promise<boolean> => {
+  if (!(exchange.isOpen() && (await mayFinish()))) return false;
+  return !round.reset || ((await wasReset(exchange, round)) && exchange.isOpen());
+};
+
+/** Some have the message: nobody shall take this for a session that died before anything was sent. */
+const afterOthers = (end: End): End => {
+  if (end.kind === 'broken') return { ...end, begun: true };
+  return end.kind === 'refused' && end.stage === 'mail' ? { ...end, stage: 'session' } : end;
+};
+
+const giveUp = (carrier: SmtpCarrier, { without }: Round): void => {
+  if (without !== undefined) carrier.extensions = { ...carrier.extensions, [without]: false };
+};
+
+/** What is known of those who are through with it. */
+interface Tally {
+  readonly rejected: Map<string, SmtpReply>;
+  readonly earlier: Map<string, End>;
+}
+
+const transactRound = async (
+  { exchange, extensions }: SmtpCarrier,
+  envelope: SmtpEnvelope,
+  outgoing: OutgoingMessage,
+  { rejected, earlier }: Tally,
+): Promise<Transaction> => {
+  const transaction = await transact(exchange, extensions, envelope, outgoing);
+  for (const [address, reply] of transaction.rejected) rejected.set(address, reply);
+  return earlier.size > 0 ? { ...transaction, end: afterOthers(transaction.end) } : transaction;
+};
+
+/** Who is in the next round has no answer yet. */
+const leaveOut = ({ rejected, earlier }: Tally, to: readonly string[], end: End, again: ReadonlySet<string>): void => {
+  for (const address of to) {
+    if (again.has(address)) rejected.delete(address);
+    else if (!rejected.has(address)) earlier.set(address, end);
+  }
+};
+
+/**
+ * Carries one message to all who take it, once each: what the server does not understand is said without, and what is
+ * too much at once is said in turns. @throws {Error} an address that cannot be sent; the session is as it was.
+ */
+export const transmit = async (
+  carrier: SmtpCarrier,
+  envelope: SmtpEnvelope,
+  outgoing: OutgoingMessage,
+): Promise<Transmission> => {
+  const tally: Tally = { rejected: new Map(), earlier: new Map() };
+  let part = envelope;
+  for (;;) {
+    const transaction = await transactRound(carrier, part, outgoing, tally);
+    const { end } = transaction;
+    const round = roundAfter(transaction, part, carrier.extensions);
+    if (round === null) return { ...tally, end };
+    giveUp(carrier, round);
+    if (round.without === 'utf8') return { ...tally, end, needsUtf8: true };
+    if (!(await isReadyFor(round, carrier.exchange, outgoing.mayFinish))) return { ...tally, end };
+    leaveOut(tally, part.to, end, new Set(round.to));
+    part = { ...envelope, to: round.to };
+  }
+};

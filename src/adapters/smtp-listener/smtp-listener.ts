@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import type { Logger } from '../../domain/ports/logger.ts';
+
+/** A reply that says no, as `smtp-server` takes it. @param text its enhanced code (RFC 3463) first. */
+export const smtpAnswer = (responseCode: number, text: string): Error =>
+  Object.assign(new Error(text), { responseCode });
+
+/** One end of a connection, as a session knows it too. */
+export interface Peer {
+  readonly remoteAddress: string;
+  readonly remotePort: number;
+}
+
+type Session = Peer & { readonly id: string };
+
+/** What no client may hold for longer, or more of. */
+export interface ConnectionBounds {
+  /** At the same time, of one neighbour. */
+  readonly perNeighbour: number;
+  /** From the connection until it is welcome; absent: everybody is. */
+  readonly strangerMs?: number;
+  /** However busy it is. */
+  readonly durationMs: number;
+}
+
+export interface Connections {
+  /** false: this neighbour has as many as it may; otherwise it counts until `leave`. */
+  enter(session: Session): boolean;
+  leave(session: Session): void;
+  /** It has said who it is: it may stay. */
+  welcome(peer: Peer): void;
+  /** Ends it at once, whatever it does. */
+  end(peer: Peer): void;
+}
+
+interface Held {
+  readonly socket: Socket;
+  readonly stranger: NodeJS.Timeout | undefined;
+  readonly longest: NodeJS.Timeout;
+}
+
+/**
+ * TLS on top of it hears of its end first, and ends from above: destroyed from below in the middle of a handshake, it
+ * takes the process with it (Node 24).
+ */
+const endSocket = (socket: Socket): void => {
+  socket.emit('close', false);
+  socket.destroy();
+};
+
+/** Sockets and sessions write one address in several ways. */
+const nameOf = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
+  `${ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress) : ''} ${remotePort}`;
+
+/**
+ * Bounds the connections of a listener. Sockets are ended from here: nothing a client sends can put that off.
+ * @param neighbourOf what an address is counted by.
+ */
+export const boundConnections = (
+  server: Server,
+  { perNeighbour, strangerMs, durationMs }: ConnectionBounds,
+  neighbourOf: (address: string) => string,
+): Connections => {
+  const neighbours = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const sockets = new Map<string, Held>();
+
+  const forget = (name: string): void => {
+    const { stranger, longest } = sockets.get(name) ?? {};
+    clearTimeout(stranger);
+    clearTimeout(longest);
+    sockets.delete(name);
+  };
+
+  server.on('connection', (socket) => {
+    const name = nameOf(socket);
+    const end = (): void => {
+      forget(name);
+      endSocket(socket);
+    };
+    forget(name);
+    const stranger = strangerMs === undefined ? undefined : setTimeout(end, strangerMs).unref();
+    sockets.set(name, { socket, stranger, longest: setTimeout(end, durationMs).unref() });
+  });
+
+  return {
+    enter: ({ id, remoteAddress }) => {
+      const neighbour = neighbourOf(remoteAddress);
+      const count = counts.get(neighbour) ?? 0;
+      if (count >= perNeighbour) return false;
+      counts.set(neighbour, count + 1);
+      neighbours.set(id, neighbour);
+      return true;
+    },
+    leave: ({ id, ...peer }) => {
+      const neighbour = neighbours.get(id);
+      forget(nameOf(peer));
+      if (neighbour === undefined) return;
+      neighbours.delete(id);
+      const count = counts.get(neighbour) ?? 1;
+      if (count > 1) counts.set(neighbour, count - 1);
+      else counts.delete(neighbour);
+    },
+    welcome: (peer) => clearTimeout(sockets.get(nameOf(peer))?.stranger),
+    end: (peer) => {
+      const socket = sockets.get(nameOf(peer))?.socket;
+      if (socket !== undefined) endSocket(socket);
+    },
+  };
+};
+
+/** PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What is done for whoever connects. */
+export interface SmtpTask {
+  readonly bounds: ConnectionBounds;
+  /** Name, limits and what each command does. */
+  serve(connections: Pick<Connections, 'welcome' | 'end'>): SMTPServerOptions;
+}
+
+export interface SmtpListenerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Absent: STARTTLS is not offered. */
+  readonly tls?: TlsPair | undefined;
+  /** `implicit`: from the first byte on (RFC 8314 §3), which needs a pair; otherwise by STARTTLS (RFC 3207). */
+  readonly tlsBegins?: 'implicit' | 'asked';
+  /** What the connections of an address are counted by. */
+  neighbourOf(address: string): string;
+  readonly logger: Logger;
+}
+
+export interface SmtpListener {
+  readonly port: number;
+  /** From the next connection on. */
+  useTls(tls: TlsPair): void;
+  /** Nothing new is taken, and what is in hand is ended within the task's `closeTimeout`. */
+  close(): Promise<void>;
+}
+
+/** For whoever was sent away to read why and go; a client that stays would hold what it was refused. */
+const REFUSED_MS = 2_000;
+
+const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
+
+type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
+type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
+
+/** Nobody comes in beyond the bounds, and whoever leaves makes room. */
+const counted = (task: Handlers, connections: () => Connections): Required<Handlers> => ({
+  onConnect: (session, callback) => {
+    if (!connections().enter(session)) {
+      setTimeout(() => connections().end(session), REFUSED_MS).unref();
+      return callback(tooMany());
+    }
+    if (task.onConnect === undefined) return callback();
+    task.onConnect(session, callback);
+  },
+  onClose: (session: SMTPServerSession, callback) => {
+    connections().leave(session);
+    task.onClose?.(session, callback);
+  },
+});
+
+/** Of the extensions that are offered (RFC 1870, 3461, 4954, 6152, 6531, 8689); what their values are is checked later. */
+const MAIL_PARAMETERS = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH', 'REQUIRETLS']);
+const RCPT_PARAMETERS = new Set(['NOTIFY', 'ORCPT']);
+
+/** RFC 5321 §4.1.1.11: a parameter that is not understood asks for something that would not be done. */
+const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string>): Error | null => {
+  const unknown = Object.keys(args || {}).find((name) => !known.has(name));
+  if (unknown === undefined) return null;
+  return smtpAnswer(555, `5.5.4 the parameter ${unknown.replace(/[^!-~]/g, '?').slice(0, 100)} is not supported`);
+};
+
+const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envelopes> => ({
+  onMailFrom: (address, session, callback) => {
+    const unknown = unknownParameter(address, MAIL_PARAMETERS);
+    if (unknown !== null || onMailFrom === undefined) return callback(unknown);
+    onMailFrom(address, session, callback);
+  },
+  onRcptTo: (address, session, callback) => {
+    const unknown = unknownParameter(address, RCPT_PARAMETERS);
+    if (unknown !== null || onRcptTo === undefined) return callback(unknown);
+    onRcptTo(address, session, callback);
+  },
+});
+
+const createServer = (
+  { serve, bounds }: SmtpTask,
+  { tls, tlsBegins, neighbourOf, logger }: SmtpListenerOptions,
+): SMTPServer => {
+  const inHand = (): Connections => connections;
+  const options = serve({ welcome: (peer) => inHand().welcome(peer), end: (peer) => inHand().end(peer) });
+  const disabled = [...(options.disabledCommands ?? []), ...(tls === undefined ? ['STARTTLS'] : [])];
+  const server = new SMTPServer({
+    ...options,
+    ...(tls ?? {}),
+    ...(tlsBegins === 'implicit' ? { secure: true } : {}),
+    disabledCommands: disabled,
+    disableReverseLookup: true,
+    logger: false,
+    ...understood(options),
+    ...counted(options, inHand),
+  });
+  const connections = boundConnections(server.server, bounds, neighbourOf);
+  server.on('error', (error) => logger.debug({ err: error }, 'a session of SMTP broke'));
+  return server;
+};
+
+/** Listens for SMTP. @throws what `listen` fails with. */
+export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOptions): Promise<SmtpListener> => {
+  const server = createServer(task, options);
+  const listening = server.listen(options.port, options.host);
+  await once(listening, 'listening');
+  return {
+    port: (listening.address() as AddressInfo).port,
+    useTls: (tls) => server.updateSecureContext(tls),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+};

@@ -1,0 +1,179 @@
+import { sha256Hex } from '../domain/digest.ts';
+import { canonicalAddress, parseMailbox } from '../domain/email-address.ts';
+import type { Mailbox, ShownRecipients } from '../domain/ports/contents.ts';
+import type { ParsedMail, WrittenAddress } from '../domain/ports/mail-parser.ts';
+import type { Problem } from '../http/validation/wording.ts';
+
+/** What a client tells this service by headers that never leave it. */
+export interface Instructions {
+  /** Fields of a send's body; what is wrong with their values its schema says. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** As HTTP's `Idempotency-Key`; null: none. */
+  readonly idempotencyKey: string | null;
+  readonly problems: readonly Problem[];
+}
+
+const PREFIX = 'x-outbox-';
+const IDEMPOTENCY_KEY = 'idempotency-key';
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+const DIGITS = /^\d{1,10}$/;
+
+/** Instructions that are given once, and the field each writes. */
+const SINGLE: Readonly<Record<string, string>> = {
+  'x-outbox-stream': 'stream',
+  'x-outbox-scheduled-at': 'scheduled_at',
+  'x-outbox-ttl-seconds': 'ttl_seconds',
+  'x-outbox-unsubscribe': 'unsubscribe',
+  'x-outbox-analysis': 'analysis',
+};
+const TAG = 'x-outbox-tag';
+const METADATA = 'x-outbox-metadata';
+const IDEMPOTENCY = 'x-outbox-idempotency';
+const KNOWN = new Set([...Object.keys(SINGLE), TAG, METADATA, IDEMPOTENCY]);
+
+export const isInstruction = (name: string): boolean =>
+  name.toLowerCase().startsWith(PREFIX) || name.toLowerCase() === IDEMPOTENCY_KEY;
+
+const valuesOf = ({ headers }: ParsedMail, wanted: string): readonly string[] =>
+  headers.filter(({ name }) => name.toLowerCase() === wanted).map(({ value }) => value);
+
+/** `name=value`, the name up to the first `=`. */
+const pairsOf = (mail: ParsedMail, header: string, problems: Problem[]): readonly (readonly [string, string])[] =>
+  valuesOf(mail, header).flatMap((value) => {
+    const at = value.indexOf('=');
+    if (at > 0) return [[value.slice(0, at).trim(), value.slice(at + 1).trim()] as const];
+    problems.push(['headers', `${header} must be name=value`]);
+    return [];
+  });
+
+const once = (mail: ParsedMail, header: string, problems: Problem[]): string | undefined => {
+  const values = valuesOf(mail, header);
+  if (values.length > 1) problems.push(['headers', `${header} must be given once`]);
+  return values[0];
+};
+
+/** Copies of one message for several recipients have one Message-ID: each of them is a message of its own. */
+const keyOfMessageId = (mail: ParsedMail, envelope: readonly string[], problems: Problem[]): string | null => {
+  const id = once(mail, 'message-id', problems) ?? '';
+  if (id === '') {
+    problems.push(['headers', 'Message-ID is required with X-Outbox-Idempotency: message-id']);
+    return null;
+  }
+  return `message-id:${sha256Hex([id, ...envelope.toSorted()].join('\0'))}`;
+};
+
+const idempotencyKeyOf = (mail: ParsedMail, envelope: readonly string[], problems: Problem[]): string | null => {
+  const key = once(mail, IDEMPOTENCY_KEY, problems);
+  const way = once(mail, IDEMPOTENCY, problems);
+  if (key !== undefined && !PRINTABLE.test(key)) {
+    problems.push(['headers', 'Idempotency-Key must be 1 to 255 printable ASCII characters']);
+  }
+  if (way === undefined) return key ?? null;
+  if (way !== 'message-id') problems.push(['headers', 'X-Outbox-Idempotency must be message-id']);
+  if (key !== undefined) problems.push(['headers', 'X-Outbox-Idempotency is not allowed beside Idempotency-Key']);
+  return keyOfMessageId(mail, envelope, problems);
+};
+
+const tagsOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<string, unknown>> => {
+  const tags = pairsOf(mail, TAG, problems).map(([name, value]) => ({ name, value }));
+  return tags.length === 0 ? {} : { tags };
+};
+
+const metadataOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<string, unknown>> => {
+  const pairs = pairsOf(mail, METADATA, problems);
+  const names = new Set(pairs.map(([name]) => name));
+  if (names.size < pairs.length) problems.push(['metadata', `${METADATA} names a key twice`]);
+  if (names.has('__proto__')) problems.push(['metadata', 'metadata.__proto__ is not allowed']);
+  return pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) };
+};
+
+/** @param envelope addresses in their canonical form. */
+export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): Instructions => {
+  const problems: Problem[] = [];
+  // One that is misspelt would be a wish that nobody hears.
+  for (const { name } of mail.headers) {
+    if (name.toLowerCase().startsWith(PREFIX) && !KNOWN.has(name.toLowerCase())) {
+      problems.push(['headers', `${name} is not known to this service`]);
+    }
+  }
+  const fields = Object.entries(SINGLE).flatMap(([header, field]) => {
+    const value = once(mail, header, problems);
+    if (value === undefined) return [];
+    return [[field, field === 'ttl_seconds' && DIGITS.test(value) ? Number(value) : value] as const];
+  });
+  return {
+    fields: { ...Object.fromEntries(fields), ...tagsOf(mail, problems), ...metadataOf(mail, problems) },
+    idempotencyKey: idempotencyKeyOf(mail, envelope, problems),
+    problems,
+  };
+};
+
+/** Who gets a message, in the words of a send's body, and who is seen to. */
+export interface Addressed {
+  readonly to?: readonly string[];
+  readonly cc?: readonly string[];
+  readonly bcc?: readonly string[];
+  /** `To` and `Cc` as written, where they name others than those who get it. */
+  readonly shown?: ShownRecipients;
+}
+
+/** All of them travel with the message; a thread of a hundred people is one for a list. */
+const SHOWN_MAX = 100;
+
+/** One address as a send's body has it; a quoted name cannot be taken for anything else. */
+export const addressText = ({ name, address }: Mailbox): string =>
+  name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
+
+/** An address that can be written as it stands, though no mail goes there from here: `root@server`. */
+const PLAIN_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@[\w.-]{1,253}$/;
+/** What fits on a line, and nothing that could end it. */
+const SHOWN_TEXT = /^\P{Cc}{1,256}$/u;
+
+/** What is shown need not be where mail goes: the envelope says that. @returns the reason why it cannot be shown. */
+const readShown = (one: WrittenAddress): Mailbox | string => {
+  const parsed = parseMailbox(addressText(one));
+  if (typeof parsed !== 'string') return parsed;
+  const text = one.address === '' ? one.name : addressText(one);
+  if (!SHOWN_TEXT.test(text)) return parsed;
+  return PLAIN_ADDRESS.test(one.address) ? one : { address: '', name: text };
+};
+
+const readAll = (field: 'To' | 'Cc', written: readonly WrittenAddress[], problems: Problem[]): readonly Mailbox[] =>
+  written.flatMap((one, index) => {
+    const shown = readShown(one);
+    if (typeof shown !== 'string') return [shown];
+    problems.push([field.toLowerCase(), `${field}[${index}] is not an email address: ${shown}`]);
+    return [];
+  });
+
+/**
+ * The envelope says who gets a message, its header who is seen to: a recipient named in `To` or `Cc` is of that kind,
+ * any other is a blind copy. Programs that send each recipient a copy of his own leave the same header in all of them:
+ * it stays as it is written.
+ * @param envelope addresses, as parsed, each once.
+ */
+export const addressed = (
+  { to, cc }: Pick<ParsedMail, 'to' | 'cc'>,
+  envelope: readonly string[],
+): Addressed & { readonly problems: readonly Problem[] } => {
+  if (to.length + cc.length > SHOWN_MAX) {
+    return { problems: [['to', `To and Cc must have at most ${SHOWN_MAX} addresses together`]] };
+  }
+  const problems: Problem[] = [];
+  const shown = { to: readAll('To', to, problems), cc: readAll('Cc', cc, problems) };
+  const left = new Map(envelope.map((address) => [canonicalAddress(address), address]));
+  let others = 0;
+  const take = (mailboxes: readonly Mailbox[]): readonly string[] =>
+    mailboxes.flatMap((one) => {
+      const address = left.get(canonicalAddress(one.address));
+      if (address === undefined) others += 1;
+      left.delete(canonicalAddress(one.address));
+      return address === undefined ? [] : [addressText({ ...one, address })];
+    });
+  const kinds = { to: take(shown.to), cc: take(shown.cc), bcc: [...left.values()] };
+  return {
+    ...Object.fromEntries(Object.entries(kinds).filter(([, texts]) => texts.length > 0)),
+    ...(others === 0 ? {} : { shown }),
+    problems,
+  };
+};

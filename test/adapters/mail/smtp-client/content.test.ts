@@ -1,0 +1,164 @@
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { MimeMessage } from '../../../../src/adapters/mail/compose/mime-message.ts';
+import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { endsLine, stuffDots } from '../../../../src/adapters/mail/smtp-client/dot-stuffing.ts';
+import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import { type Script, startScriptedServer, type Write } from '../../../support/scripted-smtp-server/scripted-server.ts';
+
+const MEGABYTE = 1_000_000;
+/** More than is sent in one write, whatever the chunks say. */
+const LARGE = 100_000;
+const FINAL_DOT = '.\r\n';
+const envelope = { from: 'from@a.test', to: ['to@b.test'] };
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const start = async (script: Script = {}, write?: Write) => {
+  const server = await startScriptedServer(script, write && { write });
+  const never = new AbortController().signal;
+  const target = targetOf(parseSmarthost(server.url));
+  const session = await openSmtpSession({ target, ehloName: 'a.test', onEnd: () => undefined }, never);
+  closing.push(server.close, async () => session.close());
+  return { server, session };
+};
+
+const messageOf = (sizeBytes: number, parts: readonly string[]): MimeMessage => ({
+  sizeBytes,
+  chunks: () => parts.map((part) => Buffer.from(part)),
+});
+
+const unstuffed = (wire: string): string => wire.replace(/(^|\r\n)\./g, '$1');
+
+describe('dots at the beginning of lines', () => {
+  const DOTTED = '.a\r\n.\r\n..\r\n...b\r\n\r\n.c.\r\nd\r\n.\r\n';
+
+  it('are doubled wherever a message is cut', () => {
+    const whole = stuffDots(Buffer.from(DOTTED), true).toString();
+    expect(whole).toBe('..a\r\n..\r\n...\r\n....b\r\n\r\n..c.\r\nd\r\n..\r\n');
+    for (let at = 1; at < DOTTED.length; at += 1) {
+      const [head, tail] = [Buffer.from(DOTTED.slice(0, at)), Buffer.from(DOTTED.slice(at))];
+      expect(stuffDots(head, true).toString() + stuffDots(tail, endsLine(head)).toString()).toBe(whole);
+    }
+  });
+
+  it('end no message for a server that takes bare line feeds for line ends', () => {
+    expect(stuffDots(Buffer.from('a\n.\nMAIL FROM:<eve@b.test>\n'), true).toString()).toContain('\n..\n');
+  });
+
+  it.each([DOTTED.length, LARGE])('arrive as they were, in a message of %d bytes', async (sizeBytes) => {
+    const { server, session } = await start();
+    const cuts = [[DOTTED], DOTTED.split(''), DOTTED.split(/(?<=\r)/), DOTTED.split(/(?=\.)/)];
+    for (const parts of cuts) {
+      const outgoing = { message: messageOf(sizeBytes, parts), mayFinish: () => true };
+      const { end } = await session.transmit(envelope, outgoing, new AbortController().signal);
+      expect(end.kind).toBe('accepted');
+      expect(`${unstuffed(server.messages.at(-1) ?? '')}\r\n`).toBe(DOTTED);
+    }
+    expect(server.messages).toHaveLength(cuts.length);
+  });
+
+  it('a last line without an end gets one', async () => {
+    const { server, session } = await start();
+    for (const size of [1, LARGE]) {
+      const outgoing = { message: messageOf(size, ['a\r\nb']), mayFinish: () => true };
+      await session.transmit(envelope, outgoing, new AbortController().signal);
+      expect(server.messages.at(-1)).toBe('a\r\nb');
+    }
+  });
+});
+
+describe('a large message', () => {
+  const LINE = `${'x'.repeat(78)}\r\n`;
+  const CHUNK = Buffer.from(LINE.repeat(800));
+  const CHUNKS = 500; // 32 MB: more than the buffers of two sockets may hold
+  let made = 0;
+  const message: MimeMessage = {
+    sizeBytes: CHUNK.length * CHUNKS,
+    *chunks() {
+      for (made = 0; made < CHUNKS; made += 1) yield CHUNK;
+    },
+  };
+
+  /** Reads nothing of the message until told to, and then all of it with its dot. */
+  const startSlow = async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<() => void>();
+    let received = 0;
+    const count = (socket: Socket, chunk: Buffer): void => {
+      received += chunk.length;
+      if (received === message.sizeBytes + FINAL_DOT.length) socket.write('250 2.0.0 Ok\r\n');
+    };
+    const { session } = await start({}, (socket, text) => {
+      socket.write(text);
+      if (!text.startsWith('354')) return;
+      socket.pause().removeAllListeners('data');
+      socket.on('data', (chunk) => count(socket, chunk)).pause();
+      resolve(() => void socket.resume());
+    });
+    return { session, asked, received: () => received };
+  };
+
+  it('is made no faster than it is read, and arrives whole', async () => {
+    const { session, asked, received } = await startSlow();
+    const sending = session.transmit(envelope, { message, mayFinish: () => true }, new AbortController().signal);
+    const resume = await asked;
+    await sleep(300);
+    expect(made * CHUNK.length).toBeLessThan(16 * MEGABYTE);
+    resume();
+    expect((await sending).end.kind).toBe('accepted');
+    expect([made, received()]).toEqual([CHUNKS, message.sizeBytes + FINAL_DOT.length]);
+  });
+
+  it('aborted while it is read slowly ends at once, without its final dot', async () => {
+    const { session, asked, received } = await startSlow();
+    const controller = new AbortController();
+    const sending = session.transmit(envelope, { message, mayFinish: () => true }, controller.signal);
+    const resume = await asked;
+    await sleep(100);
+    const abortedAt = performance.now();
+    controller.abort();
+    expect((await sending).end).toMatchObject({ kind: 'broken', begun: true, finalDot: false });
+    expect(performance.now() - abortedAt).toBeLessThan(100);
+    expect(session.isOpen()).toBe(false);
+    resume();
+    await sleep(100);
+    expect(received()).toBeLessThan(message.sizeBytes);
+  });
+
+  it('is asked about right before its final dot, when all the rest has left', async () => {
+    const { server, session } = await start();
+    let madeWhenAsked = 0;
+    const mayFinish = (): boolean => {
+      madeWhenAsked = made;
+      return false;
+    };
+    const short: MimeMessage = { sizeBytes: LARGE, chunks: () => [CHUNK, CHUNK] };
+    made = 2;
+    const { end } = await session.transmit(envelope, { message: short, mayFinish }, new AbortController().signal);
+    expect(end).toMatchObject({ kind: 'broken', begun: true, finalDot: false, reply: { code: 0 } });
+    await sleep(50);
+    expect([madeWhenAsked, server.messages]).toEqual([2, []]);
+  });
+});
+
+describe('a message that cannot be made', () => {
+  it.each([1, LARGE])('is a fault, and ends the session that waits for it (%d bytes)', async (sizeBytes) => {
+    const { server, session } = await start();
+    const message: MimeMessage = {
+      sizeBytes,
+      *chunks() {
+        yield Buffer.from('a\r\n');
+        throw new Error('no more');
+      },
+    };
+    const sending = session.transmit(envelope, { message, mayFinish: () => true }, new AbortController().signal);
+    await expect(sending).rejects.toThrow('no more');
+    expect(session.isOpen()).toBe(false);
+    await sleep(50);
+    expect(server.messages).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import type { CutOff } from '../../../support/scripted-smtp-server/cut-off.ts';
+import type { Script } from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { send, start, three } from './one-session.ts';
+
+const LARGE = 'x'.repeat(70_000);
+/** At a time: each try is a connection of its own. */
+const TOGETHER = 20;
+
+interface Manner {
+  readonly script: Script;
+  readonly text: string;
+  /** Bytes after which the dialogue is over at the latest. */
+  readonly heard: number;
+}
+
+const PIPELINED: Manner = { script: {}, text: 'x', heard: 700 };
+const IN_TURN: Manner = { script: { EHLO: () => '250 plain' }, text: 'x', heard: 700 };
+const CHUNKED: Manner = {
+  script: { EHLO: () => '250-wide\r\n250-PIPELINING\r\n250-DSN\r\n250 CHUNKING' },
+  text: LARGE,
+  heard: 500,
+};
+
+/** @returns for each recipient how often the server took the message for them, and what was said about them. */
+const tryWith = async ({ script, text }: Manner, cut: CutOff): Promise<readonly (readonly [number, string])[]> => {
+  const { server, transport } = await start(script, { cut, strict: true });
+  const outcomes = await send(transport, { ...three, text });
+  await transport.close();
+  await server.close();
+  return (three.envelopeTo ?? []).map((address, at) => [
+    server.copies.filter(({ to }) => to.includes(address)).length,
+    String(outcomes[at]?.[0]),
+  ]);
+};
+
+/** A copy that is known of is delivered or in doubt; none is never called delivered. */
+const ALLOWED = ['0 deferred', '0 unknown', '1 unknown', '1 delivered'];
+
+describe.each([
+  ['with PIPELINING', PIPELINED],
+  ['one command at a time', IN_TURN],
+  ['in a chunk', CHUNKED],
+])('a connection that ends after any byte, %s,', (_, manner) => {
+  it.each([
+    ['said', 400],
+    ['heard', manner.heard],
+  ] as const)('is told as what it was: %s', async (after, bytesMax) => {
+    const found = new Map<string, number>();
+    for (let bytes = 1; bytes <= bytesMax; bytes += TOGETHER) {
+      const cuts = Array.from({ length: TOGETHER }, (_each, index) => tryWith(manner, { after, bytes: bytes + index }));
+      for (const [copies, outcome] of (await Promise.all(cuts)).flat()) {
+        const kind = `${copies} ${outcome}`;
+        found.set(kind, (found.get(kind) ?? 0) + 1);
+      }
+    }
+    expect([...found.keys()].filter((kind) => !ALLOWED.includes(kind))).toEqual([]);
+    expect(found.get('0 deferred')).toBeGreaterThan(0);
+    // A reply that was cut off says nothing of a message that was taken.
+    if (after === 'said') expect(found.get('1 unknown')).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { dsnOfMail, dsnOfRecipient } from '../../../../src/adapters/mail/smtp-client/envelope.ts';
+import type { Script } from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { DELIVERED, send, start, three } from './one-session.ts';
+
+const offering =
+  (...keywords: readonly string[]) =>
+  (): string =>
+    `250-scripted\r\n${keywords.map((keyword) => `250-${keyword}\r\n`).join('')}250 HELP`;
+const EHLO = offering('PIPELINING', 'SIZE', 'DSN', '8BITMIME', 'SMTPUTF8', 'CHUNKING');
+
+/** A server that wants a sender before recipients, and recipients before a message. */
+const startStrict = (script: Script) => start(script, { strict: true });
+
+describe('what a server offers is used', () => {
+  it('a report is asked for about failures alone, and says which message and whom it is about', async () => {
+    const { server, transport } = await startStrict({ EHLO });
+    expect(await send(transport, { envelopeTo: ['a+b=c@b.test'] })).toEqual([DELIVERED]);
+    expect(server.lines.slice(1, 3)).toEqual([
+      expect.stringMatching(/^MAIL FROM:<from@a\.test> SIZE=\d+ RET=HDRS ENVID=0123456789@a\.test$/),
+      'RCPT TO:<a+b=c@b.test> NOTIFY=FAILURE ORCPT=rfc822;a+2Bb+3Dc@b.test',
+    ]);
+  });
+
+  it('addresses outside ASCII are said with SMTPUTF8, the 8-bit message with BODY, and the report in ASCII', async () => {
+    const { server, transport } = await startStrict({ EHLO });
+    expect(await send(transport, { envelopeTo: ['jörg@b.test'] })).toEqual([DELIVERED]);
+    expect(server.lines[1]).toMatch(/^MAIL FROM:<from@a\.test> SMTPUTF8 BODY=8BITMIME SIZE=/);
+    expect(server.lines[2]).toMatch(/^RCPT TO:<j.*> NOTIFY=FAILURE ORCPT=utf-8;j\\x\{F6\}rg@b\.test$/);
+    await send(transport);
+    expect(server.lines[4]).not.toMatch(/SMTPUTF8|BODY/);
+  });
+
+  it('nothing of it where nothing is offered', async () => {
+    const { server, transport } = await startStrict({ EHLO: offering() });
+    expect(await send(transport)).toEqual([DELIVERED]);
+    expect(server.lines.slice(1, 4)).toEqual(['MAIL FROM:<from@a.test>', 'RCPT TO:<to@b.test>', 'DATA']);
+  });
+});
+
+describe('what a report is known by', () => {
+  it('is written so that it ends no command', () => {
+    expect(dsnOfMail('<a b\r\nDATA=+@x>')).toBe(' RET=HDRS ENVID=a+20b+0D+0ADATA+3D+2B@x');
+    expect(dsnOfRecipient('a b\r\n@x.test')).toBe(' NOTIFY=FAILURE ORCPT=rfc822;a+20b+0D+0A@x.test');
+    expect(dsnOfRecipient('ü\r\n\\+=@x.test')).toBe(
+      ' NOTIFY=FAILURE ORCPT=utf-8;\\x{FC}\\x{0D}\\x{0A}\\x{5C}\\x{2B}\\x{3D}@x.test',
+    );
+  });
+
+  it('is left out where it would be longer than allowed, or cannot be said', () => {
+    expect(dsnOfMail(`<${'x'.repeat(101)}>`)).toBe(' RET=HDRS');
+    expect(dsnOfMail('<ü@x>')).toBe(' RET=HDRS');
+    expect(dsnOfMail('')).toBe(' RET=HDRS');
+    expect(dsnOfRecipient(`${'x'.repeat(480)}@x.test`)).toContain('ORCPT');
+    expect(dsnOfRecipient(`${'+'.repeat(200)}@x.test`)).toBe(' NOTIFY=FAILURE');
+  });
+});
+
+describe('a large message', () => {
+  const text = 'A line of a large message.\r\n.\r\n'.repeat(5_000);
+
+  it('goes as one chunk, after its first bytes have been taken', async () => {
+    const { server, transport } = await startStrict({ EHLO });
+    expect(await send(transport, { text })).toEqual([DELIVERED]);
+    expect(server.lines.slice(3)).toEqual(['BDAT 4', expect.stringMatching(/^BDAT \d+ LAST$/)]);
+    const [, bytes] = /(\d+)/.exec(server.lines[4] ?? '') ?? [];
+    expect(server.messages[0]).toHaveLength(Number(bytes) + 4);
+    expect(server.messages[0]).toMatch(/^Date: /);
+    expect(server.messages[0]).toContain('\r\n.\r\nA line');
+  });
+
+  it('that is refused in its chunk is refused like any content', async () => {
+    const { transport } = await startStrict({ EHLO, dot: () => '554 5.7.1 Spam' });
+    expect(await send(transport, { text })).toEqual([['bounced', 554, 'Spam']]);
+  });
+
+  it('goes to those who were accepted, and the others keep what they were told', async () => {
+    const RCPT = (line: string): string | undefined => (line.includes('two@') ? '550 5.1.1 No' : undefined);
+    const { server, transport } = await startStrict({ EHLO, RCPT });
+    expect(await send(transport, { ...three, text })).toEqual([DELIVERED, ['bounced', 550, 'No'], DELIVERED]);
+    expect(server.copies.map(({ to }) => to)).toEqual([['one@b.test', 'three@b.test']]);
+  });
+
+  it('is for nobody where all were refused, whatever is said to the first chunk', async () => {
+    for (const BDAT of ['250 Ok', '503 5.5.1 No recipients']) {
+      const { server, transport } = await startStrict({ EHLO, RCPT: () => '550 5.1.1 No', BDAT: () => BDAT });
+      expect(await send(transport, { text })).toEqual([['bounced', 550, 'No']]);
+      expect(server.copies).toEqual([]);
+    }
+  });
+
+  it.each(['500', '501', '502', '503', '504', '555'])(
+    'goes with DATA where the first chunk is answered with %s, and so does the next',
+    async (code) => {
+      const { server, transport } = await startStrict({ EHLO, BDAT: () => `${code} What?` });
+      expect(await send(transport, { text })).toEqual([DELIVERED]);
+      expect(await send(transport, { text })).toEqual([DELIVERED]);
+      const verbs = server.lines.map((line) => line.slice(0, 4));
+      expect(verbs.slice(3)).toEqual(['BDAT', 'RSET', 'MAIL', 'RCPT', 'DATA', 'MAIL', 'RCPT', 'DATA']);
+      expect([server.connections(), server.copies.length]).toEqual([1, 2]);
+    },
+  );
+
+  it('goes with DATA to a server that reads the chunk as a command, and nothing of it is obeyed', async () => {
+    const { server, transport } = await start({ EHLO }, { strict: true, chunkless: true });
+    expect(await send(transport, { text })).toEqual([DELIVERED]);
+    expect(server.lines.slice(3)).toEqual([
+      ...['BDAT 4', 'DateRSET', 'RSET', expect.stringMatching(/^MAIL/), expect.stringMatching(/^RCPT/), 'DATA'],
+    ]);
+    expect([server.connections(), server.copies.length]).toEqual([1, 1]);
+  });
+
+  it('is not sent to a server that asks for something else than the chunk', async () => {
+    const { server, transport } = await startStrict({ EHLO, BDAT: () => '354 Go on' });
+    expect(await send(transport, { text })).toEqual([['deferred', 354, 'Go on']]);
+    expect(server.copies).toEqual([]);
+  });
+});
+
+describe('an extension that is offered and then refused', () => {
+  const without =
+    (words: RegExp, reply: string) =>
+    (line: string): string | undefined =>
+      words.test(line) ? reply : undefined;
+
+  it.each<[string, Script]>([
+    ['DSN at MAIL', { MAIL: without(/ENVID/, '555 5.5.4 Unsupported option: ENVID') }],
+    ['DSN at MAIL, unnamed', { MAIL: without(/ENVID/, '501 Syntax error') }],
+    ['SIZE', { MAIL: without(/SIZE/, '501 5.5.4 Syntax: bad SIZE') }],
+    ['SIZE, unnamed', { MAIL: without(/SIZE/, '555 What?') }],
+    ['DSN at RCPT', { RCPT: without(/NOTIFY/, '555 5.5.4 Unsupported option') }],
+    ['DSN at RCPT, as a command that is unknown', { RCPT: without(/NOTIFY/, '500 What?') }],
+    ['everything', { MAIL: without(/> /, '504 No'), RCPT: without(/> /, '504 No') }],
+  ])('does not end the mail: %s', async (_, script) => {
+    const { server, transport } = await startStrict({ ...script, EHLO });
+    expect(await send(transport, three)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
+    const said = server.lines.length;
+    expect(await send(transport, three)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
+    expect(server.lines.length - said).toBe(5); // nothing is tried twice
+    expect([server.connections(), server.copies.map(({ to }) => to.length)]).toEqual([1, [3, 3]]);
+  });
+
+  it('to one recipient only costs a transaction more, and nobody gets two copies', async () => {
+    const RCPT = (line: string): string | undefined =>
+      /two@.*NOTIFY/.test(line) ? '555 5.5.4 Unsupported option' : undefined;
+    const { server, transport } = await startStrict({ EHLO, RCPT });
+    expect(await send(transport, three)).toEqual([DELIVERED, DELIVERED, DELIVERED]);
+    expect(server.copies.map(({ to }) => to)).toEqual([['one@b.test', 'three@b.test'], ['two@b.test']]);
+  });
+
+  it('8BITMIME is given up before SMTPUTF8', async () => {
+    const { server, transport } = await startStrict({ EHLO, MAIL: without(/BODY/, '555 5.5.4 BODY?') });
+    expect(await send(transport, { envelopeTo: ['jörg@b.test'] })).toEqual([DELIVERED]);
+    expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(2);
+  });
+
+  it('SMTPUTF8 bounces those who need it, and the others get the message', async () => {
+    const { server, transport } = await startStrict({
+      EHLO,
+      MAIL: without(/SMTPUTF8/, '555 5.5.4 SMTPUTF8 is not known'),
+    });
+    expect(await send(transport, { envelopeTo: ['jörg@b.test', 'two@b.test'] })).toEqual([
+      ['bounced', 0, 'the server accepts no addresses outside ASCII'],
+      DELIVERED,
+    ]);
+    expect(server.copies.map(({ to }) => to)).toEqual([['two@b.test']]);
+  });
+
+  it('is not blamed for an address that is not understood, nor for ever', async () => {
+    const { server, transport } = await startStrict({ EHLO, MAIL: () => '501 5.1.7 Bad sender' });
+    expect(await send(transport)).toEqual([['deferred', 501, 'Bad sender']]);
+    expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(1);
+    const other = await startStrict({ EHLO, MAIL: () => '501 No' });
+    expect(await send(other.transport)).toEqual([['deferred', 501, 'No']]);
+    expect(other.server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(3);
+  });
+});
+
+describe('too many recipients', () => {
+  const many = { envelopeTo: Array.from({ length: 10 }, (_, index) => `r${index}@b.test`) };
+  /** The first `count` of each transaction are taken. */
+  const taking = (count: number, reply: string, more: Script = {}): Script => {
+    let taken = 0;
+    return {
+      EHLO,
+      MAIL: () => {
+        taken = 0;
+        return undefined;
+      },
+      RCPT: () => {
+        taken += 1;
+        return taken > count ? reply : undefined;
+      },
+      ...more,
+    };
+  };
+
+  it.each(['452 4.5.3 Too many', '552 5.5.3 Too many', '452 too many recipients', '552 Too many rcpts', '452 Full'])(
+    'for one transaction get the message in several: %s',
+    async (reply) => {
+      const { server, transport } = await startStrict(taking(4, reply));
+      expect(await send(transport, many)).toEqual(Array(10).fill(DELIVERED));
+      expect(server.copies.map(({ to }) => to.length)).toEqual([4, 4, 2]);
+      expect(new Set(server.copies.flatMap(({ to }) => to)).size).toBe(10);
+      expect(server.connections()).toBe(1);
+    },
+  );
+
+  it('even where none is taken wait: it may pass', async () => {
+    const { server, transport } = await startStrict(taking(0, '452 4.5.3 Too many'));
+    expect(await send(transport, many)).toEqual(Array(10).fill(['deferred', 452, 'Too many']));
+    expect(server.copies).toEqual([]);
+  });
+
+  it('a full mailbox is not', async () => {
+    const { server, transport } = await startStrict(taking(4, '452 4.2.2 Mailbox full'));
+    expect((await send(transport, many)).slice(3, 5)).toEqual([DELIVERED, ['deferred', 452, 'Mailbox full']]);
+    expect(server.copies).toHaveLength(1);
+  });
+
+  it.each<[string, Script, readonly unknown[]]>([
+    ['refuses the sender', { MAIL: (_, times) => (times > 1 ? '451 4.7.1 Slow down' : undefined) }, [451, 'deferred']],
+    ['closes', { MAIL: (_, times) => (times === 2 ? '421 4.7.0 Bye' : undefined) }, [421, 'deferred']],
+    ['drops', { MAIL: (_, times) => (times === 2 ? 'drop' : undefined) }, [0, 'deferred']],
+    ['refuses the content', { dot: (_, times) => (times > 1 ? '554 5.7.1 Spam' : undefined) }, [554, 'bounced']],
+    ['drops after the dot', { dot: (_, times) => (times > 1 ? 'drop' : undefined) }, [0, 'unknown']],
+  ])('who comes second is told when the server then %s, and nobody gets it twice', async (_, more, expected) => {
+    const script = taking(4, '452 4.5.3 Too many');
+    const { MAIL } = more;
+    const both: Script = {
+      ...script,
+      ...more,
+      MAIL: (line, times) => script.MAIL?.(line, times) ?? MAIL?.(line, times),
+    };
+    const { server, transport } = await startStrict(both);
+    await send(transport); // the session is a kept one: what dies on it at first might be tried again
+    server.copies.length = 0;
+    const outcomes = await send(transport, many);
+    const [code, outcome] = expected;
+    expect(outcomes.slice(0, 4)).toEqual(Array(4).fill(DELIVERED));
+    expect(outcomes.slice(4, 8).map(([found, said]) => [found, said])).toEqual(Array(4).fill([outcome, code]));
+    expect(server.copies.map(({ to }) => to)).toEqual([many.envelopeTo.slice(0, 4)]);
+  });
+});

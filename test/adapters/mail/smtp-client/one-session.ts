@@ -1,0 +1,38 @@
+import { afterEach } from 'vitest';
+import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSystem } from '../../../../src/adapters/system.ts';
+import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
+import {
+  type Script,
+  type ScriptedServerOptions,
+  startScriptedServer,
+  type Write,
+} from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
+
+export const system = createSystem();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** One session at most: what goes wrong with it meets the next message. */
+export const start = async (script: Script = {}, options: Write | ScriptedServerOptions = {}) => {
+  const server = await startScriptedServer(script, typeof options === 'function' ? { write: options } : options);
+  const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, sessionsMax: 1 });
+  closing.push(server.close, transport.close);
+  return { server, transport };
+};
+
+export const send = async (transport: MailTransport, parts: MailParts = {}) =>
+  (await transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + 5_000 })).map(
+    ({ outcome, code, text }) => [outcome, code, text],
+  );
+
+export const DELIVERED = ['delivered', 250, 'Ok: queued as 1'];
+
+export const three: MailParts = { envelopeTo: ['one@b.test', 'two@b.test', 'three@b.test'] };
+export const refuseTwo: Script = {
+  RCPT: (line) => (line.includes('two@') ? '550-5.1.1 No\r\n550 5.1.1 such user — 無' : undefined),
+};
+export const TWO_REFUSED = [DELIVERED, ['bounced', 550, 'No such user — 無'], DELIVERED];

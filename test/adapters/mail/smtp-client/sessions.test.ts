@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
+import { createSystem } from '../../../../src/adapters/system.ts';
+import type { MailTransport, SendOptions } from '../../../../src/domain/ports/mail-transport.ts';
+import { type Script, startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
+
+const system = createSystem();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const start = async (script: Script = {}, options: Partial<SmtpTransportOptions> = {}) => {
+  const server = await startScriptedServer(script);
+  const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, ...options });
+  closing.push(server.close, transport.close);
+  return { server, transport };
+};
+
+const outcomeOf = async (transport: MailTransport, parts: MailParts = {}, options: Partial<SendOptions> = {}) => {
+  const deadlineMs = system.monotonicMs() + 5_000;
+  const [outcome] = await transport.send(outgoingMail(parts), { deadlineMs, ...options });
+  return outcome?.outcome;
+};
+
+const many = <T>(count: number, make: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, make));
+
+describe('sessions', () => {
+  it('are kept from one message to the next, and greet with the name that was configured', async () => {
+    const { server, transport } = await start();
+    for (let count = 0; count < 5; count += 1) expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(1);
+    expect(server.lines.filter((line) => line.startsWith('EHLO'))).toEqual(['EHLO sender.a.test']);
+  });
+
+  it('are never more than allowed, whoever waits', async () => {
+    const { server, transport } = await start({}, { sessionsMax: 3 });
+    expect(await many(50, () => outcomeOf(transport))).toEqual(Array(50).fill('delivered'));
+    expect(server.connections()).toBe(3);
+  });
+
+  it('are renewed before servers end them for their age in messages', async () => {
+    const { server, transport } = await start({}, { sessionsMax: 1 });
+    expect(await many(200, () => outcomeOf(transport))).toEqual(Array(200).fill('delivered'));
+    expect(server.connections()).toBe(3);
+  });
+
+  it('that were ended while idle cost no attempt', async () => {
+    const { server, transport } = await start();
+    expect(await outcomeOf(transport)).toBe('delivered');
+    server.dropAll();
+    await sleep(50);
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(2);
+  });
+
+  it('that turn out dead when the next message is begun are replaced', async () => {
+    const { server, transport } = await start({ MAIL: (_, times) => (times === 1 ? 'drop' : undefined) });
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect([server.connections(), server.messages.length]).toEqual([2, 2]);
+  });
+
+  it('that break after the final dot are not tried again', async () => {
+    const { server, transport } = await start({ dot: (_, times) => (times === 1 ? 'drop' : undefined) });
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('unknown');
+    expect(server.messages).toHaveLength(2);
+  });
+
+  it('are ended with QUIT when the transport closes, after what was being sent', async () => {
+    const { server, transport } = await start({}, { sessionsMax: 1 });
+    const sending = outcomeOf(transport);
+    await sleep(30);
+    await transport.close();
+    expect(await sending).toBe('delivered');
+    expect(server.lines.at(-1)).toBe('QUIT');
+    expect(await outcomeOf(transport)).toBe('deferred');
+  });
+});
+
+describe('the deadline', () => {
+  it('is waited for in the queue of sessions too', async () => {
+    const { transport } = await start({ dot: () => 'silence' }, { sessionsMax: 1 });
+    const first = outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() + 400 });
+    const second = outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() + 200 });
+    expect(await Promise.all([first, second])).toEqual(['unknown', 'deferred']);
+  });
+
+  it('that has passed sends nothing', async () => {
+    const { server, transport } = await start();
+    expect(await outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() - 1 })).toBe('deferred');
+    expect(await outcomeOf(transport, {}, { signal: AbortSignal.abort() })).toBe('deferred');
+    expect(server.messages).toEqual([]);
+  });
+
+  it('is checked before the final dot: a message that was too slow is never completed', async () => {
+    let now = 0;
+    // The clock jumps while the server takes its time over DATA, as when the process is frozen.
+    const script: Script = {
+      DATA: () => {
+        now = 10_000;
+        return undefined;
+      },
+    };
+    const { server, transport } = await start(script, { system: { ...system, monotonicMs: () => now } });
+    expect(await outcomeOf(transport, {}, { deadlineMs: 5_000 })).toBe('deferred');
+    await sleep(50);
+    expect(server.messages).toEqual([]);
+  });
+
+  it('aborted in the middle of a transaction closes the session', async () => {
+    const { server, transport } = await start({ RCPT: () => 'silence' });
+    const controller = new AbortController();
+    const sending = outcomeOf(transport, {}, { signal: controller.signal });
+    await sleep(50);
+    controller.abort();
+    expect(await sending).toBe('deferred');
+    expect(server.messages).toEqual([]);
+  });
+});
+
+describe('a kept session', () => {
+  it('is not spent on mail whose deadline has passed', async () => {
+    const { server, transport } = await start();
+    expect(await outcomeOf(transport)).toBe('delivered');
+    for (let late = 0; late < 3; late += 1) {
+      expect(await outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() - 1 })).toBe('deferred');
+    }
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(1);
+  });
+
+  it('that the server ends as the next message begins costs that message nothing', async () => {
+    const { server, transport } = await start({ MAIL: (_, times) => (times === 1 ? '421 4.4.2 Idle' : undefined) });
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.connections()).toBe(2);
+  });
+
+  it('whose RSET is not answered is given up within seconds, and another takes its place', async () => {
+    const refusedOnce: Script = {
+      RCPT: (_, times) => (times === 0 ? '451 4.7.1 Greylisted' : undefined),
+      RSET: () => 'silence',
+    };
+    const { server, transport } = await start(refusedOnce, { sessionsMax: 1 });
+    expect(await outcomeOf(transport)).toBe('deferred');
+    const deadlineMs = system.monotonicMs() + 20_000;
+    expect(await outcomeOf(transport, {}, { deadlineMs })).toBe('delivered');
+    expect(server.connections()).toBe(2);
+  });
+
+  it('needs no RSET after a message that was taken, whoever of its recipients was refused', async () => {
+    const { server, transport } = await start({ RCPT: (line) => (line.includes('two@') ? '550 5.1.1 No' : undefined) });
+    const envelopeTo = ['one@b.test', 'two@b.test'];
+    expect(await outcomeOf(transport, { envelopeTo })).toBe('delivered');
+    expect(await outcomeOf(transport)).toBe('delivered');
+    expect(server.lines).not.toContain('RSET');
+    expect(server.connections()).toBe(1);
+  });
+});

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { openSmtpSession, type SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session-target.ts';
+import { certificateFor } from '../../../support/scripted-smtp-server/certificate.ts';
+import { type Script, startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';
+
+const HOST = 'mx.b.test';
+const certificate = certificateFor(HOST);
+const opportunistic = { required: false, check: 'none' } as const;
+const required = { required: true, check: 'none' } as const;
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const offering = (first: string, second = '250-x\r\n250 PIPELINING'): Script => ({
+  EHLO: (_, times) => (times === 0 ? first : second),
+});
+const OFFERED = offering('250-x\r\n250-STARTTLS\r\n250-SMTPUTF8\r\n250 DSN');
+
+const start = async (script: Script, parts: Partial<SessionTarget> = {}) => {
+  const server = await startScriptedServer(script, { certificate, strict: true });
+  const target: SessionTarget = {
+    ...{ host: HOST, address: '127.0.0.1', port: server.port, implicitTls: false, credentials: null },
+    tls: opportunistic,
+    ...parts,
+  };
+  closing.push(server.close);
+  const open = async () => {
+    const options = { target, ehloName: 'a.test', onEnd: () => undefined, connectMs: 400 };
+    const session = await openSmtpSession({ ...options, tls: { ca: certificate.cert } }, new AbortController().signal);
+    closing.push(async () => session.close());
+    return session;
+  };
+  return {
+    server,
+    open,
+    failed: () =>
+      open().then(
+        () => null,
+        (error: SmtpConnectFailed) => error,
+      ),
+  };
+};
+
+describe('after STARTTLS', () => {
+  it('the server is greeted again, and what it offered in clear is forgotten', async () => {
+    const { server, open } = await start(OFFERED);
+    const session = await open();
+    expect(session.side).toMatchObject({ tls: 'TLSv1.3', policy: 'opportunistic' });
+    expect(session.acceptsUtf8()).toBe(false);
+    expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS', 'EHLO a.test']);
+    const message = { sizeBytes: 3, chunks: () => [Buffer.from('a\r\n')] };
+    const envelope = { from: 'from@a.test', to: ['to@b.test'], messageId: '<1@a.test>' };
+    await session.transmit(envelope, { message, mayFinish: () => true }, new AbortController().signal);
+    expect(server.lines[3]).toBe('MAIL FROM:<from@a.test>');
+  });
+
+  it.each([
+    ['a whole reply', '220 Go on\r\n250-evil\r\n250 SMTPUTF8'],
+    ['the beginning of one', '220 Go on\r\n250-SMTPUTF8\r\n25'],
+    ['a refusal', '220 Go on\r\n554 5.7.1 Go away'],
+  ])('%s that was injected in clear is not heard', async (_, STAR) => {
+    const { server, open } = await start({ ...OFFERED, STAR: () => STAR });
+    const session = await open();
+    expect([session.acceptsUtf8(), session.side.tls]).toEqual([false, 'TLSv1.3']);
+    expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS', 'EHLO a.test']);
+  });
+
+  it('a reply that was injected without its end is waited for, but not for long', async () => {
+    const { server, failed } = await start({ ...OFFERED, STAR: () => '220 Go on\r\n250-evil\r\n250-SMTPUTF8' });
+    expect(await failed()).toMatchObject({ reply: { code: 0, text: 'the server was not ready in time' } });
+    expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS']);
+  });
+
+  it('HELO serves where EHLO does not', async () => {
+    const { server, open } = await start(offering('250-x\r\n250 STARTTLS', '500 What?'));
+    expect((await open()).side.tls).toBe('TLSv1.3');
+    expect(server.lines.slice(2)).toEqual(['EHLO a.test', 'HELO a.test']);
+  });
+
+  it('a certificate is judged by the name, not by the address', async () => {
+    const ca = { required: true, check: 'ca' } as const;
+    const { open } = await start(OFFERED, { tls: ca });
+    expect((await open()).side).toMatchObject({ mx: HOST, policy: 'required' });
+    const other = await start(OFFERED, { tls: ca, host: 'other.b.test' });
+    expect(await other.failed()).toMatchObject({ reply: { code: 0, text: expect.stringContaining('other.b.test') } });
+  });
+});
+
+describe('TLS that is not to be had', () => {
+  const STRIPPED = offering('250-x\r\n250 SMTPUTF8');
+  const REFUSED: Script = { ...OFFERED, STAR: () => '454 4.7.0 Not now' };
+  const BROKEN: Script = { ...OFFERED, STAR: () => '502 5.5.1 What?' };
+
+  it.each([
+    ['stripped', STRIPPED],
+    ['refused for now', REFUSED],
+    ['offered and not known', BROKEN],
+  ])('because it is %s: mail goes in clear, and is told so', async (_, script) => {
+    const { open } = await start(script);
+    const session = await open();
+    expect(session.side).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
+    expect(session.acceptsUtf8()).toBe(true);
+  });
+
+  it.each([
+    ['stripped', { ...STRIPPED, STAR: () => '502 5.5.1 What?' }, 502],
+    ['refused for now', REFUSED, 454],
+    ['not known to a server without EHLO', { EHLO: () => '500 What?' }, 500],
+  ])('because it is %s: no mail goes where it is required', async (_, script, code) => {
+    const { server, failed } = await start(script, { tls: required });
+    expect(await failed()).toMatchObject({ reply: { code }, side: { tls: null, policy: 'required' } });
+    expect(server.lines.some((line) => /^(?:MAIL|HELO|AUTH)/.test(line))).toBe(false);
+  });
+
+  it('because garbage or nothing follows STARTTLS: the one is dropped, the other is not waited for for ever', async () => {
+    const { failed } = await start({ ...OFFERED, STAR: () => '220 Go on\r\n\0\0\xff garbage' });
+    expect(await failed()).toBeNull(); // what came before the handshake is dropped
+    const silent = await start({ ...OFFERED, STAR: () => 'silence' });
+    expect(await silent.failed()).toMatchObject({ isTlsBroken: false, reply: { code: 0 } });
+  });
+
+  it('credentials are not given in clear where a server drops its TLS', async () => {
+    const credentials = { user: 'me', pass: 'secret' };
+    const EHLO = (): string => '250-x\r\n250-STARTTLS\r\n250 AUTH PLAIN';
+    const { server, failed } = await start({ EHLO, STAR: () => '454 4.7.0 Not now' }, { credentials });
+    expect(await failed()).toMatchObject({ reply: { text: 'the server offers no authentication' } });
+    expect(server.lines.some((line) => line.startsWith('AUTH'))).toBe(false);
+  });
+});
+
+describe('setting up a session', () => {
+  const credentials = { user: 'me', pass: 'secret' };
+  const WITH_AUTH = (): string => '250-x\r\n250 AUTH PLAIN';
+
+  it.each<[string, Script]>([
+    ['a greeting of 100 kB', { connect: () => `220 ${'x'.repeat(100_000)}` }],
+    ['an EHLO of 100 kB', { EHLO: () => `${'250-x\r\n'.repeat(15_000)}250 x` }],
+    ['binary garbage', { connect: () => '\0\x01\xff\xfe\x80' }],
+    ['a second greeting', { connect: () => '220 one\r\n220 two' }],
+    ['a third line for EHLO', { EHLO: () => '250 x\r\n250 y\r\n250 z' }],
+    ['a login that is refused', { EHLO: WITH_AUTH, AUTH: () => '535 5.7.8 Wrong' }],
+    ['a login that is not answered', { EHLO: WITH_AUTH, AUTH: () => 'drop' }],
+    ['a login that is asked on and on', { EHLO: WITH_AUTH, AUTH: () => '334 ' }],
+  ])('%s ends it, or goes unheard, and nothing is left open', async (name, script) => {
+    const wantsLogin = name.includes('login');
+    const { server, open } = await start(script, wantsLogin ? { credentials } : {});
+    const controller = new AbortController();
+    const found = await Promise.race([
+      open().then(
+        (session) => session,
+        () => null,
+      ),
+      sleep(3_000, null),
+    ]);
+    controller.abort();
+    if (found !== null) {
+      await sleep(50);
+      const message = { sizeBytes: 3, chunks: () => [Buffer.from('a\r\n')] };
+      const outgoing = { message, mayFinish: () => true };
+      const { end } = await found.transmit({ from: 'a@a.test', to: ['to@b.test'] }, outgoing, controller.signal);
+      expect(end.kind === 'accepted').toBe(server.copies.length === 1);
+    }
+    expect(server.copies.length).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parseReply, refusalOutcome, type SmtpStage } from '../../../../src/adapters/mail/smtp-client/reply.ts';
+import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
+import { bearingOf } from '../../../../src/domain/destination/pace.ts';
+
+interface Stock {
+  readonly program: string;
+  readonly stage: SmtpStage;
+  readonly category: string;
+  /** `bounced`, or what it tells of the destination. */
+  readonly then: string;
+  readonly text: string;
+}
+
+const STOCK = readFileSync(new URL('../../../fixtures/stock-replies.tsv', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'))
+  .map((line): Stock => {
+    const [program = '', stage, category = '', then = '', text = ''] = line.split('\t');
+    return { program, stage: stage as SmtpStage, category, then, text };
+  });
+
+test.each(STOCK)('$program at $stage is $category, $then: $text', ({ stage, category, then, text }) => {
+  const reply = parseReply(text);
+  const judged = classifyReply({ ...reply, mx: 'mx.b.test' });
+  const outcome = refusalOutcome(stage, reply);
+  const smtp = { ...reply, mx: 'mx.b.test', tls: null, replyId: null, stage };
+  const bearing = bearingOf([{ recipientId: 'rcp_1', outcome: 'deferred', reason: '', category: judged, smtp }], 10);
+  expect([judged, outcome === 'bounced' ? outcome : bearing]).toEqual([category, then]);
+});
