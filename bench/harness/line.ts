@@ -43,7 +43,10 @@ export interface JudgedLine extends Line {
 }
 
 export const skippedLine = (measure: string, unit: Unit, why: string): Line => ({
-  ...{ measure, unit, rounds: [], skipped: why },
+  measure,
+  unit,
+  rounds: [],
+  skipped: why,
 });
 
 export const median = (values: readonly number[]): number => {

@@ -27,11 +27,15 @@ export const openApi = async ({ closers, postgres, system, profiling }: Bench): 
   const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
   const key = await provision(operator.context, { signs: false }).finally(operator.close);
   return {
-    ...{ key, databaseUrl, secretKey },
+    key,
+    databaseUrl,
+    secretKey,
     start: async (storage) => {
       const input: ApiServer = { databaseUrl, secretKey, storage };
       const child = await openChild<Pick<ApiProcess, 'baseUrl'>>(closers, {
-        ...{ name: 'api-server', input, execArgv: profiling },
+        name: 'api-server',
+        input,
+        execArgv: profiling,
       });
       return { baseUrl: child.facts.baseUrl, pid: child.pid };
     },

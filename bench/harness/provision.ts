@@ -25,8 +25,12 @@ export const provision = async (given: CommandContext, { signs }: Provisioning):
   const context: CommandContext = { ...given, dkimKeys, capturing: false };
   const organizationId = await createOrganization(context, { name: 'Bench', ceilings: null });
   const origin: Origin = {
-    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
-    ...{ correlationId: organizationId, causationId: organizationId },
+    actor: 'operator',
+    organizationId,
+    environment: null,
+    requestId: null,
+    correlationId: organizationId,
+    causationId: organizationId,
   };
   const { domain } = await registerDomain(context, origin, { name: SENDING_DOMAIN });
   const { domainId } = domain;
@@ -37,9 +41,14 @@ export const provision = async (given: CommandContext, { signs }: Provisioning):
   const resolver = createInMemoryResolver({ txt });
   await verifyDomain({ ...context, resolver }, origin, { domainId });
   const { value } = await createKey(context, origin, {
-    ...{ by: 'operator', domainId, name: 'bench', permissions: ['admin'], environment: 'live' },
+    by: 'operator',
+    domainId,
+    name: 'bench',
+    permissions: ['admin'],
+    environment: 'live',
     rateLimits: { send: PER_MINUTE, read: PER_MINUTE, manage: PER_MINUTE },
-    ...{ allowedCidrs: [], expiresAt: null },
+    allowedCidrs: [],
+    expiresAt: null,
   });
   return value;
 };

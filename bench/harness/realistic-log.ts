@@ -49,8 +49,12 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
   const messageId = formatId('msg', system.randomBytes(ID_BYTES));
   const acceptedAtMs = START_MS + number * MESSAGE_EVERY_MS;
   const accepted: AcceptMessage['accepted'] = {
-    ...{ messageId, contentId: system.uuid(), stream: 'transactional', sizeBytes: 1300 },
-    ...{ domainId: paddedId('dom', number % ORGANIZATIONS), keyId: paddedId('key', number % KEYS) },
+    messageId,
+    contentId: system.uuid(),
+    stream: 'transactional',
+    sizeBytes: 1300,
+    domainId: paddedId('dom', number % ORGANIZATIONS),
+    keyId: paddedId('key', number % KEYS),
     internetMessageId: `<${messageId}@example.test>`,
     bodyDigest: '33333333333333333333333333333333',
     idempotent: false,
@@ -62,17 +66,26 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
       domain: DOMAINS[(number + index) % DOMAINS.length] ?? '',
       digest: hex(system, 32),
     })),
-    ...{ tagDigests: [hex(system, 32)], subjectDigest: hex(system, 32), metadataDigests: [hex(system, 32)] },
+    tagDigests: [hex(system, 32)],
+    subjectDigest: hex(system, 32),
+    metadataDigests: [hex(system, 32)],
     expiresAt: new Date(acceptedAtMs + 3 * DAY_MS).toISOString(),
   };
   return acceptMessage(message.initial, {
-    ...{ accepted, now: new Date(acceptedAtMs).toISOString(), scheduledAt: null },
-    ...{ sendable: true, blocking: null },
+    accepted,
+    now: new Date(acceptedAtMs).toISOString(),
+    scheduledAt: null,
+    sendable: true,
+    blocking: null,
   });
 };
 
 const contextAt = (number: number, atMs: number, actor: string, messageId: string): EventContext => ({
-  ...{ $correlationId: messageId, $causationId: messageId, actor, environment: 'live', requestId: null },
+  $correlationId: messageId,
+  $causationId: messageId,
+  actor,
+  environment: 'live',
+  requestId: null,
   occurredAt: new Date(atMs).toISOString(),
   organizationId: paddedId('org', number % ORGANIZATIONS),
 });

@@ -79,7 +79,9 @@ export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailU
       await send(messages);
       await until('most mail at the other side', async () => sent - (await sink.count()) <= behindMax);
     },
-    ...{ service, cpu, sinkPort: sink.port },
+    service,
+    cpu,
+    sinkPort: sink.port,
     pass: async () => {
       const passing = cpu.during(sendAll, () => MESSAGES);
       const { result, mostMb } = await watchMemory(service.pid, passing);

@@ -60,16 +60,24 @@ export const accept: Measure = {
     const msMax = Math.max(LONE_MS_MAX, LONE_SYNCS_MAX * median(one.sync));
     return [
       {
-        ...{ measure: `accept, ${CONNECTIONS} connections`, unit: 'requests/s', rounds: many.ours, floor: BUSY_FLOOR },
+        measure: `accept, ${CONNECTIONS} connections`,
+        unit: 'requests/s',
+        rounds: many.ours,
+        floor: BUSY_FLOOR,
         limit: { what: 'the same without storage', rounds: many.limit },
         cpuMicros: cpu.durable.lastMicros(rounds),
       },
       {
-        ...{ measure: `accept, ${CONNECTIONS} connections, without storage`, unit: 'requests/s', rounds: many.limit },
+        measure: `accept, ${CONNECTIONS} connections, without storage`,
+        unit: 'requests/s',
+        rounds: many.limit,
         cpuMicros: cpu.dropping.lastMicros(rounds),
       },
       {
-        ...{ measure, unit: 'ms', rounds: one.ours, floor: { of: 'figure', atMost: msMax } },
+        measure,
+        unit: 'ms',
+        rounds: one.ours,
+        floor: { of: 'figure', atMost: msMax },
         limit: { what: 'fdatasync of a page', rounds: one.sync },
       },
       { measure, unit: 'ms', rounds: one.ours, limit: { what: 'pg, one commit', rounds: one.commit } },

@@ -53,7 +53,10 @@ export const append: Measure = {
       );
       const limit = { what: 'pg, a row a commit', rounds: figures.limit };
       lines.push({
-        ...{ measure: `append, ${concurrency} concurrent`, unit: 'events/s', rounds: figures.ours, limit },
+        measure: `append, ${concurrency} concurrent`,
+        unit: 'events/s',
+        rounds: figures.ours,
+        limit,
         ...(concurrency === PEER_CONCURRENCY ? { floor: RAW_FLOOR } : {}),
         cpuMicros: cpu.lastMicros(rounds),
       });
@@ -64,7 +67,9 @@ export const append: Measure = {
       { ours: at(PEER_CONCURRENCY, ours(1)), peer: at(PEER_CONCURRENCY, peer) },
     );
     lines.push({
-      ...{ measure: `append, ${PEER_CONCURRENCY} concurrent, and a peer`, unit: 'events/s', rounds: beside.ours },
+      measure: `append, ${PEER_CONCURRENCY} concurrent, and a peer`,
+      unit: 'events/s',
+      rounds: beside.ours,
       limit: { what: 'emmett-postgresql', rounds: beside.peer },
       floor: PEER_FLOOR,
     });

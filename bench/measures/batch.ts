@@ -39,7 +39,10 @@ export const batch: Measure = {
     const found = await interleave({ rounds, warmUps: 1 }, { ours: inBatches, limit: oneByOne });
     return [
       {
-        ...{ measure: `accept in batches of ${BATCH_MESSAGES}`, unit: 'messages/s', rounds: found.ours, floor: FLOOR },
+        measure: `accept in batches of ${BATCH_MESSAGES}`,
+        unit: 'messages/s',
+        rounds: found.ours,
+        floor: FLOOR,
         limit: { what: 'the same one by one', rounds: found.limit },
         cpuMicros: cpu.lastMicros(rounds),
       },

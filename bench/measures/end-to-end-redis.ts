@@ -23,7 +23,9 @@ export const endToEndRedis: Measure = {
     );
     return [
       {
-        ...{ measure: MEASURE, unit: 'messages/s', rounds: figures.ours },
+        measure: MEASURE,
+        unit: 'messages/s',
+        rounds: figures.ours,
         limit: { what: 'on the embedded default', rounds: figures.limit },
         cpuMicros: onRedis.cpu.lastMicros(bench.rounds),
       },

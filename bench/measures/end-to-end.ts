@@ -40,20 +40,27 @@ export const endToEnd: Measure = {
     const counted = passages.slice(-rounds);
     return [
       {
-        ...{ measure: 'end to end, outcomes in the log', unit: 'messages/s', rounds: figures.ours, floor: FLOOR },
+        measure: 'end to end, outcomes in the log',
+        unit: 'messages/s',
+        rounds: figures.ours,
+        floor: FLOOR,
         limit: { what: "nodemailer's pool alone", rounds: figures.limit },
         cpuMicros: way.cpu.lastMicros(rounds),
       },
       {
-        ...{ measure: 'end to end, accepted meanwhile', unit: 'requests/s' },
+        measure: 'end to end, accepted meanwhile',
+        unit: 'requests/s',
         rounds: counted.map(({ acceptedPerSecond }) => acceptedPerSecond),
       },
       {
-        ...{ measure: 'end to end, then until read models are level', unit: 's' },
+        measure: 'end to end, then until read models are level',
+        unit: 's',
         rounds: counted.map(({ drainSeconds }) => drainSeconds),
       },
       {
-        ...{ measure: 'end to end, most memory', unit: 'MB', floor: MEMORY_FLOOR },
+        measure: 'end to end, most memory',
+        unit: 'MB',
+        floor: MEMORY_FLOOR,
         rounds: [Math.max(...passages.map(({ mostMb }) => mostMb))],
       },
     ];

@@ -100,17 +100,24 @@ export const eventStoreDb: Measure = {
       });
       lines.push(
         {
-          ...{ measure: `end to end, ${at}`, unit: 'messages/s', floor: DELIVER_FLOOR },
+          measure: `end to end, ${at}`,
+          unit: 'messages/s',
+          floor: DELIVER_FLOOR,
           rounds: passages.map((passage) => passage.perSecond),
           limit: inPostgres((passage) => passage.perSecond),
         },
         {
-          ...{ measure: `accepted meanwhile, ${at}`, unit: 'requests/s', floor: ACCEPT_FLOOR },
+          measure: `accepted meanwhile, ${at}`,
+          unit: 'requests/s',
+          floor: ACCEPT_FLOOR,
           rounds: passages.map((passage) => passage.acceptedPerSecond),
           limit: inPostgres((passage) => passage.acceptedPerSecond),
         },
         {
-          ...{ measure: `service time of a message, ${at}`, unit: 'µs', rounds: [serviceMicros], floor: SERVICE_TIME },
+          measure: `service time of a message, ${at}`,
+          unit: 'µs',
+          rounds: [serviceMicros],
+          floor: SERVICE_TIME,
           limit: { what: 'log in PostgreSQL', rounds: [beside.serviceMicros] },
         },
         ...(await measureLog(bench, callMs)),

@@ -28,8 +28,10 @@ const SECOND_MS = 1_000;
 const TEXT = 'It is on its way, and will be with you tomorrow.\n'.repeat(10);
 
 const messageTo = (destination: number) => ({
-  ...{ from: `orders@${SENDING_DOMAIN}`, to: `customer@${domainOf(destination)}` },
-  ...{ subject: 'Your order', text: TEXT },
+  from: `orders@${SENDING_DOMAIN}`,
+  to: `customer@${domainOf(destination)}`,
+  subject: 'Your order',
+  text: TEXT,
 });
 
 interface Turn {
@@ -54,7 +56,8 @@ const poster =
   (baseUrl: string, key: string) =>
   async (body: string, number: number): Promise<void> => {
     const headers = {
-      ...{ authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
       'idempotency-key': `batch-${number}`,
     };
     for (;;) {
@@ -72,7 +75,9 @@ const openTurn = async (bench: Bench) => {
   const exchanges = await openChild<MailExchangesFacts>(bench.closers, { name: 'mail-exchanges', input });
   const { port, nameServer } = exchanges.facts;
   const variables = {
-    ...{ ALLOW_PRIVATE_MX: 'true', DNS_SERVERS: nameServer, EHLO_NAME: `mail.${SENDING_DOMAIN}` },
+    ALLOW_PRIVATE_MX: 'true',
+    DNS_SERVERS: nameServer,
+    EHLO_NAME: `mail.${SENDING_DOMAIN}`,
     OUTBOX_TRIAL_MX_PORT: String(port),
   };
   const { baseUrl, key } = await openService(bench, { mailUrl: 'direct:', variables });
@@ -116,7 +121,10 @@ const isolationOf = (name: string, messagesEach: number): Measure => ({
     const measure = `${messagesEach} messages to each of ${HEALTHY.length} healthy destinations among bad ones`;
     return [
       {
-        ...{ measure, unit: 's', rounds: figures.ours, floor: FLOOR },
+        measure,
+        unit: 's',
+        rounds: figures.ours,
+        floor: FLOOR,
         limit: { what: 'the same without bad ones', rounds: figures.limit },
       },
     ];

@@ -25,8 +25,14 @@ export const keyCheck: Measure = {
     const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: false });
     closers.add('webhook target', webhookTarget.close);
     const context = {
-      ...{ store, system, webhookTarget, capturing: false, resolver: createInMemoryResolver() },
-      ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets(), dkimKeys: createInMemoryDkimKeys() },
+      store,
+      system,
+      webhookTarget,
+      capturing: false,
+      resolver: createInMemoryResolver(),
+      contents: createInMemoryContents(),
+      secrets: createInMemorySecrets(),
+      dkimKeys: createInMemoryDkimKeys(),
     };
     const key = await provision(context, { signs: false });
     const directory = createKeyDirectory({ store, system, logger, capturing: false });

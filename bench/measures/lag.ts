@@ -64,8 +64,11 @@ export const lag: Measure = {
     const sends = { baseUrl, key, bodies: SAMPLE_REQUESTS };
     const atRest = () => until('everything', async () => (await service.projected()) >= (await service.head()));
     const found = {
-      ...{ lags: [] as number[], rates: [] as number[], p99s: [] as number[] },
-      ...{ drains: [] as number[], backlogs: [] as number[] },
+      lags: [] as number[],
+      rates: [] as number[],
+      p99s: [] as number[],
+      drains: [] as number[],
+      backlogs: [] as number[],
     };
 
     for (let round = 0; round < rounds; round += 1) {
@@ -79,7 +82,7 @@ export const lag: Measure = {
       found.rates.push(result.perSecond);
       found.p99s.push(result.p99Ms);
       await atRest();
-      await load.run({ ...{ baseUrl, key, path: BATCH_PATH, bodies: [BATCH] }, ...OVERLOAD });
+      await load.run({ baseUrl, key, path: BATCH_PATH, bodies: [BATCH], ...OVERLOAD });
       const { perSecond, backlog } = await drainPerSecond(service);
       found.drains.push(perSecond);
       found.backlogs.push(backlog);
@@ -87,17 +90,25 @@ export const lag: Measure = {
     const asked = found.rates.map(() => PER_SECOND);
     return [
       {
-        ...{ measure: `lag at ${PER_SECOND} sends/s, worst of ${SECONDS} s`, unit: 's', rounds: found.lags },
-        ...{ floor: LAG_FLOOR, cpuMicros: cpu.lastMicros(rounds) },
+        measure: `lag at ${PER_SECOND} sends/s, worst of ${SECONDS} s`,
+        unit: 's',
+        rounds: found.lags,
+        floor: LAG_FLOOR,
+        cpuMicros: cpu.lastMicros(rounds),
       },
       {
-        ...{ measure: 'lag, sends accepted', unit: 'requests/s', rounds: found.rates, floor: RATE_FLOOR },
+        measure: 'lag, sends accepted',
+        unit: 'requests/s',
+        rounds: found.rates,
+        floor: RATE_FLOOR,
         limit: { what: 'sends due', rounds: asked },
       },
       { measure: 'lag, answer to a send, p99', unit: 'ms', rounds: found.p99s },
       { measure: 'lag, events behind after an overload', unit: 'events', rounds: found.backlogs },
       {
-        ...{ measure: 'lag, then drained beside deliveries', unit: 'events/s', rounds: found.drains },
+        measure: 'lag, then drained beside deliveries',
+        unit: 'events/s',
+        rounds: found.drains,
         ...(median(found.backlogs) < BACKLOG_MIN ? {} : { floor: DRAIN_FLOOR }),
       },
     ];

@@ -25,8 +25,11 @@ export const logBesideEmmett = async (bench: Bench): Promise<readonly Line[]> =>
   const figures = await interleave({ rounds, warmUps: 1 }, { ours: at(ours), peer: at(theirs) });
   return [
     {
-      ...{ measure: `append, ${CONCURRENCY} concurrent, and a peer`, unit: 'events/s', rounds: figures.ours },
-      ...{ limit: { what: 'emmett-postgresql', rounds: figures.peer }, floor: FLOOR },
+      measure: `append, ${CONCURRENCY} concurrent, and a peer`,
+      unit: 'events/s',
+      rounds: figures.ours,
+      limit: { what: 'emmett-postgresql', rounds: figures.peer },
+      floor: FLOOR,
     },
   ];
 };

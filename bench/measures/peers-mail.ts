@@ -70,11 +70,15 @@ const unsignedPeers = async (bench: Bench): Promise<readonly Peer[]> => {
   const missing = (await isInstalled('postfix', 'smtp-source')) ? null : 'postfix is not installed';
   return [
     {
-      ...{ measure: "end to end, beside nodemailer's pool", what: "nodemailer's pool, no queue", missing: null },
+      measure: "end to end, beside nodemailer's pool",
+      what: "nodemailer's pool, no queue",
+      missing: null,
       open: () => openPool(bench, false),
     },
     {
-      ...{ measure: 'end to end, beside Postfix', what: 'Postfix, SMTP in', missing },
+      measure: 'end to end, beside Postfix',
+      what: 'Postfix, SMTP in',
+      missing,
       open: () => openRelay(bench, 'postfix', false),
     },
   ];
@@ -84,18 +88,24 @@ const signedPeers = async (bench: Bench): Promise<readonly Peer[]> => {
   const hasAll = await isInstalled('postfix', 'smtp-source', 'opendkim');
   return [
     {
-      ...{ measure: "end to end with DKIM, beside nodemailer's pool", what: "nodemailer's pool that signs, no queue" },
-      ...{ missing: null, floor: { of: 'ratio', atLeast: 2.2 } },
+      measure: "end to end with DKIM, beside nodemailer's pool",
+      what: "nodemailer's pool that signs, no queue",
+      missing: null,
+      floor: { of: 'ratio', atLeast: 2.2 },
       open: () => openPool(bench, true),
     },
     {
-      ...{ measure: 'end to end with DKIM, beside Postfix', what: 'Postfix and opendkim' },
-      ...{ missing: hasAll ? null : 'postfix or opendkim is not installed', floor: { of: 'ratio', atLeast: 3 } },
+      measure: 'end to end with DKIM, beside Postfix',
+      what: 'Postfix and opendkim',
+      missing: hasAll ? null : 'postfix or opendkim is not installed',
+      floor: { of: 'ratio', atLeast: 3 },
       open: () => openRelay(bench, 'postfix-signed', true),
     },
     {
-      ...{ measure: 'end to end with DKIM, beside the bound of RSA', what: 'signatures of RSA-2048 alone' },
-      ...{ missing: null, floor: { of: 'ratio', atLeast: 0.2 } },
+      measure: 'end to end with DKIM, beside the bound of RSA',
+      what: 'signatures of RSA-2048 alone',
+      missing: null,
+      floor: { of: 'ratio', atLeast: 0.2 },
       open: async () => openBareSignatures(),
     },
   ];

@@ -33,7 +33,8 @@ const openRebuilding = async (bench: Bench, eventsMin: number): Promise<Rebuildi
   const pool = createPool({ url, name: 'bench', logger, max: RUNNER_CONNECTIONS, statementTimeoutMs: 0 });
   closers.add('rebuild pool', () => pool.end());
   return {
-    ...{ events, store },
+    events,
+    store,
     rebuildAll: async () => {
       const rebuilt = await rebuild({ pool, store, logger }, PROJECTIONS);
       const parked = rebuilt.filter(({ parkedEvents }) => parkedEvents > 0);
@@ -72,9 +73,12 @@ export const rebuildAll: Measure = {
     const figures = await interleave({ rounds, warmUps: 0 }, { limit: perSecond(readAll), ours: perSecond(metered) });
     return [
       {
-        ...{ measure: `rebuilding ${PROJECTIONS.length} read models`, unit: 'events/s', rounds: figures.ours },
+        measure: `rebuilding ${PROJECTIONS.length} read models`,
+        unit: 'events/s',
+        rounds: figures.ours,
         limit: { what: 'reading the log', rounds: figures.limit },
-        ...{ floor: FLOOR, cpuMicros: cpu.lastMicros(rounds) },
+        floor: FLOOR,
+        cpuMicros: cpu.lastMicros(rounds),
       },
     ];
   },
@@ -92,7 +96,10 @@ export const rebuildLarge: Measure = {
     const figures = await interleave({ rounds, warmUps: 0 }, { limit: microsOf(small), ours: microsOf(large) });
     return [
       {
-        ...{ measure: 'rebuilding, cost of an event of 1,000,000', unit: 'µs', rounds: figures.ours, floor: FLAT },
+        measure: 'rebuilding, cost of an event of 1,000,000',
+        unit: 'µs',
+        rounds: figures.ours,
+        floor: FLAT,
         limit: { what: `of ${CORPUS_EVENTS.toLocaleString('en')}`, rounds: figures.limit },
       },
     ];

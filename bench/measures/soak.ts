@@ -54,11 +54,15 @@ export const soak: Measure = {
     const after = `${bench.minutes} minutes at full load`;
     return [
       {
-        ...{ measure: `${after}, most memory`, unit: 'MB', floor: MEMORY_FLOOR },
+        measure: `${after}, most memory`,
+        unit: 'MB',
+        floor: MEMORY_FLOOR,
         rounds: [Math.max(...samples.map(({ mb }) => mb))],
       },
       {
-        ...{ measure: `${after}, growth in their last third`, unit: 'MB/min', floor: FLAT },
+        measure: `${after}, growth in their last third`,
+        unit: 'MB/min',
+        floor: FLAT,
         rounds: [slopePerMinute(lastThird.map(({ atMs, mb }) => ({ atMs, value: mb })))],
       },
       { measure: `${after}, sent and delivered`, unit: 'messages/s', rounds: [result] },

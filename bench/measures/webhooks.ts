@@ -44,7 +44,10 @@ const register = async ({ key }: Api, { apiUrl, url }: { readonly apiUrl: string
 /** The program with the role `workers`, which finds everything owed when it starts. */
 const startWorker = async ({ closers, folder, profiling }: Bench, api: Api) => {
   const env = {
-    ...{ DATABASE_URL: api.databaseUrl, SECRET_KEY: api.secretKey, ROLES: 'workers', LOG_LEVEL: 'error' },
+    DATABASE_URL: api.databaseUrl,
+    SECRET_KEY: api.secretKey,
+    ROLES: 'workers',
+    LOG_LEVEL: 'error',
     NODE_OPTIONS: profiling.join(' '),
   };
   const program = await startProgram({ dataDir: folder, env });
@@ -96,12 +99,19 @@ export const webhooks: Measure = {
     const what = 'undici, signed, unrecorded';
     return [
       {
-        ...{ measure: `webhook posts recorded, ${ENDPOINTS} endpoints`, unit: 'posts/s', rounds: many.ours },
-        ...{ limit: { what, rounds: many.limit }, floor: FLOOR, cpuMicros: many.cpuMicros },
+        measure: `webhook posts recorded, ${ENDPOINTS} endpoints`,
+        unit: 'posts/s',
+        rounds: many.ours,
+        limit: { what, rounds: many.limit },
+        floor: FLOOR,
+        cpuMicros: many.cpuMicros,
       },
       {
-        ...{ measure: 'webhook posts recorded, 1 endpoint', unit: 'posts/s', rounds: one.ours },
-        ...{ limit: { what, rounds: one.limit }, cpuMicros: one.cpuMicros },
+        measure: 'webhook posts recorded, 1 endpoint',
+        unit: 'posts/s',
+        rounds: one.ours,
+        limit: { what, rounds: one.limit },
+        cpuMicros: one.cpuMicros,
       },
     ];
   },

@@ -24,8 +24,13 @@ export const openNodemailerPool = (
   { port, privateKey }: NodemailerPoolOptions,
 ): ((samples: readonly string[]) => Promise<void>) => {
   const transport = createTransport({
-    ...{ pool: true, maxConnections: SESSIONS, maxMessages: Number.POSITIVE_INFINITY },
-    ...{ host: '127.0.0.1', port, secure: false, ignoreTLS: true },
+    pool: true,
+    maxConnections: SESSIONS,
+    maxMessages: Number.POSITIVE_INFINITY,
+    host: '127.0.0.1',
+    port,
+    secure: false,
+    ignoreTLS: true,
     ...(privateKey !== null && { dkim: { domainName: SENDING_DOMAIN, keySelector: 'bench', privateKey } }),
   });
   closers.add('nodemailer', async () => transport.close());

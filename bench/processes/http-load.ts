@@ -54,7 +54,9 @@ const run = async ({ baseUrl, key, path = SEND, bodies, connections, extent }: H
   const answers = statuses.values().reduce((sum, count) => sum + count, 0);
   const accepted = statuses.get(ACCEPTED) ?? 0;
   return {
-    ...{ accepted, failed: answers - accepted, statuses: Object.fromEntries(statuses) },
+    accepted,
+    failed: answers - accepted,
+    statuses: Object.fromEntries(statuses),
     perSecond: (accepted * SECOND_MS) / elapsedMs,
     p50Ms: times.quantile(0.5),
     p99Ms: times.quantile(0.99),

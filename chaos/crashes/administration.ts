@@ -96,7 +96,8 @@ const verification: Deed = {
     const texts = records.filter(({ type }) => type === 'TXT');
     dns.change(Object.fromEntries(texts.map(({ name, value }) => [name, { TXT: [value] }])));
     return {
-      ...{ path: `/v1/domains/${id}/verify`, body: {} },
+      path: `/v1/domains/${id}/verify`,
+      body: {},
       isWanted: ({ status, text }) => status === 200 && JSON.parse(text).status === 'verified',
     };
   },

@@ -17,8 +17,12 @@ const ownDomain = async (operator: Observer): Promise<OwnDomain> => {
   if (registered?.type !== 'DomainRegistered') throw new Error('the world has no domain');
   const { organizationId } = registered.metadata;
   const origin: Origin = {
-    ...{ actor: 'operator', organizationId, environment: 'live', requestId: null },
-    ...{ correlationId: organizationId, causationId: organizationId },
+    actor: 'operator',
+    organizationId,
+    environment: 'live',
+    requestId: null,
+    correlationId: organizationId,
+    causationId: organizationId,
   };
   return { domainId: registered.data.domainId, organizationId, origin };
 };

@@ -8,7 +8,9 @@ import { inWorld } from './in-world.ts';
 /** Mail goes to the recipients' own server, which is the sink. */
 const DIRECT: WorldOptions = {
   env: ({ mailUrl }) => ({
-    ...{ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true', EHLO_NAME: 'sender.example' },
+    MAIL_URL: 'direct:',
+    ALLOW_PRIVATE_MX: 'true',
+    EHLO_NAME: 'sender.example',
     OUTBOX_TRIAL_MX_PORT: new URL(mailUrl).port,
   }),
 };

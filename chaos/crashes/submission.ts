@@ -15,8 +15,13 @@ const submit = ({ programs, key }: World): Promise<boolean> => {
   return handIn(
     { port, auth: { user: 'outbox', pass: key } },
     {
-      ...{ from: SENDER, to: 'ann@example.net', subject: 'Hello', text: 'Hello', messageId: '<one@chaos.example>' },
-      ...{ date: new Date(0), headers: { 'X-Outbox-Idempotency': 'message-id', 'X-Load': MARKER } },
+      from: SENDER,
+      to: 'ann@example.net',
+      subject: 'Hello',
+      text: 'Hello',
+      messageId: '<one@chaos.example>',
+      date: new Date(0),
+      headers: { 'X-Outbox-Idempotency': 'message-id', 'X-Load': MARKER },
     },
   );
 };

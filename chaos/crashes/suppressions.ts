@@ -10,7 +10,7 @@ import { inWorld } from './in-world.ts';
 
 const GONE = 'gone@example.net';
 
-const message = (subject: string) => ({ ...{ from: SENDER, to: [GONE], subject }, text: 'Hello' });
+const message = (subject: string) => ({ from: SENDER, to: [GONE], subject, text: 'Hello' });
 
 const statusIs =
   (wanted: string) =>

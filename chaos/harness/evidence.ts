@@ -59,7 +59,11 @@ const gatherOnce = async (world: World, observer: Observer): Promise<Evidence> =
   const events = await readLog(observer);
   const contentIds = events.flatMap((event) => (event.type === 'MessageAccepted' ? [event.data.contentId] : []));
   return {
-    ...{ accepted: load.accepted, refused: load.refused, mails: sink.mails, posts: receiver.posts, events },
+    accepted: load.accepted,
+    refused: load.refused,
+    mails: sink.mails,
+    posts: receiver.posts,
+    events,
     disturbances: disturbances.all,
     contents: await observer.context.contents.heads(contentIds),
     keys: await dkimKeysFound(observer, events),

@@ -67,8 +67,12 @@ export const createLoad = ({ baseUrl, key, from }: LoadOptions): Load => {
     const marker = randomUUID();
     const recipients = Array.from({ length: recipientsCount }, (_, index) => `to-${index}-${marker}@example.net`);
     const body = {
-      ...{ from, to: recipients, subject: `Load ${marker}`, text: `Hello\n.\nfrom ${marker}` },
-      ...{ headers: { 'X-Load': marker }, ...more },
+      from,
+      to: recipients,
+      subject: `Load ${marker}`,
+      text: `Hello\n.\nfrom ${marker}`,
+      headers: { 'X-Load': marker },
+      ...more,
     };
     return { marker, recipients, body };
   };
@@ -120,7 +124,9 @@ export const createLoad = ({ baseUrl, key, from }: LoadOptions): Load => {
   };
 
   const request = (path: string, messages: readonly ReturnType<typeof messageOf>[], body: unknown): Request => ({
-    ...{ path, idempotencyKey: randomUUID(), body },
+    path,
+    idempotencyKey: randomUUID(),
+    body,
     messages: messages.map(({ marker, recipients }) => ({ marker, recipients })),
   });
 
@@ -138,7 +144,8 @@ export const createLoad = ({ baseUrl, key, from }: LoadOptions): Load => {
   };
 
   return {
-    ...{ accepted, refused },
+    accepted,
+    refused,
     singles: (count) => singles(count),
     bulk: (count) => singles(count, { stream: 'bulk' }),
     toMany: (recipients) => single(recipients),

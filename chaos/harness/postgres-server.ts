@@ -24,7 +24,8 @@ export const openPostgresServer = async (settings: Readonly<Record<string, strin
   const options = { dataDir: folder.path, system: createSystem(), logger: silentLogger };
   const { url, pid, close } = await openEmbeddedPostgres({ ...options, settings: { ...SETTINGS, ...settings } });
   return {
-    ...{ url, pid },
+    url,
+    pid,
     folder: folder.path,
     close: async () => {
       await close();

@@ -24,8 +24,12 @@ export const provision = async (given: CommandContext, { webhookUrl, dns }: Arou
   const context: CommandContext = { ...given, capturing: false };
   const organizationId = await createOrganization(context, { name: 'Chaos', ceilings: null });
   const origin: Origin = {
-    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
-    ...{ correlationId: organizationId, causationId: organizationId },
+    actor: 'operator',
+    organizationId,
+    environment: null,
+    requestId: null,
+    correlationId: organizationId,
+    causationId: organizationId,
   };
   const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
   const { domainId } = domain;
@@ -38,9 +42,14 @@ export const provision = async (given: CommandContext, { webhookUrl, dns }: Arou
   const endpoint = { url: webhookUrl, events: ['message.*'], environment: 'live', description: null } as const;
   await registerWebhook({ ...context, webhookTarget }, origin, endpoint);
   const { value } = await createKey(context, origin, {
-    ...{ by: 'operator', domainId, name: 'chaos', permissions: ['admin'], environment: 'live' },
+    by: 'operator',
+    domainId,
+    name: 'chaos',
+    permissions: ['admin'],
+    environment: 'live',
     rateLimits: { send: PER_MINUTE, read: PER_MINUTE, manage: PER_MINUTE },
-    ...{ allowedCidrs: [], expiresAt: null },
+    allowedCidrs: [],
+    expiresAt: null,
   });
   return value;
 };

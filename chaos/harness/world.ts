@@ -86,10 +86,14 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const webhookUrl = (await options.webhookUrl?.(receiver.url)) ?? receiver.url;
   const addresses: Addresses = {
     ...(database === undefined ? {} : { databaseUrl: database.url }),
-    ...{ mailUrl: sink.url, webhookUrl },
+    mailUrl: sink.url,
+    webhookUrl,
   };
   const observed: Environment = {
-    ...{ DATA_DIR: folder.path, MAIL_URL: sink.url, LOG_LEVEL: 'error', DNS_SERVERS: dns.text },
+    DATA_DIR: folder.path,
+    MAIL_URL: sink.url,
+    LOG_LEVEL: 'error',
+    DNS_SERVERS: dns.text,
     ...(database === undefined ? {} : { DATABASE_URL: database.url, SECRET_KEY }),
     ...log,
   };
@@ -104,7 +108,13 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
     disturbances,
   });
   return {
-    ...{ programs, key, sink, receiver, dns, disturbances, observed },
+    programs,
+    key,
+    sink,
+    receiver,
+    dns,
+    disturbances,
+    observed,
     load: createLoad({ baseUrl: programs.baseUrl, key, from: SENDER }),
     postmasterPid: () => pidIn(folder.path),
     close: async () => {

@@ -58,7 +58,14 @@ export const createGround = (seed: number, { keepTrace }: { readonly keepTrace: 
   const plainFate = (): Fate => ({ arrivesAfterMs: latencyMs(), failure: null });
 
   return {
-    ...{ seed, random, trace, scheduler, faults, latencyMs, plainFate, disturbed },
+    seed,
+    random,
+    trace,
+    scheduler,
+    faults,
+    latencyMs,
+    plainFate,
+    disturbed,
     startMs: Date.parse(START),
     disturbances: () => disturbances,
     fateUnless: (fault, error) =>

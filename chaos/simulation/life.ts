@@ -81,12 +81,22 @@ export const createLife = (
   const smtp = processTransport(ground, office, process);
   const queries = queriesOf(world, process);
   const context: CommandContext = {
-    ...{ store, secrets, system, webhookTarget, contents: reached.contents, capturing: true },
+    store,
+    secrets,
+    system,
+    webhookTarget,
+    contents: reached.contents,
+    capturing: true,
     resolver: createInMemoryResolver(),
     dkimKeys: createInMemoryDkimKeys(),
   };
   const workers = createWorkers({
-    ...{ store, secrets, system, logger, webhookTarget, contents: reached.contents },
+    store,
+    secrets,
+    system,
+    logger,
+    webhookTarget,
+    contents: reached.contents,
     webhookDeliveries: reached.webhookDeliveries,
     queues: processQueues(ground, engine, process),
     transports: { live: breakage.transport?.(smtp) ?? smtp, test: simulatedTransport(world, process) },

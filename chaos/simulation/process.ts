@@ -143,7 +143,12 @@ export const createProcess = (ground: Ground, name: string, skewMs: number): Pro
     },
     isAlive: () => alive,
     isFrozen: () => frozenUntilMs > scheduler.nowMs(),
-    ...{ later, call, peril, kill, end, freeze },
+    later,
+    call,
+    peril,
+    kill,
+    end,
+    freeze,
     onDeath: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -131,8 +131,13 @@ export const simulate = async (
     await judgeAtRest(world);
   }
   return {
-    ...{ seed, violations: world.violations, digest: trace.digest(), trace: trace.lines(), steps: scheduler.steps() },
+    seed,
+    violations: world.violations,
+    digest: trace.digest(),
+    trace: trace.lines(),
+    steps: scheduler.steps(),
     accepted: world.log.events().filter(({ event }) => event.type === 'MessageAccepted').length,
-    ...{ copies: world.office.copies().length, disturbances: disturbances().length },
+    copies: world.office.copies().length,
+    disturbances: disturbances().length,
   };
 };

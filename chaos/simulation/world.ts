@@ -45,7 +45,12 @@ export const createWorld = (seed: number, options: { readonly keepTrace: boolean
   const operators = createOperators(ground, log);
   const violations: Violation[] = [];
   return {
-    ...{ ground, vault, log, owed, violations, requests: new Map() },
+    ground,
+    vault,
+    log,
+    owed,
+    violations,
+    requests: new Map(),
     engine: createQueueEngine(),
     operators,
     attempts: watchAttempts(log),

@@ -22,7 +22,8 @@ beforeAll(async () => {
     'null.test': { MX: [[0, '.']] },
   });
   mx = new SMTPServer({
-    ...{ authOptional: true, disableReverseLookup: true },
+    authOptional: true,
+    disableReverseLookup: true,
     onData: (stream, { envelope, secure, hostNameAppearsAs }, callback) => {
       taken.push({ to: envelope.rcptTo.map(({ address }) => address), secure, name: hostNameAppearsAs });
       stream.resume().on('end', () => callback());
@@ -34,7 +35,10 @@ beforeAll(async () => {
   program = await startProgram({
     dataDir: data.path,
     env: {
-      ...{ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true', DNS_SERVERS: dns.text, EHLO_NAME: 'sender.a.test' },
+      MAIL_URL: 'direct:',
+      ALLOW_PRIVATE_MX: 'true',
+      DNS_SERVERS: dns.text,
+      EHLO_NAME: 'sender.a.test',
       OUTBOX_TRIAL_MX_PORT: String((listening.address() as AddressInfo).port),
     },
   });
@@ -58,7 +62,10 @@ const verifyFirstDomain = async (): Promise<void> => {
 /** Sends, and waits for the end. */
 const settled = async (to: string): Promise<AnyBody> => {
   const { status: sent, body } = await api.post('/v1/messages/send', {
-    ...{ from: 'shop@example.test', to, subject: 'Hello', text: 'Hello' },
+    from: 'shop@example.test',
+    to,
+    subject: 'Hello',
+    text: 'Hello',
   });
   expect([sent, body]).toMatchObject([202, { object: 'message' }]);
   return eventually(

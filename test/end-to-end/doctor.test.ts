@@ -39,7 +39,10 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     const api = await start({ ROLES: 'api' });
     const projections = await start({ ROLES: 'projections' });
     const sent = await apiClient(api.baseUrl, api.keys.live).post('/v1/messages/send', {
-      ...{ from: 'shop@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello' },
+      from: 'shop@example.test',
+      to: 'ann@example.net',
+      subject: 'Hello',
+      text: 'Hello',
     });
     expect(sent.status).toBe(202);
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('are due')))).toEqual([
@@ -63,8 +66,11 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     const port = (listening.address() as AddressInfo).port;
     env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TRIAL_MX_PORT: String(port) };
     await start({
-      ...{ MAIL_URL: 'direct:', PUBLIC_URL: 'https://mail.example.test', EHLO_NAME: 'mail.example.test' },
-      ...{ BOUNCE_DOMAIN, BOUNCE_PORT: '0' },
+      MAIL_URL: 'direct:',
+      PUBLIC_URL: 'https://mail.example.test',
+      EHLO_NAME: 'mail.example.test',
+      BOUNCE_DOMAIN,
+      BOUNCE_PORT: '0',
     });
     const ofReturn = async (): Promise<readonly string[]> =>
       (await problems()).filter((one) => one.includes(BOUNCE_DOMAIN));

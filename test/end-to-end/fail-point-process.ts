@@ -27,7 +27,9 @@ const secrets = failing.secrets({ put: done, destroy: done } as unknown as Secre
 const transport = failing.transport({ send: done } as unknown as MailTransport);
 const target = failing.webhookTarget({ post: done } as unknown as WebhookTarget);
 const deliveries = failing.webhookDeliveries({
-  ...{ record: done, claim: done, finish: done },
+  record: done,
+  claim: done,
+  finish: done,
 } as unknown as WebhookDeliveries);
 
 let handler: JobHandler<string> = done;

@@ -79,8 +79,13 @@ describe('a service that is sent anything at all', () => {
     const made = await material();
     const sender = createSender(program.baseUrl, CONCURRENCY, ANSWER_MS_MAX);
     const campaign = await runCampaign({
-      ...{ material: made, sender, check: answerCheck(made.document) },
-      ...{ seed: SEED, count: COUNT, concurrency: CONCURRENCY, only: ONLY },
+      material: made,
+      sender,
+      check: answerCheck(made.document),
+      seed: SEED,
+      count: COUNT,
+      concurrency: CONCURRENCY,
+      only: ONLY,
     });
     sender.close();
     const rate = Math.round(COUNT / campaign.seconds);

@@ -21,15 +21,20 @@ describe('mail that was delivered and comes back', () => {
     data = await newDataDir();
     sink = await openSmtpSink();
     const env = {
-      ...{ DATA_DIR: data.path, MAIL_URL: sink.url, LOG_LEVEL: 'info' },
-      ...{ BOUNCE_DOMAIN: 'bounces.example.test', BOUNCE_PORT: '0' },
+      DATA_DIR: data.path,
+      MAIL_URL: sink.url,
+      LOG_LEVEL: 'info',
+      BOUNCE_DOMAIN: 'bounces.example.test',
+      BOUNCE_PORT: '0',
     };
     program = await startProgram({ dataDir: data.path, env });
     const operator = await openOperator(readConfig(env));
     api = apiClient(program.baseUrl, await provision(operator.context, { signs: false }).finally(operator.close));
     const sent = await api.post('/v1/messages/send', {
-      ...{ from: `shop@${SENDING_DOMAIN}`, to: ['ann@example.net', 'bob@example.org'] },
-      ...{ subject: 'Hello', text: 'Hello' },
+      from: `shop@${SENDING_DOMAIN}`,
+      to: ['ann@example.net', 'bob@example.org'],
+      subject: 'Hello',
+      text: 'Hello',
     });
     id = sent.body.id;
     await eventually(shown, ({ status }) => status === 'delivered');
@@ -50,11 +55,14 @@ describe('mail that was delivered and comes back', () => {
 
   test('is shown as bounced, with why', async () => {
     expect(await shown()).toMatchObject({
-      ...{ status: 'delivered', partial: true },
+      status: 'delivered',
+      partial: true,
       recipients: [
         { address: 'ann@example.net', status: 'delivered', category: null },
         {
-          ...{ address: 'bob@example.org', status: 'bounced', category: 'no_mailbox' },
+          address: 'bob@example.org',
+          status: 'bounced',
+          category: 'no_mailbox',
           smtp: {
             code: 550,
             enhanced: '5.1.1',

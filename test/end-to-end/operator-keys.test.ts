@@ -65,7 +65,8 @@ describe('the operator, beside a running service', () => {
   test('makes keys with networks and an expiry, changes them, and sees who uses them', async () => {
     const made = await make('--cidr', '127.0.0.0/8,::1', '--cidr', '192.0.2.1', '--expires-at', '2099-01-01');
     expect(made).toMatchObject({
-      ...{ allowed_cidrs: ['127.0.0.0/8', '::1', '192.0.2.1'], expires_at: '2099-01-01T00:00:00.000Z' },
+      allowed_cidrs: ['127.0.0.0/8', '::1', '192.0.2.1'],
+      expires_at: '2099-01-01T00:00:00.000Z',
       status: 'active',
     });
     expect(await statusOf(made.key)).toBe(200);
@@ -84,7 +85,10 @@ describe('the operator, beside a running service', () => {
     program = await startProgram(options);
     const listed = await own('list');
     expect(listed.find(({ key_id }: { key_id: string }) => key_id === made.key_id)).toMatchObject({
-      ...{ name: 'Reader', status: 'active', permissions: ['read'], last_used_address: '127.0.0.1' },
+      name: 'Reader',
+      status: 'active',
+      permissions: ['read'],
+      last_used_address: '127.0.0.1',
       last_used_at: expect.stringMatching(/Z$/),
     });
     expect(JSON.stringify(listed)).not.toContain(made.key.slice(8, 30));

@@ -55,7 +55,10 @@ describe('the operator, from a shell without the MAIL_URL of the service', () =>
     const dns = await startNameServer({ 'mail.example.test': { A: ['192.0.2.7'] } });
     env = { ...env, DNS_SERVERS: dns.text };
     const direct = {
-      ...{ MAIL_URL: 'direct:', BOUNCE_DOMAIN, BOUNCE_PORT: '0', EHLO_NAME: 'mail.example.test' },
+      MAIL_URL: 'direct:',
+      BOUNCE_DOMAIN,
+      BOUNCE_PORT: '0',
+      EHLO_NAME: 'mail.example.test',
       PUBLIC_URL: 'https://mail.example.test',
     };
     await startAndEnd(direct);

@@ -28,7 +28,10 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
 const schedule = async (subject: string, scheduledAt: string): Promise<string> => {
   const { status, body } = await api.post('/v1/messages/send', {
-    ...{ from: 'Shop <shop@example.test>', to: 'ann@example.net', subject, text: 'Hello' },
+    from: 'Shop <shop@example.test>',
+    to: 'ann@example.net',
+    subject,
+    text: 'Hello',
     scheduled_at: scheduledAt,
   });
   expect([status, body.status, body.scheduled_at]).toEqual([202, 'scheduled', scheduledAt]);
@@ -97,7 +100,9 @@ describe('a message with scheduled_at', () => {
   test('from a domain that is deleted meanwhile fails at its time, and says why', async () => {
     const { body: domain } = await api.post('/v1/domains', { name: 'second.test' });
     const { body: made } = await api.post('/v1/api-keys', {
-      ...{ name: 'second', domain_id: domain.id, permissions: ['send'] },
+      name: 'second',
+      domain_id: domain.id,
+      permissions: ['send'],
     });
     const mail = { from: 'a@second.test', to: 'ann@example.net', subject: 'Orphan', text: 'Hello' };
     const sender = apiClient(program.baseUrl, made.key);
@@ -109,7 +114,8 @@ describe('a message with scheduled_at', () => {
       ({ status }) => status !== 'scheduled',
     );
     expect(failed).toMatchObject({
-      ...{ status: 'failed', attempts: 0 },
+      status: 'failed',
+      attempts: 0,
       recipients: [{ status: 'failed', reason: 'the domain that it was to be sent from was deleted' }],
     });
     expect(await receivedAt('Orphan')).toBeNull();

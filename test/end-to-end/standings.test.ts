@@ -23,8 +23,11 @@ const open = async () => {
   const sink = await openSmtpSink();
   closers.push(() => sink.close());
   const service = await openService({
-    ...{ store, contents, smtpUrl: sink.url },
-    ...{ timetable: readModels.deliveries, heldMail: readModels.deliveries },
+    store,
+    contents,
+    smtpUrl: sink.url,
+    timetable: readModels.deliveries,
+    heldMail: readModels.deliveries,
   });
   closers.push(() => service.close());
   return { service, store, system, readModels, sink };
@@ -39,9 +42,12 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
     return { ...bounced, data: { ...bounced.data, recipientId, category: 'no_mailbox' } };
   });
   await store.append({
-    ...{ stream: 'message-msg_1', expected: 'no-stream', context: contextAt(system.now().toISOString()) },
+    stream: 'message-msg_1',
+    expected: 'no-stream',
+    context: contextAt(system.now().toISOString()),
     events: [messageAccepted({ stream: 'bulk', recipients }), ...outcomes].map((event) => ({
-      ...{ ...event, id: system.uuid() },
+      ...event,
+      id: system.uuid(),
     })),
   });
   const senders = {

@@ -44,7 +44,9 @@ const strings = (text: string | readonly string[]): string[] =>
 const tlsa = (text: string) => {
   const [usage, selector, matchingType, hex = ''] = text.split(' ');
   return {
-    ...{ usage: Number(usage), selector: Number(selector), matchingType: Number(matchingType) },
+    usage: Number(usage),
+    selector: Number(selector),
+    matchingType: Number(matchingType),
     certificate: Buffer.from(hex, 'hex'),
   };
 };
@@ -66,7 +68,9 @@ const recordsOf = (name: string, type: string, data: NameData): Answer[] => {
 };
 
 const soa = (name: string): Answer => ({
-  ...{ type: 'SOA', name, ttl: NEGATIVE_SECONDS },
+  type: 'SOA',
+  name,
+  ttl: NEGATIVE_SECONDS,
   data: { mname: 'ns.test', rname: 'root.test', serial: 1, minimum: NEGATIVE_SECONDS },
 });
 
@@ -101,7 +105,9 @@ export const rightAnswer = (zone: Map<string, NameData>, query: DecodedPacket, {
   const rcode = exists ? 0 : NO_SUCH_NAME;
   const ad = zone.get(name.toLowerCase())?.authenticated === true ? FLAGS.ad : 0;
   return {
-    ...{ type: 'response', id: query.id ?? 0, flags: FLAGS.rd | FLAGS.ra | ad | rcode },
+    type: 'response',
+    id: query.id ?? 0,
+    flags: FLAGS.rd | FLAGS.ra | ad | rcode,
     questions: [{ name, type }],
     answers,
     authorities: hasRecords || isOpen ? [] : [soa(name)],

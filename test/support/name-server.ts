@@ -143,7 +143,10 @@ export const startNameServer = async (names: Zone = {}): Promise<TestNameServer>
   });
 
   return {
-    ...{ address: '127.0.0.1', port, text: `127.0.0.1:${port}`, asked },
+    address: '127.0.0.1',
+    port,
+    text: `127.0.0.1:${port}`,
+    asked,
     change: (changed) => {
       for (const [name, data] of Object.entries(changed)) {
         if (data === null) zone.delete(name);

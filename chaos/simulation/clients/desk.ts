@@ -67,7 +67,12 @@ export const createDesk = (world: World, tenant: Tenant, ask: Ask): Desk => {
   };
 
   return {
-    ...{ world, tenant, ask, messageIds: [], bodies: new Map(), reused: new Set() },
+    world,
+    tenant,
+    ask,
+    messageIds: [],
+    bodies: new Map(),
+    reused: new Set(),
     sent: (name, { accepted }) => {
       const known = ids.get(name);
       if (known !== undefined && known !== accepted.messageId) {

@@ -22,9 +22,17 @@ export const draft = (random: Random, { name, now, domains }: DraftOptions): Mes
   }));
   const scheduledAt = new Date(now + random.between(2000, LATER_MS_MAX)).toISOString();
   return {
-    ...{ from: { address: 'shop@example.test' }, recipients, replyTo: [], subject: 'Hello', text: 'Hello there' },
-    ...{ headers: {}, attachments: [], tags: [], metadata: { name } },
-    ...{ stream: 'transactional', ttlSeconds: random.pick(TTLS_SECONDS) },
+    from: { address: 'shop@example.test' },
+    recipients,
+    replyTo: [],
+    subject: 'Hello',
+    text: 'Hello there',
+    headers: {},
+    attachments: [],
+    tags: [],
+    metadata: { name },
+    stream: 'transactional',
+    ttlSeconds: random.pick(TTLS_SECONDS),
     ...(random.chance(0.25) ? { scheduledAt } : {}),
     ...(random.chance(0.25) ? { unsubscribe: 'managed' } : {}),
   };

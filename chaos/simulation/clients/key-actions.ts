@@ -25,8 +25,14 @@ const create: Action = async (desk) => {
     'create a key',
     ({ context }) =>
       createKey(context, tenant.origin('live'), {
-        ...{ by: tenant.caller('live'), domainId: tenant.domainId, name: 'another', environment: 'live' },
-        ...{ permissions: isAdmin ? ['admin'] : ['send'], rateLimits: {}, allowedCidrs: [], expiresAt },
+        by: tenant.caller('live'),
+        domainId: tenant.domainId,
+        name: 'another',
+        environment: 'live',
+        permissions: isAdmin ? ['admin'] : ['send'],
+        rateLimits: {},
+        allowedCidrs: [],
+        expiresAt,
       }),
     1,
   );

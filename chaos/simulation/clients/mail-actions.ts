@@ -96,7 +96,8 @@ const batch: Action = async (desk) => {
   const command = {
     items: drafts.map((each) => ({ draft: each })),
     strict: random.chance(0.3),
-    ...{ body: { messages: drafts }, idempotencyKey: key },
+    body: { messages: drafts },
+    idempotencyKey: key,
   };
   const told = await ask(
     `batch ${key}`,

@@ -26,7 +26,9 @@ const ADMIN_KEYS = 2;
 /** Where nothing goes wrong and nothing takes time. */
 const calmContext = ({ ground, log, vault }: World): CommandContext => ({
   store: { ...log.store, append: (append) => log.append(append, 'operator') },
-  ...{ contents: vault.contents, secrets: vault.secrets, capturing: true },
+  contents: vault.contents,
+  secrets: vault.secrets,
+  capturing: true,
   resolver: createInMemoryResolver(),
   dkimKeys: createInMemoryDkimKeys(),
   webhookTarget: {
@@ -48,16 +50,26 @@ export const createTenant = async (world: World): Promise<Tenant> => {
   const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
   await organizationSecret(context.secrets, organizationId);
   const origin = (environment: Environment): Origin => ({
-    ...{ actor: 'operator', organizationId, environment, requestId: null },
-    ...{ correlationId: 'simulated', causationId: 'simulated' },
+    actor: 'operator',
+    organizationId,
+    environment,
+    requestId: null,
+    correlationId: 'simulated',
+    causationId: 'simulated',
   });
   const { domain } = await registerDomain(context, origin('live'), { name: DOMAIN });
   const { domainId } = domain;
   const keyIds: string[] = [];
   for (let made = 0; made < ADMIN_KEYS; made += 1) {
     const { key } = await createKey(context, origin('live'), {
-      ...{ by: 'operator', domainId, name: 'admin', permissions: ['admin'], environment: 'live' },
-      ...{ rateLimits: {}, allowedCidrs: [], expiresAt: null },
+      by: 'operator',
+      domainId,
+      name: 'admin',
+      permissions: ['admin'],
+      environment: 'live',
+      rateLimits: {},
+      allowedCidrs: [],
+      expiresAt: null,
     });
     keyIds.push(key.keyId);
   }
@@ -70,10 +82,17 @@ export const createTenant = async (world: World): Promise<Tenant> => {
     await registerWebhook(context, origin('live'), { ...endpoint, environment: 'live' });
   }
   return {
-    ...{ organizationId, domainId, keyIds, origin },
+    organizationId,
+    domainId,
+    keyIds,
+    origin,
     caller: (environment) => ({
-      ...{ keyId: 'key_client', organizationId, environment, permissions: ['admin'] },
-      ...{ secret: 1, bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} } },
+      keyId: 'key_client',
+      organizationId,
+      environment,
+      permissions: ['admin'],
+      secret: 1,
+      bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },
       domain: { id: domainId, name: DOMAIN, verified: true },
     }),
   };

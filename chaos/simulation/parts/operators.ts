@@ -20,8 +20,11 @@ export interface Operators {
 }
 
 const ONE: Operators = {
-  ...{ domains: ['example.net'], names: [], moodOf: () => 'well' },
-  ...{ suspended: () => undefined, suspendedUntilMs: () => 0 },
+  domains: ['example.net'],
+  names: [],
+  moodOf: () => 'well',
+  suspended: () => undefined,
+  suspendedUntilMs: () => 0,
 };
 
 /** Several domains of one operator are paced as one. */

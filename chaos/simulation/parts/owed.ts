@@ -49,7 +49,8 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
   };
 
   return {
-    ...{ eventIds, dues },
+    eventIds,
+    dues,
     isQuiet: () =>
       recorded.size === eventIds.size && ![...claims.values()].some((atMs) => scheduler.nowMs() - atMs < POST_MS),
     noticing: (deliveries) => ({

@@ -56,8 +56,12 @@ export const createPostOffice = ({ scheduler, trace }: Ground, { moodOf }: Opera
     take: (mail, to, sent) => {
       for (const { recipientId } of to) {
         const copy: Copy = {
-          ...{ internetMessageId: mail.messageId, recipientId, attempt: mail.attempt },
-          ...{ ...sent, atMs: scheduler.nowMs(), unsubscribeUrl: mail.unsubscribe?.url },
+          internetMessageId: mail.messageId,
+          recipientId,
+          attempt: mail.attempt,
+          ...sent,
+          atMs: scheduler.nowMs(),
+          unsubscribeUrl: mail.unsubscribe?.url,
         };
         trace.note(copy.atMs, `mail ${copy.recipientId} attempt ${copy.attempt} from ${copy.sender}`);
         copies.push(copy);

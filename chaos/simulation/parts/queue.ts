@@ -30,7 +30,10 @@ export const createQueueEngine = (): QueueEngine => {
   const waiting = new Set<Job>();
   const running = new Map<Job, string>();
   return {
-    ...{ waiting, running, pumps: new Set(), hands: new Map() },
+    waiting,
+    running,
+    pumps: new Set(),
+    hands: new Map(),
     wipe: () => {
       waiting.clear();
       running.clear();

@@ -45,12 +45,10 @@ const dueIn = (tables: Tables, { bulk, before }: Pick<AskDue, 'bulk' | 'before'>
     .filter((row) => row.bulk === bulk && text(row.dueAt) <= before)
     .map(
       ({ messageId, destination, environment, dueAt, expiresAt }): DueDelivery => ({
-        ...{
-          messageId: text(messageId),
-          destination: text(destination),
-          dueAt: text(dueAt),
-          expiresAt: text(expiresAt),
-        },
+        messageId: text(messageId),
+        destination: text(destination),
+        dueAt: text(dueAt),
+        expiresAt: text(expiresAt),
         environment: environment === 'test' ? 'test' : 'live',
       }),
     )

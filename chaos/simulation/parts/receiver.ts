@@ -11,7 +11,10 @@ export interface Receiver {
 export const createReceiver = (): Receiver => ({ posted: new Map() });
 
 const answered = (status: number | null): WebhookAnswer => ({
-  ...{ status, durationMs: 1, text: '', retryAfterSeconds: null },
+  status,
+  durationMs: 1,
+  text: '',
+  retryAfterSeconds: null,
 });
 
 /** The way to the endpoints from one process. */

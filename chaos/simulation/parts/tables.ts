@@ -22,12 +22,18 @@ const date = (value: unknown): Date | null => (typeof value === 'string' ? new D
 /** Rows of a table, as the driver gives them to the statement that asks for them. */
 const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
   deliveries: (row) => ({
-    ...{ message_id: row.messageId, destination: row.destination, environment: row.environment, bulk: row.bulk },
-    ...{ recipients: row.recipients, expires_at: date(row.expiresAt) },
+    message_id: row.messageId,
+    destination: row.destination,
+    environment: row.environment,
+    bulk: row.bulk,
+    recipients: row.recipients,
+    expires_at: date(row.expiresAt),
   }),
   messages: (row) => ({
-    ...{ message_id: row.messageId, recipients: row.recipients },
-    ...{ expires_at: date(row.expiresAt), scheduled_at: date(row.scheduledAt) },
+    message_id: row.messageId,
+    recipients: row.recipients,
+    expires_at: date(row.expiresAt),
+    scheduled_at: date(row.scheduledAt),
   }),
   api_keys: (row) => ({ id: row.keyId, state: row.state }),
 };

@@ -34,7 +34,13 @@ const SAID: Readonly<Record<Verdict, Said>> = { taken: TAKEN, later: LATER, refu
 
 const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, enhanced, stage }: Said): RecipientOutcome => ({
   ...(stage === undefined ? {} : { stage }),
-  ...{ recipientId, outcome, code, enhanced: enhanced ?? null, mx: 'mx.example.net', tls: null, text: `said ${code}` },
+  recipientId,
+  outcome,
+  code,
+  enhanced: enhanced ?? null,
+  mx: 'mx.example.net',
+  tls: null,
+  text: `said ${code}`,
 });
 
 /** Between two commands of a session. */

@@ -114,8 +114,13 @@ const countOf = ({ type, data }: MessageEvent): number => {
 
 export const createMessageHistory = (): MessageHistory => {
   const standing: Standing = {
-    ...{ open: new Set(), inHand: new Map(), ended: new Set(), unsubscribed: new Set(), tried: new Set() },
-    ...{ attempt: 0, sequence: 1 },
+    open: new Set(),
+    inHand: new Map(),
+    ended: new Set(),
+    unsubscribed: new Set(),
+    tried: new Set(),
+    attempt: 0,
+    sequence: 1,
   };
   let known = 0;
 

@@ -113,7 +113,10 @@ describe('§4 POST /v1/messages/send', () => {
     const sent = await send(MESSAGE);
     expect(sent.status).toBe(202);
     expect(sent.body).toMatchObject({
-      ...{ id: expect.stringMatching(/^msg_/), object: 'message', status: 'accepted', environment: 'live' },
+      id: expect.stringMatching(/^msg_/),
+      object: 'message',
+      status: 'accepted',
+      environment: 'live',
       recipients: [{ id: expect.stringMatching(/^rcp_/), address: 'customer@example.net', status: 'accepted' }],
     });
   });

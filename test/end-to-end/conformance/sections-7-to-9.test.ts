@@ -105,7 +105,9 @@ describe('§7 Errors', () => {
   test('client rule 4: a retry with the Idempotency-Key is safe', async () => {
     const retry = () =>
       service().ask({
-        ...{ method: 'POST', path: '/v1/messages/send', body: MESSAGE },
+        method: 'POST',
+        path: '/v1/messages/send',
+        body: MESSAGE,
         headers: { 'idempotency-key': 'retry' },
       });
     const [first, second] = await Promise.all([retry(), retry()]);

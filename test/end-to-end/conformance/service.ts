@@ -62,13 +62,19 @@ const open = async (dataDir: string): Promise<Conforming> => {
     apiClient(program.baseUrl, key).call(method, path, body, headers);
 
   return {
-    ...{ program, admin, stranger, ask },
+    program,
+    admin,
+    stranger,
+    ask,
     domainId: own.domain_id,
     otherDomainId: otherDomain.domain_id,
     raw: (path, init) => fetch(program.baseUrl + path, init),
     makeKey: async (fields = {}) => {
       const body = {
-        ...{ name: 'made for a test', domain_id: own.domain_id, permissions: ['send'], rate_limits: WIDE },
+        name: 'made for a test',
+        domain_id: own.domain_id,
+        permissions: ['send'],
+        rate_limits: WIDE,
         ...fields,
       };
       const made = await ask({ method: 'POST', path: '/v1/api-keys', body });

@@ -42,7 +42,10 @@ export interface Place {
 }
 
 export const messageFrom = (domainName: string) => ({
-  ...{ from: `Shop <shop@${domainName}>`, to: 'customer@example.net', subject: 'Your order', text: 'Thank you.' },
+  from: `Shop <shop@${domainName}>`,
+  to: 'customer@example.net',
+  subject: 'Your order',
+  text: 'Thank you.',
 });
 
 const create = async (api: ApiClient, path: string, body: object, headers = {}): Promise<string> => {
@@ -119,7 +122,14 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
   const testKey = { name: 'test', domain_id: domain.id, permissions: ['send'] };
   keyIds.push(await create(test, '/v1/api-keys', testKey));
   return {
-    ...{ organizationId, domain, second, live, test, keys, neighbour, neighboursMessage },
+    organizationId,
+    domain,
+    second,
+    live,
+    test,
+    keys,
+    neighbour,
+    neighboursMessage,
     ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks, sup: suppressions },
   };
 };

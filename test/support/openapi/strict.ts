@@ -52,7 +52,10 @@ const operation = z.strictObject({
 export const strictOpenApi = z.strictObject({
   openapi: z.literal('3.1.0'),
   info: z.strictObject({
-    ...{ title: text, version: text, summary: text, description: text },
+    title: text,
+    version: text,
+    summary: text,
+    description: text,
     contact: z.strictObject({ name: text, url: z.url() }),
     license: z.strictObject({ name: text, url: z.url() }),
   }),
