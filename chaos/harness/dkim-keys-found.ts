@@ -20,7 +20,7 @@ const isHalfOf = (privateKey: string, { publicKey }: DkimKey): boolean =>
     .equals(Buffer.from(publicKey, 'base64'));
 
 const keysIn = ({ type, data }: RecordedEvent): readonly DkimKey[] => {
-  if (type === 'DomainRegistered') return data.dkim ?? [];
+  if (type === 'DomainRegistered') return data.dkim;
   return type === 'DkimKeysAdded' ? data.keys : [];
 };
 

@@ -23,7 +23,7 @@ const contextOf = ({ context, mail }: Operator): CommandContext => {
 };
 
 const shownRecords = (domain: ExistingSendingDomain, bounceDomain: string | null, { records }: DomainRecords) =>
-  recordsToPublish(domain, { wasVerified: lifeOf(domain, false) !== 'pending', bounceDomain }).map((record) => {
+  recordsToPublish(domain, { bounceDomain }).map((record) => {
     const { kind, type, host, value, required } = record;
     const seen = records.find((each) => each.kind === kind && each.host === host);
     return { kind, type, host, value, required, state: seen?.state ?? 'unknown', problem: seen?.problem ?? null };

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { currentVersion, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { createEventCodec, currentVersion, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../src/domain/events.ts';
 
 const FIXTURES = new URL('../fixtures/events/', import.meta.url);
@@ -12,7 +12,7 @@ describe('the codec', () => {
     Array.from({ length: currentVersion(type) }, (_, index) => ({ type, version: index + 1 })),
   );
 
-  /** `RecipientBounced.v1.session.json`: the same version with fields that came later and may be absent. */
+  /** `RecipientBounced.v1.session.json`: the same version with optional fields. */
   const variants = readdirSync(FIXTURES).filter((name) => name.split('.').length === 4);
   const named = variants.map((name) => {
     const [type = '', version = ''] = name.split('.');
@@ -52,5 +52,33 @@ describe('the codec', () => {
 
   test('refuses to read what is no event of its type', () => {
     expect(() => eventCodec.decode({ type: 'KeyRevoked', schemaVersion: 1, data: null })).toThrow(MalformedEvent);
+  });
+});
+
+describe('an event in an older shape', () => {
+  /** Version 1 called the id `id`, version 2 had no `keyId` prefix. */
+  const codec = createEventCodec({
+    KeyRevoked: [
+      (data) => ({ keyId: (data as { id: string }).id }),
+      (data) => ({ keyId: `key_${(data as { keyId: string }).keyId}` }),
+    ],
+  });
+  const revoked = { type: 'KeyRevoked', data: { keyId: 'key_1' } } as const;
+
+  test.each([
+    [1, { id: '1' }],
+    [2, { keyId: '1' }],
+    [3, { keyId: 'key_1' }],
+  ])('is read in the current shape when it was stored as version %i', (schemaVersion, data) => {
+    expect(codec.decode({ type: 'KeyRevoked', schemaVersion, data })).toEqual(revoked);
+  });
+
+  test('is written in the current version only', () => {
+    expect(codec.encode(revoked)).toEqual({ ...revoked, schemaVersion: 3 });
+  });
+
+  test('is refused when its upcast makes no event of its type', () => {
+    const bad = createEventCodec({ KeyRevoked: [() => ({})] });
+    expect(() => bad.decode({ type: 'KeyRevoked', schemaVersion: 1, data: {} })).toThrow(MalformedEvent);
   });
 });

@@ -17,7 +17,10 @@ const FEED: ReadFeed = {
   ...{ organizationId: 'org_mine', environment: 'live', domainId: null, types: null, after: FEED_START, limit: 100 },
 };
 
-const REGISTERED: OutboxEvent = { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't' } };
+const REGISTERED: OutboxEvent = {
+  type: 'DomainRegistered',
+  data: { domainId: 'dom_1', name: 'a.test', token: 't', dkim: [] },
+};
 const WEBHOOK: OutboxEvent = {
   type: 'WebhookRegistered',
   data: {

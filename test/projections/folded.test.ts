@@ -46,14 +46,16 @@ test('the list of domains shows a domain as its stream folds, and one alone to k
   const { given, pool, store } = await openApplied(domainsProjection);
   const all = { ...PAGE, domainId: null };
   const events: readonly OutboxEvent[] = [
-    { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't' } },
+    { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't', dkim: [] } },
     { type: 'DomainVerified', data: { domainId: 'dom_1', name: 'a.test', method: 'dns' } },
   ];
   for (const event of events) {
     await given('domain-dom_1', [event]);
     expect((await listDomains(pool, all)).items).toEqual([fold(sendingDomain, await store.readStream('domain-dom_1'))]);
   }
-  await given('domain-dom_2', [{ type: 'DomainRegistered', data: { domainId: 'dom_2', name: 'b.test', token: 't' } }]);
+  await given('domain-dom_2', [
+    { type: 'DomainRegistered', data: { domainId: 'dom_2', name: 'b.test', token: 't', dkim: [] } },
+  ]);
   expect((await listDomains(pool, all)).items.map(({ domainId }) => domainId)).toEqual(['dom_2', 'dom_1']);
   expect((await listDomains(pool, { ...all, domainId: 'dom_1' })).items.map(({ domainId }) => domainId)).toEqual([
     'dom_1',

@@ -44,7 +44,7 @@ describe('an event that cannot be applied', () => {
     await given('apiKey-key_2', [keyRotated(2, NOW)]);
     await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
     await given('domain-dom_1', [
-      { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't' } },
+      { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't', dkim: [] } },
     ]);
     expect(await keys()).toMatchObject([{ key_id: 'key_3' }]);
     const behind = 'an earlier event of this stream is parked';

@@ -1,9 +1,8 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import { lacksKeys } from '../../domain/sending-domain/rotate-dkim.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import type { Origin } from '../context.ts';
 import { load } from '../execute.ts';
-import { type CheckContext, checkDomain, ensureKeys } from './check-domain.ts';
+import { type CheckContext, checkDomain } from './check-domain.ts';
 
 /** What another look later may find otherwise: the name is another’s for now, others write there at this moment, or it was just deleted. */
 const LATER: readonly string[] = ['domain_already_exists', 'resource_conflict', 'not_found'];
@@ -19,8 +18,7 @@ export const checkDomainWhenDue = async (context: CheckContext, domainId: string
     ...{ correlationId: id, causationId: id },
   };
   try {
-    const equipped = lacksKeys(known.state) ? await ensureKeys(context, origin, known, {}) : known;
-    await checkDomain(context, origin, { known: equipped, isAsked: false });
+    await checkDomain(context, origin, { known, isAsked: false });
   } catch (error) {
     if (!(error instanceof DomainError && LATER.includes(error.code))) throw error;
   }

@@ -3,7 +3,6 @@ import type { EventContext } from '../../domain/ports/event-store.ts';
 import type { DomainRecords } from '../../domain/sending-domain/domain-records.ts';
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import { recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
-import { lacksKeys, rotateDkim } from '../../domain/sending-domain/rotate-dkim.ts';
 import {
   type ExistingSendingDomain,
   lifeOf,
@@ -15,7 +14,6 @@ import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded } from '../execute.ts';
 import { lookAtRecords } from './look-at-records.ts';
-import { makeKeys } from './make-keys.ts';
 import { noteRecords } from './note-records.ts';
 import { leaveName, takeName } from './take-name.ts';
 
@@ -35,24 +33,6 @@ export interface CheckedDomain extends DomainAtRevision {
 
 const metadataOf = ({ system }: Pick<CommandContext, 'system'>, origin: Origin): EventContext =>
   eventContext({ ...origin, environment: null }, system.now().toISOString());
-
-/** Domains that were registered before there were keys get theirs. */
-export const ensureKeys = async (
-  context: Pick<CommandContext, 'store' | 'system' | 'secrets' | 'dkimKeys'>,
-  origin: Origin,
-  known: Loaded<SendingDomain>,
-  condition: Condition,
-): Promise<Loaded<SendingDomain>> => {
-  const { organizationId } = origin;
-  const { domainId } = requireOwnDomain(known.state, organizationId);
-  const keys = await makeKeys(context, organizationId);
-  return execute(context, {
-    ...{ aggregate: sendingDomain, stream: sendingDomainStream(domainId), context: metadataOf(context, origin), known },
-    decide: (state) =>
-      lacksKeys(requireOwnDomain(state, organizationId)) ? rotateDkim(state, { organizationId, keys }) : [],
-    ...condition,
-  });
-};
 
 const after = (
   domain: ExistingSendingDomain,
@@ -81,8 +61,7 @@ export const checkDomain = async (
 ): Promise<CheckedDomain> => {
   const domain = requireOwnDomain(known.state, origin.organizationId);
   const { domainId, name, token } = domain;
-  const wasVerified = lifeOf(domain, false) !== 'pending';
-  const wanted = recordsToPublish(domain, { wasVerified, bounceDomain: context.bounceDomain ?? null });
+  const wanted = recordsToPublish(domain, { bounceDomain: context.bounceDomain ?? null });
   const seen = await lookAtRecords(context.resolver, name, wanted);
   const metadata = metadataOf(context, origin);
   const look = { records: seen, token, now: metadata.occurredAt };

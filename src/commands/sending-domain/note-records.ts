@@ -6,13 +6,13 @@ import {
   domainRecordsStream,
 } from '../../domain/sending-domain/domain-records.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
-import { type ExistingSendingDomain, lifeOf } from '../../domain/sending-domain/sending-domain.ts';
+import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
 /** Host of the key record that mail of the domain stands or falls with. */
-const decidingHost = ({ name, dkim }: ExistingSendingDomain, wasVerified: boolean): string | null => {
-  const pair = decidingPair(dkim, wasVerified) ?? dkim.pending;
+const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {
+  const pair = decidingPair(dkim);
   const rsa = pair === null ? undefined : rsaOf(pair);
   return rsa === undefined ? null : dkimHost(name, rsa.selector);
 };
@@ -32,7 +32,7 @@ export const noteRecords = async (
 ): Promise<DomainRecords> => {
   const { domainId } = domain;
   const now = system.now().toISOString();
-  const host = decidingHost(domain, lifeOf(domain, false) !== 'pending');
+  const host = decidingHost(domain);
   const { state } = await execute(
     { store, system },
     {

@@ -1,11 +1,10 @@
 import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
-import { lacksKeys } from '../../domain/sending-domain/rotate-dkim.ts';
 import { type SendingDomain, sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { verifyByCapture } from '../../domain/sending-domain/verify-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded, load, requireRevision } from '../execute.ts';
-import { type CheckedDomain, checkDomain, ensureKeys } from './check-domain.ts';
+import { type CheckedDomain, checkDomain } from './check-domain.ts';
 import { takeName } from './take-name.ts';
 
 const capture = async (
@@ -29,7 +28,6 @@ const capture = async (
 /**
  * Looks for the domain's records now; without those it needs the domain stays as it is.
  * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
- * @throws {DkimKeysBusy}
  */
 export const verifyDomain = async (
   context: CommandContext,
@@ -37,13 +35,10 @@ export const verifyDomain = async (
   { domainId, ...condition }: Condition & { readonly domainId: string },
 ): Promise<CheckedDomain> => {
   const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
-  const domain = requireOwnDomain(known.state, origin.organizationId);
+  requireOwnDomain(known.state, origin.organizationId);
   // Before the name is taken: a refused change leaves nothing behind.
   requireRevision(condition, known);
-  const lacking = lacksKeys(domain);
-  const equipped = lacking ? await ensureKeys(context, origin, known, condition) : known;
-  const later = lacking ? {} : condition; // its revision has just been met, and passed
   return context.capturing
-    ? capture(context, origin, equipped, later)
-    : checkDomain(context, origin, { known: equipped, isAsked: true, ...later });
+    ? capture(context, origin, known, condition)
+    : checkDomain(context, origin, { known, isAsked: true, ...condition });
 };

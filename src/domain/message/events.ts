@@ -36,7 +36,7 @@ const about = {
   sequence: z.number().int(),
 };
 const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
-/** Why, as far as the reply tells; absent in events from before replies were classified. */
+/** The category of the reply; absent if nothing was replied that could be classified. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
 /**
  * Said by a report that any of several recipients who had one copy together could have written: it suppresses nobody.

@@ -27,11 +27,8 @@ export interface DomainDkim {
 /** A rotation has to be published first, so more in a week are nobody's need; each costs what every process remembers. */
 const RETIRED_MAX = 10;
 
-const NO_DKIM: DomainDkim = { active: null, pending: null, retired: [] };
-
-/** @param keys absent: made before there were any. */
-export const firstDkim = (keys: readonly DkimKey[] | undefined, addedAt: string): DomainDkim =>
-  keys === undefined ? NO_DKIM : addDkim(NO_DKIM, keys, addedAt);
+export const firstDkim = (keys: readonly DkimKey[], addedAt: string): DomainDkim =>
+  addDkim({ active: null, pending: null, retired: [] }, keys, addedAt);
 
 export const addDkim = (dkim: DomainDkim, keys: readonly DkimKey[], addedAt: string): DomainDkim => ({
   ...dkim,
@@ -68,12 +65,8 @@ export const activateDkim = (
 export const rsaOf = ({ keys }: Pick<DkimPair, 'keys'>): DkimKey | undefined =>
   keys.find(({ algorithm }) => algorithm === 'rsa-sha256');
 
-/**
- * The pair whose RSA record the domain cannot do without: the one that signs; before any does, the one that waits. A
- * domain that was verified before there were keys goes on without until some are seen.
- */
-export const decidingPair = ({ active, pending }: DomainDkim, wasVerified: boolean): DkimPair | null =>
-  active ?? (wasVerified ? null : pending);
+/** The pair whose RSA record the domain needs: the active one, or the pending one until a pair is active. */
+export const decidingPair = ({ active, pending }: DomainDkim): DkimPair | null => active ?? pending;
 
 /**
  * The keys that mail is signed by: those whose records were seen, RSA first. While mail is captured nobody looks, and the

@@ -23,8 +23,8 @@ export const sendingDomainEvents = {
     name: z.string(),
     /** To be published as TXT by whoever owns the name. */
     token: z.string(),
-    /** Its first keys; those registered before there were any get theirs when they are next looked at. */
-    dkim: z.array(dkimKey).optional(),
+    /** Its first keys. */
+    dkim: z.array(dkimKey),
   }),
   /** For the first time, or again after what was lost is back. */
   DomainVerified: z.object({ domainId: z.string(), name: z.string(), method: verificationMethod }),
@@ -84,7 +84,7 @@ export const domainRecordsEvents = {
     spf: recordState,
     dkim: recordState,
     dmarc: recordState,
-    /** Each record by itself; empty where only the states above were noted. */
+    /** Each record by itself. */
     records: z.array(recordSeen),
   }),
 };

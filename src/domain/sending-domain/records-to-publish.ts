@@ -73,13 +73,13 @@ const dmarc = (name: string): RecordToPublish => ({
     'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
 });
 
-/** All records of a domain, what is required first. @param wasVerified by DNS, whatever became of it since. */
+/** All records of a domain, what is required first. */
 export const recordsToPublish = (
   domain: Domain,
-  { wasVerified, bounceDomain }: { readonly wasVerified: boolean; readonly bounceDomain: string | null },
+  { bounceDomain }: { readonly bounceDomain: string | null },
 ): readonly RecordToPublish[] => {
   const { name } = domain;
-  const required = decidingPair(domain.dkim, wasVerified);
+  const required = decidingPair(domain.dkim);
   const { active, pending } = domain.dkim;
   return [
     ownership(domain),

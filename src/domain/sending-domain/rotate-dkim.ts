@@ -1,7 +1,7 @@
 import type { SendingDomainEvent } from '../events.ts';
 import type { DkimKey } from './events.ts';
 import { requireOwnDomain } from './own-domain.ts';
-import type { ExistingSendingDomain, SendingDomain } from './sending-domain.ts';
+import type { SendingDomain } from './sending-domain.ts';
 
 export interface RotateDkim {
   readonly organizationId: string;
@@ -20,7 +20,3 @@ export const rotateDkim = (
   const { domainId } = requireOwnDomain(state, organizationId);
   return [{ type: 'DkimKeysAdded', data: { domainId, keys: [...keys] } }];
 };
-
-/** Whether it was registered before domains had keys, and has none yet. */
-export const lacksKeys = ({ dkim: { active, pending } }: ExistingSendingDomain): boolean =>
-  active === null && pending === null;

@@ -72,8 +72,7 @@ const activation = (
 /** Hosts of the records it cannot do without, keys that take over just now counted as having done so. */
 const requiredHosts = (domain: ExistingSendingDomain, states: States): readonly string[] => {
   const { name, dkim } = domain;
-  const wasVerified = lifeOf(domain, false) !== 'pending';
-  const pair = rsaIsValid(dkim.pending, states) ? dkim.pending : decidingPair(dkim, wasVerified);
+  const pair = rsaIsValid(dkim.pending, states) ? dkim.pending : decidingPair(dkim);
   const rsa = pair === null ? undefined : rsaOf(pair);
   return [verificationRecord(domain).host, ...(rsa === undefined ? [] : [dkimHost(name, rsa.selector)])];
 };

@@ -65,8 +65,7 @@ export const showDomain = (domain: ExistingSendingDomain, circumstances: DomainC
   const records = ownRecords(domain, circumstances.records);
   const { trouble } = domain;
   const life = lifeOf(domain, capturing);
-  const wasVerified = lifeOf(domain, false) !== 'pending';
-  const toPublish = recordsToPublish(domain, { wasVerified, bounceDomain });
+  const toPublish = recordsToPublish(domain, { bounceDomain });
   return {
     id: domain.domainId,
     object: 'domain',

@@ -108,30 +108,3 @@ describe('rotating DKIM keys', () => {
     });
   });
 });
-
-test('a domain from before there were keys gets them when it is next looked at, once', async () => {
-  const data = { domainId: 'dom_old', name: 'old.test', token: 't' };
-  const { store, system } = world.context;
-  await store.append({
-    ...{ stream: 'domain-dom_old', expected: 'no-stream' },
-    events: [
-      { type: 'DomainRegistered', data, id: system.uuid() },
-      { type: 'DomainVerified', data: { domainId: 'dom_old', name: 'old.test', method: 'dns' }, id: system.uuid() },
-    ],
-    context: {
-      ...{ $correlationId: 'c', $causationId: 'c', actor: 'operator', organizationId: 'org_a' },
-      ...{ occurredAt: system.now().toISOString(), environment: null, requestId: null },
-    },
-  });
-  const old = await world.current({ domainId: 'dom_old' } as ExistingSendingDomain);
-  world.server.change(zoneOf(old));
-  await Promise.all([world.checkWhenDue(old), world.checkWhenDue(old)]);
-  const equipped = await world.current(old);
-  expect(equipped).toMatchObject({ trouble: null, dkim: { active: null, pending: { keys: { length: 2 } } } });
-  world.server.change(zoneOf(equipped));
-  const { dkim } = await world.checkWhenDue(old);
-  expect(dkim).toMatchObject({ active: { keys: equipped.dkim.pending?.keys }, pending: null });
-  expect((await store.readStream('domain-dom_old')).map(({ type }) => type).slice(2)).toEqual([
-    ...['DkimKeysAdded', 'DkimKeysActivated'],
-  ]);
-});

@@ -14,7 +14,6 @@ import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/
 import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
 import {
   type ExistingSendingDomain,
-  lifeOf,
   sendingDomain,
   sendingDomainStream,
 } from '../../../src/domain/sending-domain/sending-domain.ts';
@@ -79,7 +78,7 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
 };
 
 const toPublish = (domain: ExistingSendingDomain): readonly RecordToPublish[] =>
-  recordsToPublish(domain, { wasVerified: lifeOf(domain, false) !== 'pending', bounceDomain: BOUNCE_DOMAIN });
+  recordsToPublish(domain, { bounceDomain: BOUNCE_DOMAIN });
 
 /** The record of a domain; of `dkim` the RSA key's, of the pair that waits where there is one. */
 export const recordOf = (domain: ExistingSendingDomain, kind: RecordKind): RecordToPublish => {

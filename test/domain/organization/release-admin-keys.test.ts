@@ -39,7 +39,10 @@ const admin = (keyId: string, more: Created = {}) =>
 const then = (keyId: string, event: { readonly type: EventType; readonly data: object }) =>
   [`apiKey-${keyId}`, { ...event, data: { ...event.data, keyId } } as OutboxEvent] as const;
 const domainEvent = (type: 'DomainRegistered' | 'DomainDeleted', domainId = 'dom_1') =>
-  [`domain-${domainId}`, { type, data: { domainId, name: 'example.test', token: 't' } } as OutboxEvent] as const;
+  [
+    `domain-${domainId}`,
+    { type, data: { domainId, name: 'example.test', token: 't', dkim: [] } } as OutboxEvent,
+  ] as const;
 
 const entryOf = (register: WritableRegister, keyId: string): KeyEntry => {
   const entry = register.keys.get(keyId);

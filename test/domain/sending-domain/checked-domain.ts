@@ -23,8 +23,6 @@ export const registered: SendingDomainEvent = {
   type: 'DomainRegistered',
   data: { ...base, token: TOKEN, dkim: pair(1) },
 };
-/** By a version that knew no keys. */
-export const registeredWithoutKeys: SendingDomainEvent = { type: 'DomainRegistered', data: { ...base, token: TOKEN } };
 export const verified: SendingDomainEvent = { type: 'DomainVerified', data: { ...base, method: 'dns' } };
 export const captured: SendingDomainEvent = { type: 'DomainVerified', data: { ...base, method: 'capture' } };
 export const failed: SendingDomainEvent = { type: 'DomainFailed', data: base };

@@ -6,7 +6,7 @@ import { sendingDomain } from '../../../src/domain/sending-domain/sending-domain
 import { specify } from '../../support/specification.ts';
 
 const domain = { domainId: 'dom_1', name: 'example.test', token: 'token' };
-const registered: SendingDomainEvent = { type: 'DomainRegistered', data: domain };
+const registered: SendingDomainEvent = { type: 'DomainRegistered', data: { ...domain, dkim: [] } };
 const verified: SendingDomainEvent = {
   type: 'DomainVerified',
   data: { domainId: 'dom_1', name: 'example.test', method: 'dns' },

@@ -1,5 +1,4 @@
-import { describe, expect, test } from 'vitest';
-import { eventCodec } from '../../../src/domain/codec.ts';
+import { describe, test } from 'vitest';
 import { checkRecords, domainRecords } from '../../../src/domain/sending-domain/domain-records.ts';
 import type { RecordSeen } from '../../../src/domain/sending-domain/events.ts';
 import { NOW, specify } from '../../support/specification.ts';
@@ -43,13 +42,5 @@ describe('what the DNS says of a domain', () => {
     const { when } = given([noted]);
     when((state) => checkRecords(state, { ...check, isAsked: true, now: later(59) })).thenNothing();
     when((state) => checkRecords(state, { ...check, isAsked: true, now: later(60) })).thenEvents(noted);
-  });
-});
-
-test('a note of the states alone is read with no records', () => {
-  const data = { domainId: 'dom_1', spf: 'valid', dkim: 'unknown', dmarc: 'missing' };
-  expect(eventCodec.decode({ type: 'DomainRecordsChecked', schemaVersion: 1, data })).toEqual({
-    type: 'DomainRecordsChecked',
-    data: { ...data, records: [] },
   });
 });

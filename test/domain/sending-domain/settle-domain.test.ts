@@ -14,7 +14,6 @@ import {
   NAME,
   OWNERSHIP,
   registered,
-  registeredWithoutKeys,
   settled,
   verified,
 } from './checked-domain.ts';
@@ -71,14 +70,6 @@ describe('a verified domain', () => {
     const alone = [...SOUND, activated(['r1'])];
     expect(settled(alone, ALL)).toEqual([activated(['r1', 'e1'])]);
     expect(settled(alone, { ...ALL, e1: 'unknown' })).toEqual([]);
-  });
-  test('from before there were keys needs none until some are seen', () => {
-    const old = [registeredWithoutKeys, verified];
-    expect(settled(old, { [OWNERSHIP]: 'valid' })).toEqual([]);
-    const equipped = [...old, added(1)];
-    expect(settled(equipped, { [OWNERSHIP]: 'valid' })).toEqual([]);
-    expect(settled(equipped, { ...ALL, e1: 'missing' })).toEqual([activated(['r1'])]);
-    expect(settled(equipped, {})).toEqual([degraded(FAILS_AT, OWNERSHIP)]);
   });
 });
 

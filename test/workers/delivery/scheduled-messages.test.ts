@@ -164,7 +164,7 @@ describe('a message that is cancelled', () => {
 describe('a message whose domain was deleted', () => {
   const DOMAIN = { domainId: 'dom_1', name: 'example.test' };
   const DELETED: SendingDomainEvent = { type: 'DomainDeleted', data: DOMAIN };
-  const REGISTERED: SendingDomainEvent = { type: 'DomainRegistered', data: { ...DOMAIN, token: 'token' } };
+  const REGISTERED: SendingDomainEvent = { type: 'DomainRegistered', data: { ...DOMAIN, token: 'token', dkim: [] } };
 
   const happen = async ({ dependencies, system }: Service, event: SendingDomainEvent): Promise<void> => {
     const { store } = dependencies;

@@ -11,7 +11,7 @@ const recorded = (stream: string, event: OutboxEvent): RecordedEvent =>
 const registered = (): RecordedEvent =>
   recorded('domain-dom_1', {
     type: 'DomainRegistered',
-    data: { domainId: 'dom_1', name: 'shop.example', token: 't' },
+    data: { domainId: 'dom_1', name: 'shop.example', token: 't', dkim: [] },
   });
 
 const looked = (state: 'valid' | 'missing'): RecordedEvent =>

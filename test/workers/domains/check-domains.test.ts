@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { checkDomains } from '../../../src/workers/domains/check-domains.ts';
 import { createDomainTimetable } from '../../../src/workers/domains/domain-timetable.ts';
 import { keepRunning } from '../../../src/workers/keep-running.ts';
@@ -11,6 +12,7 @@ import { createSteppableSystem } from '../../support/system.ts';
 const START = '2026-01-01T00:00:00.000Z';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const KEY: DkimKey = { selector: 'r1', algorithm: 'rsa-sha256', publicKey: 'R1', secretId: 's1' };
 
 interface Looks {
   readonly domainId: string;
@@ -46,8 +48,12 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
   };
   return {
     ...{ system, looks, duty, start },
-    register: (id: string) => tell(id, { type: 'DomainRegistered', data: { ...data(id), token: 't' } }),
-    verify: (id: string) => tell(id, { type: 'DomainVerified', data: { ...data(id), method: 'dns' } }),
+    register: (id: string) => tell(id, { type: 'DomainRegistered', data: { ...data(id), token: 't', dkim: [KEY] } }),
+    verify: (id: string) => {
+      tell(id, { type: 'DomainVerified', data: { ...data(id), method: 'dns' } });
+      const activated = { domainId: id, selectors: [KEY.selector], safeToRemoveAt: null };
+      tell(id, { type: 'DkimKeysActivated', data: activated });
+    },
     remove: (id: string) => tell(id, { type: 'DomainDeleted', data: data(id) }),
     /** Minutes of the looks at a domain, rounded down. */
     minutesOf: (id: string) => looks.flatMap(({ domainId, minute }) => (domainId === id ? [Math.floor(minute)] : [])),

@@ -66,7 +66,7 @@ describe('the return path', () => {
 
 describe('what is kept of an answer', () => {
   const domain = { name: 'example.test', token: 't', dkim: { active: null, pending: null, retired: [] } };
-  const [ownership] = recordsToPublish(domain, { wasVerified: false, bounceDomain: null });
+  const [ownership] = recordsToPublish(domain, { bounceDomain: null });
   if (ownership === undefined) throw new Error('there is an ownership record');
   const see = (texts: readonly string[]) => diagnose(ownership, sightingOf(ownership.host, texts));
 
