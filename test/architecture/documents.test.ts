@@ -75,6 +75,31 @@ describe('the documents', () => {
   });
 });
 
+describe('the decisions', () => {
+  const folder = new URL('docs/decisions/', root);
+  const decisions = readdirSync(folder).sort();
+
+  test('are numbered without a gap', () => {
+    const numbers = decisions.map((_, index) => `${index + 1}`.padStart(4, '0'));
+    expect(decisions.map((file) => file.slice(0, 4))).toEqual(numbers);
+  });
+
+  test.each(decisions)('%s has its name as its title, then context, decision and consequences', (file) => {
+    const text = readFileSync(new URL(file, folder), 'utf8');
+    const headings = text.match(/^#+ .*$/gm) ?? [];
+    const [title = '', ...sections] = headings;
+    expect(
+      `${title
+        .toLowerCase()
+        .match(/[a-z\d]+/g)
+        ?.join('-')}.md`,
+    ).toBe(file);
+    expect(sections).toEqual(['## Context', '## Decision', '## Consequences']);
+    const paths = [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
+    expect(paths.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+  });
+});
+
 test('the image starts the service as npm does', () => {
   const { start } = (JSON.parse(read('package.json')) as { scripts: { start: string } }).scripts;
   const [, command = '[]'] = /^CMD (\[.*\])$/m.exec(read('Dockerfile').split('HEALTHCHECK')[1] ?? '') ?? [];
