@@ -102,7 +102,7 @@ const withClosers = async <T>(logger: Logger, work: (closers: Closers) => Promis
   }
 };
 
-/** One that fails is said to, and keeps nobody from the figures of the others. */
+/** A measure that fails says so, and the others still run. */
 const runOne = ({ name, run }: Measure, bench: Omit<Bench, 'closers'>): Promise<readonly JudgedLine[]> =>
   withClosers(bench.logger, async (closers) => {
     try {

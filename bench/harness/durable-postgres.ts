@@ -15,7 +15,7 @@ export interface DurablePostgres {
   readonly pid: number;
   /** A new database without any table; closed with the closers it is given. */
   emptyDatabase(closers: Closers): Promise<string>;
-  /** A new database with all that is in another, to which nobody may be connected. */
+  /** A new database with all that is in another, to which nothing may be connected. */
   copiedDatabase(closers: Closers, url: string): Promise<string>;
   /** A new database as a first start leaves it. */
   migratedDatabase(closers: Closers): Promise<string>;

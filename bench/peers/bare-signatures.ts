@@ -9,7 +9,7 @@ const IN_FLIGHT = 4 * availableParallelism();
 const DATA = Buffer.alloc(600, 'x');
 const SECOND_MS = 1_000;
 
-/** RSA-2048 on the threads that the service signs on, and nothing else: the bound of whoever signs each message. */
+/** RSA-2048 on the threads that the service signs on, and nothing else: the bound of any service that signs each message. */
 export const openBareSignatures = (): (() => Promise<number>) => {
   const key = rsaKey();
   const signOne = (): Promise<void> =>

@@ -14,7 +14,7 @@ export interface ApiServer {
   readonly storage: 'durable' | 'none';
 }
 
-/** Made by no log, and looked at by nobody: `SendMessage` answers from what it decided. */
+/** Not from a log, and unread: `SendMessage` answers from its decision. */
 const POSITION = '0000000000000001';
 
 const withoutStorage = (context: CommandContext): CommandContext => ({

@@ -51,7 +51,7 @@ const newKey: Deed = {
   },
 };
 
-/** Keys that were made in vain are nobody's: the repeat makes others. */
+/** Keys of a request that failed belong to no domain: the repeat makes others. */
 const rotation: Deed = {
   name: 'the rotation of DKIM keys',
   prepare: async (_world, ask) => {

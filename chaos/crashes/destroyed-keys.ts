@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 /** Records of keys that were given up are needed for less than this. */
 const AGO_MS = 8 * DAY_MS;
 
-/** The second pair of keys took over so long ago that nobody needs the first; a third waits to be seen. */
+/** The second key pair took over so long ago that the first is unused; a third waits for its DNS record. */
 const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
   asOperator(world, async ({ context }, { origin, domainId }) => {
     const now = (): Date => new Date(Date.now() - AGO_MS);
@@ -31,7 +31,7 @@ const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
 /** Nobody asks for it: it is done soon after a start. */
 const isOnRecord = (log: readonly RecordedEvent[]): boolean => log.some(({ type }) => type === 'DkimKeysDestroyed');
 
-const ON_RECORD = { looksMax: 100, never: 'the keys that nobody needs are still there' };
+const ON_RECORD = { looksMax: 100, never: 'the unused keys are still there' };
 
 /** The oldest of all keys. That those are gone, and no other is, holds of any world. */
 const firstPairOnce = ({ events, keys }: Evidence): readonly Violation[] => {
@@ -42,7 +42,7 @@ const firstPairOnce = ({ events, keys }: Evidence): readonly Violation[] => {
 };
 
 const diesAt = (point: FailPointName): Scenario => ({
-  name: `killed ${point} by keys that nobody needs`,
+  name: `killed ${point} by unused keys`,
   run: () =>
     inWorld(
       {},

@@ -11,7 +11,7 @@ const FIRST_APPENDS = 4;
 /** It notes how it sends, that keys are to be made, and that they were shown. */
 const FIRST_NOTES = [1, 2, 3] as const;
 
-/** The next start completes it, and whoever reads what it prints has keys that work. */
+/** The next start completes it, and the keys that it prints work. */
 const dieAtFirstStart = (point: Passing): Promise<readonly Violation[]> =>
   inWorld({}, async ({ programs, load }) => {
     await programs.startToDie({ OUTBOX_FAIL_POINT: point });

@@ -18,7 +18,7 @@ const isDone = ({ status }: { readonly status: number }): boolean => status === 
 const PATH = '/v1/organization/release';
 
 /**
- * For rates that are made up: nobody has sent anything yet. An organization of one domain is not judged, so that nothing
+ * For rates that are made up: nothing has been sent yet. An organization of one domain is not judged, so that nothing
  * but the release ends it.
  */
 const pauseOrganization = (world: World): Promise<void> =>
@@ -106,7 +106,7 @@ const diesOfReleasing = ({ point, isSaid }: Releasing): Scenario => ({
     ),
 });
 
-/** What is kept back is so once, whoever looks at it again, and leaves when it may. */
+/** Held mail is held once, however often it is looked at, and leaves on release. */
 export const HOLD_CRASHES: readonly Scenario[] = [
   ...(['before-append-held', 'after-append-held'] as const).map(diesOfHolding),
   diesOfReleasing({ point: 'before-append-release', isSaid: false }),

@@ -12,7 +12,7 @@ const MESSAGES = 208;
 /** The first of them: from the moment that they are judged it is too many. */
 const BOUNCES = 12;
 const LATER = 4;
-/** By then whoever judges has done so once more. */
+/** By then reputation has been evaluated once more. */
 const JUDGED_MS = 6_000;
 
 const violation = (what: string): Violation => ({ promise: 'scenario', what });

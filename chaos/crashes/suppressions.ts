@@ -53,7 +53,7 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** A message to somebody who is on the list: nothing is sent, and that is said once. */
+/** A message to a suppressed address: nothing is sent, and one event says so. */
 const diesOfNotSending = (point: FailPointName): Scenario => ({
   name: `killed ${point} by mail to a suppressed address`,
   run: () =>
@@ -93,7 +93,7 @@ const unsubscribe = async ({ programs, sink }: World): Promise<number | null> =>
 
 /** Nobody was answered, so it is asked again. */
 const diesOfUnsubscribing = (point: FailPointName): Scenario => ({
-  name: `killed ${point} by somebody who wants no more mail`,
+  name: `killed ${point} by an unsubscription`,
   run: () =>
     inWorld(
       {},

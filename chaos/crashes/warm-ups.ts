@@ -103,7 +103,7 @@ const diesAt = (point: FailPointName, passing: number): Scenario => {
   };
 };
 
-/** Places are in the log before anybody uses them: a cap is never exceeded, and those of a dead process are lost for the day. */
+/** Quota is reserved in the log before it is used: a cap is never exceeded, and what a dead process reserved is lost for the day. */
 export const WARM_UP_CRASHES: readonly Scenario[] = [
   diesAt('before-append-places', 1),
   diesAt('before-append-places', 3),

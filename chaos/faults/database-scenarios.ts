@@ -28,7 +28,7 @@ const killed = (name: string, kill: (world: World) => Promise<void>): Scenario =
     }),
 });
 
-/** It is missed at once by everybody, and there is nobody who could tidy up. */
+/** Everybody misses it at once, and no process is left to clean up. */
 const killPostmaster = async (world: World): Promise<void> => {
   process.kill(await world.postmasterPid(), 'SIGKILL');
 };

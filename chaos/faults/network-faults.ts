@@ -40,7 +40,7 @@ const cut: NetworkFault = {
   },
 };
 
-/** One side talks to nobody; at last it turns out that what it was told is lost. */
+/** One direction is silent; what was sent that way is lost in the end. */
 const halfOpen: NetworkFault = {
   name: 'silent one way',
   losesReplies: true,

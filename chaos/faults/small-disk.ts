@@ -24,7 +24,7 @@ const SETTINGS = { max_connections: '200', fsync: 'off', min_wal_size: '32MB', m
 const mount = (folder: string): void => {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'pipe' });
 };
-/** Lazily: whoever still has a file open there keeps it for himself alone. */
+/** Lazily: a process that still has a file open there keeps it. */
 const unmount = (folder: string): void => {
   execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
 };

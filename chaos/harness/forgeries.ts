@@ -78,7 +78,7 @@ export const FORGERIES: readonly Forgery[] = [
     forge: withoutFirstMessage,
   },
   {
-    name: 'mail reached somebody whom it was not sent to',
+    name: 'mail reached an address that is not a recipient',
     promise: 'no strange mail',
     forge: (honest) => ({
       ...honest,
@@ -136,7 +136,7 @@ export const FORGERIES: readonly Forgery[] = [
     forge: (honest) => withoutType(honest, 'RecipientDelivered'),
   },
   {
-    name: 'whoever bounced for good is not on the list',
+    name: 'an address that bounced permanently is not suppressed',
     promise: 'suppressions',
     forge: withBounces,
   },
@@ -151,7 +151,7 @@ export const FORGERIES: readonly Forgery[] = [
     forge: (honest) => ({ ...honest, keys: honest.keys.map((key) => ({ ...key, isDestroyed: true })) }),
   },
   {
-    name: 'mail is signed by a key of nobody',
+    name: 'mail is signed by an unknown key',
     promise: 'domains',
     forge: (honest) => ({ ...honest, keys: [] }),
   },

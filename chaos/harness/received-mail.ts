@@ -15,6 +15,6 @@ export const signaturesOf = (mail: SinkMail): readonly string[] =>
 /** What the load marked it with. */
 export const markerOf = (mail: SinkMail): string => headerOf(mail, 'X-Load') ?? '(none)';
 
-/** The path of the link of ours by which whoever got it wants no more. */
+/** The path of the unsubscribe link in the mail. */
 export const unsubscribePathOf = (mail: SinkMail): string =>
   new URL(/<(https?:[^>]+)>/.exec(headerOf(mail, 'List-Unsubscribe') ?? '')?.[1] ?? 'none:').pathname;

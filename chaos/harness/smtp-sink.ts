@@ -14,7 +14,7 @@ export interface SinkMail {
 }
 
 /**
- * A mail server that is nobody's code but ours: it takes everything, keeps what it answered 250 for, and can be told to
+ * A mail server of our own: it takes everything, keeps what it answered 250 for, and can be told to
  * do something when a command has arrived or a reply has been sent.
  */
 export interface SmtpSink extends SmtpPlan {
@@ -31,7 +31,7 @@ export const openSmtpSink = async (): Promise<SmtpSink> => {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
-    socket.on('error', () => undefined); // whoever calls may be killed at any moment: that is what this is for
+    socket.on('error', () => undefined); // clients are killed at any moment: that is the test
     socket.on('close', () => sockets.delete(socket));
     const dialogue: Dialogue = openDialogue({ socket, plan, onMail: (mail) => mails.push(mail) });
     socket.on('data', dialogue.take);

@@ -5,7 +5,7 @@ import type { Destinations } from '../../src/workers/delivery/destinations.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep-deliveries.ts';
 import type { Process } from './process.ts';
 
-/** A part that does not do what it promises: whoever looks for such must find it. */
+/** A part that breaks its promise: the rules must find it. */
 export interface Breakage {
   readonly store?: (store: EventStore, process: Process) => EventStore;
   readonly transport?: (transport: MailTransport) => MailTransport;

@@ -34,7 +34,7 @@ export const EVERYBODY = '*';
 const START = '2026-01-01T00:00:00.000Z';
 /** Most answers come at once or nearly; the others show what order things can come in. */
 const LATENCIES_MS = [0, 1, 1, 2, 3, 5, 8, 30];
-/** Longer than anybody's patience for one call of a healthy server, shorter than a lease. */
+/** Longer than any time-out of a call to a healthy server, shorter than a lease. */
 const SLOW_MS_MAX = 3000;
 
 export const createGround = (seed: number, { keepTrace }: { readonly keepTrace: boolean }): Ground => {

@@ -107,7 +107,7 @@ export const createLife = (
     publicUrl: () => PUBLIC_URL,
     onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
   });
-  // Not started: it would ask the log four times a second, and nobody is checked at the door here.
+  // Not started: it would poll the log four times a second, and nothing authenticates here.
   const { freshRegister } = createKeyDirectory({ store, system, logger, capturing: true });
   return { process, workers, context, freshRegister };
 };

@@ -13,7 +13,7 @@ export interface Machine {
 /** As long as a process may take to end before it is killed. */
 const STOP_MS_MAX = 10_000;
 const RESTART_MS_MAX = 12_000;
-/** Once the trouble is over, whoever is down comes up soon. */
+/** Once the trouble is over, processes that are down come up soon. */
 const RESTART_MS_CALM = 500;
 /** Two clocks are then less apart than the time between an attempt's deadline and the end of its lease. */
 const SKEW_MS_MAX = 4000;

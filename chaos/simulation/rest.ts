@@ -34,7 +34,7 @@ export const nextDueMs = ({ readModels: { tables }, owed, operators }: World): n
   return Math.min(...messages, ...keys, ...owed.dues.values());
 };
 
-/** Whoever holds an attempt is at it, until nobody is any more. */
+/** Attempts are held until no process holds any. */
 const isSending = ({ attempts, ground }: World, machines: readonly Machine[]): boolean => {
   const nowMs = ground.startMs + ground.scheduler.nowMs();
   const doing = new Set(

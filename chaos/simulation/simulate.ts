@@ -86,7 +86,7 @@ const settle = async (world: World, machines: readonly Machine[]): Promise<void>
     const lastMs = world.log.events().at(-1)?.atMs ?? 0;
     const lateMs = scheduler.nowMs() - Math.max(nextDueMs(world) - startMs, lastMs);
     if (rest === 'idle' && lateMs > LATE_MS_MAX && machines.every(isWorking))
-      world.violate('accepted is settled', 'nobody does what is due');
+      world.violate('accepted is settled', 'due work is not done');
     return rest === 'done';
   });
   if (!settled && world.violations.length === 0) world.violate('accepted is settled', 'it does not come to rest');

@@ -7,7 +7,7 @@ export interface Trace {
   lines(): readonly string[];
 }
 
-/** FNV-1a, twice with different beginnings: quicker than a real hash, and nobody forges a trace. */
+/** FNV-1a, twice with different beginnings: faster than a cryptographic hash, and traces are not forged. */
 const PRIME = 16_777_619;
 const FIRST = 0x811c9dc5;
 const SECOND = 0x01000193 ^ 0x5bd1e995;

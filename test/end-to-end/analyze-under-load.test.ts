@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Service, startService } from '../http/support/service.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 
-/** What is promised to whoever asks for something else meanwhile. */
+/** What is promised to other requests meanwhile. */
 const DELAY_MS_MAX = 50;
 const MICROSECONDS = 1000;
 /** Seldom enough to leave the thread its processor. */

@@ -70,7 +70,7 @@ describe('a service that must not start says why in one sentence', () => {
     await refused({ EVENTSTORE_URL: cluster }, /127\.0\.0\.1:1,127\.0\.0\.1:2: .*EVENTSTORE_URL/);
   }, 80_000);
 
-  test('when EVENTSTORE_URL has an option that nobody knows', async () => {
+  test('when EVENTSTORE_URL has an unknown option', async () => {
     await refused({ EVENTSTORE_URL: 'esdb://127.0.0.1:1?colour=red' }, /EVENTSTORE_URL has the option "colour"/);
   });
 

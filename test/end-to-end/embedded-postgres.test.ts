@@ -50,7 +50,7 @@ describe('the built-in PostgreSQL', () => {
     await embedded.close();
   });
 
-  test('lets nobody in without its password, which only its owner can read', async () => {
+  test('requires its password, which only its owner can read', async () => {
     const embedded = await open({ dataDir: await temporaryFolder() });
     const url = Object.assign(new URL(embedded.url), { password: 'wrong' }).href;
     await expect(query(url, 'select 1')).rejects.toThrow(/password authentication failed/);

@@ -29,7 +29,7 @@ const runsAs = (account: { readonly uid: number; readonly gid: number }): boolea
   }
 };
 
-/** Only root can act as somebody else, and only where that user gets to this checkout and its Node. */
+/** Only root can act as another user, and only if that user can read this checkout and its Node. */
 export const canActAsNobody = isRoot && runsAs(NOBODY);
 
 /** A folder that the server's user can enter; servers that still run in it are killed with it. */

@@ -16,7 +16,7 @@ const TIMES = [1, 2, 3] as const;
 let step = '';
 let time = 0;
 
-// Written at once: whoever is killed a moment later has said it.
+// Written at once: a process that is killed a moment later has said it.
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const done = async (): Promise<void> => say(`${step} ${time} done`);
 

@@ -14,7 +14,7 @@ const COUNT = Number(process.env.FUZZ_REQUESTS ?? 20_000);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(performance.timeOrigin % 1_000_000));
 const ONLY = process.env.FUZZ_ONLY === undefined ? null : Number(process.env.FUZZ_ONLY);
 const CONCURRENCY = 32;
-/** Longer than any answer takes that nobody waits for. */
+/** Longer than any answer takes. */
 const ANSWER_MS_MAX = 10_000;
 
 describe('a service that is sent anything at all', () => {
@@ -30,7 +30,7 @@ describe('a service that is sent anything at all', () => {
     await data.remove();
   });
 
-  /** Another organization with a resource of each kind, none of which is anybody else's business. */
+  /** Another organization with a resource of each kind, all of which must stay hidden. */
   const foreignIds = async (): Promise<readonly string[]> => {
     const options = { dataDir: data.path };
     const { organization_id: organization } = await operator(options, 'organizations', 'create', '--name', 'Other');

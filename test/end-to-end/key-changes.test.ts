@@ -134,7 +134,7 @@ describe.each([
     ['is cut', () => proxy.cut(), () => proxy.mend()],
     ['hangs', () => proxy.freeze(), () => proxy.thaw()],
   ])(
-    'while the way to the log %s nobody is let in, and what was revoked meanwhile stays out',
+    'while the way to the log %s no request is authenticated, and what was revoked meanwhile stays out',
     async (_how, lose, regain) => {
       const [kept, revoked] = [await makeKey(), await makeKey()];
       for (const { key } of [kept, revoked]) expect((await ask(key)).status).toBe(OPEN);

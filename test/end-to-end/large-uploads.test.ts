@@ -95,7 +95,7 @@ describe('large uploads', () => {
       return socket;
     });
     await sleep(500);
-    // Read as a whole and refused for its sender's domain alone, and small ones of whoever dawdles are taken.
+    // Read as a whole and refused for its sender's domain alone, and small ones of slow clients are accepted.
     const began = performance.now();
     expect(await send(other)).toBe(403);
     expect((await apiClient(program.baseUrl, key).post('/v1/messages/send', MESSAGE)).status).toBe(202);

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startService } from '../http/support/service.ts';
 
-/** A folder of their own: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that nobody else needs. */
+/** A folder of their own: openapi-typescript needs TypeScript 5, and Spectral brings 200 packages that nothing else needs. */
 const CLIENTS = new URL('openapi-clients', import.meta.url).pathname;
 const README = new URL('../../README.md', import.meta.url).pathname;
 const INSTALL_MS_MAX = 300_000;

@@ -125,7 +125,7 @@ test('every operation that needs a key can be asked for what is another organiza
   expect([...prefixes].sort()).toEqual(Object.keys(tenants.left.ids).sort());
 });
 
-describe.each(PAIRS)('of %s, whoever asks as %s', (victimName, attackerName) => {
+describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
   let before: readonly AnyBody[];
   beforeAll(async () => {
     before = await atRest(tenants[victimName]);

@@ -15,7 +15,7 @@ export type Misbehaviour =
   | 'wrong question'
   /** Somebody else's forgery with another id arrives first, then the answer. */
   | 'forged first'
-  /** The answer, and records of names that nobody asked about. */
+  /** The answer, and records of names that were not asked for. */
   | 'spoofed extra'
   /** The right id, then noise. */
   | 'garbage'

@@ -76,7 +76,7 @@ export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise
   let output = '';
   const whenReady = new Promise<Ready>((resolve, reject) => {
     const timer = setTimeout(() => {
-      child.kill('SIGKILL'); // nobody else could
+      child.kill('SIGKILL'); // nothing else could
       reject(new Error(`not ready in ${READY_MS} ms:\n${output}`));
     }, READY_MS);
     const collect = (chunk: Buffer): void => {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { System } from '../../src/domain/ports/system.ts';
 
 export interface SteppableSystem extends System {
-  /** Moves the clock on, waking whoever sleeps until then in the order of their times; work in between gets a turn. */
+  /** Moves the clock on and wakes sleepers in the order of their times; work in between gets a turn. */
   advance(ms: number): Promise<void>;
 }
 

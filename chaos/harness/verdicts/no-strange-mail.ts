@@ -19,12 +19,12 @@ const problemsOf = (evidence: Evidence, mail: SinkMail, message: ExistingMessage
   const { schedule, accepted } = message;
   const isEarly = schedule !== null && mail.atMs < Date.parse(schedule.first);
   return [
-    ...strangers.map((to) => violation(`${accepted.messageId} reached ${to}, whom it was not sent to`)),
+    ...strangers.map((to) => violation(`${accepted.messageId} reached ${to}, who is not a recipient`)),
     ...(isEarly ? [violation(`${accepted.messageId} left before ${schedule.first}`)] : []),
   ];
 };
 
-/** Every mail that arrived is of a message that was accepted, for whom it was accepted, and not before its time. */
+/** Every mail that arrived belongs to an accepted message, went to one of its recipients, and not before its time. */
 export const noStrangeMail = (evidence: Evidence): readonly Violation[] => {
   const messages = new Map(messagesOf(evidence.events).map((each) => [each.accepted.internetMessageId, each]));
   return evidence.mails.flatMap((mail) => {

@@ -58,13 +58,13 @@ export const createAsk = (world: World, machines: readonly Machine[]): Ask => {
 
   const once = <T>(what: string, work: (life: Life) => Promise<T>): Promise<T> => {
     const life = random.pick(machines).life();
-    if (life === null) return Promise.reject(new NoAnswer('nobody is there'));
+    if (life === null) return Promise.reject(new NoAnswer('no process is up'));
     const asked = {};
     world.requests.set(asked, life.process);
     return request(world, life, { what, work }).finally(() => world.requests.delete(asked));
   };
 
-  /** @returns 'again': nobody knows what came of it. */
+  /** @returns 'again': the outcome is unknown. */
   const failed = (what: string, error: unknown): Told<never> | 'again' => {
     if (isTransient(error)) return 'again';
     if (error instanceof DomainError) return { refused: error };

@@ -14,7 +14,7 @@ export interface DraftOptions {
   readonly domains: readonly string[];
 }
 
-/** A message somebody may want sent: its recipients' addresses say what becomes of it. */
+/** A message to send: its recipients' addresses select the outcome. */
 export const draft = (random: Random, { name, now, domains }: DraftOptions): MessageDraft => {
   const recipients = Array.from({ length: random.between(1, RECIPIENTS_MAX) }, (_, index) => ({
     address: `${random.pick(FATES)}-${index}@${random.pick(domains)}`,

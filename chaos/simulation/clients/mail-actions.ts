@@ -23,7 +23,7 @@ const settingOf = (desk: Desk) => ({ now: nowOf(desk), domains: desk.world.opera
 
 const environmentOf = ({ world: { ground } }: Desk): Environment => (ground.random.chance(0.1) ? 'test' : 'live');
 
-/** The same key again is the same message; another body under it is refused, whoever comes first. */
+/** The same key again is the same message; another body under it is refused, in either order. */
 const REPEATED: readonly ErrorCode[] = ['schedule_not_possible'];
 const REUSED: readonly ErrorCode[] = [...REPEATED, 'idempotency_key_reused'];
 
@@ -148,7 +148,7 @@ const reschedule: Action = async (desk) => {
 
 const SIMULATED = { requestId: 'simulated', sourceClass: 'public' } as const;
 
-/** Somebody follows the link in a mail that he got; it must be known, whatever became of the message since. */
+/** A recipient follows the link in a mail; it must work, whatever happened to the message since. */
 const unsubscribe: Action = async ({ ask, world, expect }) => {
   const links = world.office.copies().flatMap(({ unsubscribeUrl }) => unsubscribeUrl ?? []);
   if (links.length === 0) return;

@@ -8,7 +8,7 @@ export interface AttemptInHand {
   readonly leaseUntilMs: number;
 }
 
-/** What the log says is in somebody's hands, by recipient id: whoever works at it need not have a job of the queue. */
+/** Claimed recipients by id, as the log has them: their worker need not have a job of the queue. */
 export const watchAttempts = (log: Log): ReadonlyMap<string, AttemptInHand> => {
   const inHand = new Map<string, AttemptInHand>();
   log.onEvent(({ event: { type, data }, writer }) => {

@@ -10,7 +10,7 @@ import {
 } from '../../../src/domain/ports/event-store.ts';
 import type { Ground } from '../ground.ts';
 
-/** An event, and when and by whom it came into the log. */
+/** An event, when it was appended and by which process. */
 export interface Logged {
   readonly event: RecordedEvent;
   readonly atMs: number;

@@ -2,10 +2,10 @@ import type { Destinations } from '../../../src/workers/delivery/destinations.ts
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 
-/** How somebody's mail servers behave at a moment. */
+/** How a provider's mail servers behave at a moment. */
 export type Mood = 'well' | 'silent' | 'busy';
 
-/** Those who run the recipients' mail servers, some of whom have a bad day. */
+/** Mailbox providers, some of which have a bad day. */
 export interface Operators {
   /** Absent: one server takes everything. */
   readonly destinations?: Destinations;

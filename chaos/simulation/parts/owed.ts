@@ -9,9 +9,9 @@ export interface Owed {
   readonly eventIds: ReadonlySet<string>;
   /** What is owed and not yet handed over: when the next try is due (ms since the epoch). */
   readonly dues: ReadonlyMap<string, number>;
-  /** Whether all of the log has been turned into rows, and nobody is posting. */
+  /** Whether all of the log has become rows, and no post is under way. */
   isQuiet(): boolean;
-  /** Looks over the shoulder of whoever records, claims and finishes. */
+  /** Observes recording, claiming and finishing. */
   noticing(deliveries: WebhookDeliveries): WebhookDeliveries;
 }
 
@@ -23,7 +23,7 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
   const recorded = new Set<string>();
   const dues = new Map<string, number>();
   let registered = false;
-  /** What somebody has claimed and not finished, and since when. */
+  /** Claimed and unfinished deliveries, and since when. */
   const claims = new Map<string, number>();
 
   log.onEvent(({ event }) => {

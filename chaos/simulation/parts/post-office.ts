@@ -23,9 +23,9 @@ export type Verdict = 'taken' | 'refused' | 'later';
 
 /** The servers of all recipients. */
 export interface PostOffice {
-  /** Sessions that processes have in hand, whether or not anybody still waits for what comes of them. */
+  /** Sessions in progress, whether or not a caller still waits for the outcome. */
   readonly sessions: Map<object, Process>;
-  /** How the servers of a recipient answer whoever connects. */
+  /** How the servers of a recipient answer connections. */
   mood(recipient: EnvelopeRecipient): Mood;
   verdict(recipient: EnvelopeRecipient): Verdict;
   /** What follows the final dot. */

@@ -41,7 +41,7 @@ export const createQueueEngine = (): QueueEngine => {
   };
 };
 
-/** A job whose holder has not said for so long that he lives is given to another. */
+/** A job whose holder has sent no heartbeat for so long is given to another. */
 const LOCK_MS = 10_000;
 const DELAY_MS_MAX = 8000;
 const CLOSE_LIMIT_MS = 8000;
@@ -73,7 +73,7 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
     for (const { data } of jobs) admit({ text: JSON.stringify(data) });
   };
 
-  /** As long as the holder lives and moves, his lock is renewed; when he stops, others get the job. */
+  /** While the holder runs, its lock is renewed; when it stops, others get the job. */
   const watch = (job: Job): void => {
     let renewedMs = scheduler.nowMs();
     const renew = (): void => {

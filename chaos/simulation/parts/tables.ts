@@ -124,7 +124,7 @@ export const begin = (tables: Tables): { readonly db: Database; commit(): void }
   const answer = async (statement: Statement, values: unknown[]) => {
     const { text, values: given } = typeof statement === 'string' ? { text: statement, values } : statement;
     const { table, does: doing } = statementOf(text);
-    // JSON, as the driver gives it: nothing is shared between the rows and whoever reads them.
+    // JSON, as the driver gives it: rows and readers share nothing.
     return { rows: does[doing](table, given).map((row) => structuredClone(row)) };
   };
 

@@ -46,7 +46,7 @@ const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, enhanced, sta
 /** Between two commands of a session. */
 const COMMAND_MS_MAX = 40;
 const CUT_MS_MAX = 2000;
-/** Longer than anybody should wait. */
+/** Longer than any caller should wait. */
 const HANG_MS = 60_000;
 
 /**

@@ -54,7 +54,7 @@ const judgeKeys = ({ ground, log, readModels, violate }: World): void => {
   const now = new Date(ground.startMs + ground.scheduler.nowMs()).toISOString();
   for (const [keyId, { status, expiresAt, expiryNoted }] of readModels.tables.get('api_keys') ?? []) {
     const isOver = status === 'active' && typeof expiresAt === 'string' && expiresAt < now;
-    if (isOver && expiryNoted !== true) violate('scenario', `nobody noted that ${keyId} has expired`);
+    if (isOver && expiryNoted !== true) violate('scenario', `no event says that ${keyId} has expired`);
   }
   if (log.events().length === 0) violate('scenario', 'nothing was ever written');
 };

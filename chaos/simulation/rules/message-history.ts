@@ -49,7 +49,7 @@ const outcome =
     return null;
   };
 
-/** Whoever has not ended, wherever he stands. */
+/** Recipients that have not ended, in any open status. */
 const ending: Rule<{ readonly recipientId: string }> = (standing, { data: { recipientId } }) => {
   const from = standing.inHand.has(recipientId) ? standing.inHand : standing.open;
   return move([recipientId], from, standing.ended) ? null : 'ends a recipient who had ended';

@@ -29,7 +29,7 @@ const watchRevisions = ({ log, violate }: World): void => {
   });
 };
 
-/** Whatever is done to keys at the same moment, somebody can administer the organization. */
+/** Whatever is done to keys concurrently, a working admin key is left. */
 export const watchAdminKeys = ({ ground, log, violate }: World, organizationId: string): void => {
   const register = createRegister();
   for (const { event } of log.events()) register.apply(event);

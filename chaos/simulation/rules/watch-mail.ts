@@ -11,7 +11,7 @@ interface Known {
   readonly leaves: boolean;
   /** Claims by the number of their attempt. */
   readonly claims: Map<number, Claim>;
-  /** Attempts of which the log says that nobody knows what came of them, and when it began to say so. */
+  /** Attempts whose outcome the log calls unknown, and since when. */
   readonly inDoubt: Map<number, number>;
   deliveredBy: number | null;
   cancelledMs: number;

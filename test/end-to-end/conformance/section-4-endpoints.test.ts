@@ -161,7 +161,7 @@ describe('§4 POST /v1/api-keys', () => {
     for (const path of places) expect(JSON.stringify((await service().ask({ path })).body)).not.toContain(value);
   });
 
-  test('3: success is 201, where the key can be read, and nobody may keep the answer', async () => {
+  test('3: success is 201, where the key can be read, and the answer may not be cached', async () => {
     const made = await post('/v1/api-keys', { name: 'x', domain_id: service().domainId, permissions: ['read'] });
     expect(made.status).toBe(201);
     expect(made.headers.get('location')).toBe(`/v1/api-keys/${made.body.id}`);

@@ -28,7 +28,7 @@ const NUMBERS = [
   ...[Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 604_800, 604_801, 10_080, 10_081],
 ] as const;
 
-/** Lengths about which somebody wrote a limit. */
+/** Lengths near the limits. */
 const LENGTHS = [63, 64, 65, 253, 254, 255, 256, 257, 512, 998, 999, 2048, 10_000, 65_536, 70_000] as const;
 /** Rare, since they cost time: more than any field takes. */
 const HUGE = 1_100_000;

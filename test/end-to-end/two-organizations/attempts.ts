@@ -77,7 +77,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   // A webhook names nothing but an address.
   registerWebhook: () => [],
   listWebhooks: () => [{}],
-  // Both have this address on their lists: whoever adds it, or reads of it, does so to his own.
+  // Both suppress this address: each reads and changes its own list only.
   addSuppressions: () => [{ body: { address: 'nobody@example.net', expires_at: null } }],
   importSuppressions: () => [{ body: { csv: 'address\nnobody@example.net\n' } }],
   listSuppressions: async (victim) => [
@@ -106,7 +106,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
 };
 
-/** Everything by which somebody could tell that an answer is about this organization. */
+/** Everything that would tell that an answer is about this organization. */
 const tracesOf = ({ organizationId, domain, second, ids, neighboursMessage }: Tenant): readonly string[] => [
   ...[organizationId, domain.name, second.name, neighboursMessage],
   ...Object.values(ids).flat(),

@@ -28,7 +28,7 @@ export interface Tenant {
   readonly keys: readonly TenantKey[];
   /** With `send` and `read`, bound to the second domain. */
   readonly neighbour: ApiClient;
-  /** By the prefix of the ids; all of them were there before anybody else tried them. */
+  /** By the prefix of the ids; all of them existed before the other organization tried them. */
   readonly ids: Readonly<Record<string, readonly string[]>>;
   /** Sent from the second domain by `neighbour`. */
   readonly neighboursMessage: string;

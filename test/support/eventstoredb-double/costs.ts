@@ -52,7 +52,7 @@ interface Caller {
 export interface ReadPlace {
   /** Takes the time of looking at one event. */
   scan(): Promise<void>;
-  /** What is scanned from now on costs nothing and holds up nobody: a subscription that has caught up. */
+  /** What is scanned from now on costs nothing and blocks nothing: a subscription that has caught up. */
   leave(): void;
 }
 

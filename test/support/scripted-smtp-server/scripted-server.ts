@@ -104,7 +104,7 @@ export const startScriptedServer = async (
     messages,
     copies,
     connections: () => connections,
-    /** Says what nobody asked for, on every session. */
+    /** Sends an unsolicited line, on every session. */
     say: (text: string): void => {
       for (const socket of sockets) write(socket, `${text}\r\n`);
     },
