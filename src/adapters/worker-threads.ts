@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { createFairQueue } from '../domain/fair-queue.ts';
+import { createFairQueue } from '../async/fair-queue.ts';
 
 /** What a thread's entry file posts for every task, in order. */
 export interface ThreadAnswer<Result> {

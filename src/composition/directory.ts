@@ -1,4 +1,4 @@
-import { patiently } from '../domain/patiently.ts';
+import { retryWhileAway } from '../async/retry.ts';
 import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
@@ -28,8 +28,8 @@ const noteService = (serviceSecrets: Map<string, string>, event: RecordedEvent):
 export const readDirectory = async ({ store, system }: DirectorySource): Promise<Directory> => {
   const register = createRegister();
   const serviceSecrets = new Map<string, string>();
-  const head = await patiently({ system }, store.head);
-  const patient = { readAll: (options: ReadAllOptions) => patiently({ system }, () => store.readAll(options)) };
+  const head = await retryWhileAway({ system }, store.head);
+  const patient = { readAll: (options: ReadAllOptions) => retryWhileAway({ system }, () => store.readAll(options)) };
   for await (const { events } of readFamilies(patient, { categories: REGISTER_CATEGORIES, to: head })) {
     for (const event of events) {
       register.apply(event);

@@ -1,3 +1,4 @@
+import { retryWhileAway } from '../async/retry.ts';
 import { createKey, type KeyWithValue } from '../commands/api-key/create-key.ts';
 import { rotateKey } from '../commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../commands/context.ts';
@@ -6,7 +7,6 @@ import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
-import { patiently } from '../domain/patiently.ts';
 import type { KeyEntry } from '../domain/register.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { StartRefused } from '../domain/start-refused.ts';
@@ -117,7 +117,7 @@ const makeKnown = async (
 
 /** Keys made by a version that kept no such rows were printed by it. */
 const areUnknown = async ({ secrets, system }: CommandContext): Promise<boolean> =>
-  patiently(
+  retryWhileAway(
     { system },
     async () => (await secrets.get(MADE)) !== undefined && (await secrets.get(SHOWN)) === undefined,
   );
@@ -131,7 +131,7 @@ const areUnknown = async ({ secrets, system }: CommandContext): Promise<boolean>
 export const firstStart = async (context: CommandContext, adminKey: string | undefined): Promise<FirstKeys | null> => {
   const directory = await readDirectory(context);
   if (firstAdminKey(directory) === undefined) {
-    await patiently(context, () => context.secrets.put(MADE, '', 'yes'));
+    await retryWhileAway(context, () => context.secrets.put(MADE, '', 'yes'));
     return makeKeys(context, directory, adminKey);
   }
   if (adminKey !== undefined) await followAdminKey(context, directory, adminKey);

@@ -12,10 +12,10 @@ import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
 import { createSecretBox, type SecretKeys } from '../adapters/secrets/secret-box.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
+import { retryWhileAway } from '../async/retry.ts';
 import type { CommandContext } from '../commands/context.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/codec.ts';
-import { patiently } from '../domain/patiently.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
@@ -82,7 +82,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const { secretKeys } = database;
   const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKeys });
   // Past the fail point: it writes its row at every start.
-  await patiently({ system }, () => checkSecretKey(secretsOn(pool)));
+  await retryWhileAway({ system }, () => checkSecretKey(secretsOn(pool)));
   const box = createSecretBox(secretKeys, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
   const vaultOn: Engines['vaultOn'] = (pool) => ({

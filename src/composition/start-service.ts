@@ -2,13 +2,12 @@ import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
 import { orUnavailable } from '../adapters/postgres/faults.ts';
 import { takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { retry, retryWhileAway } from '../async/retry.ts';
 import type { Config } from '../config.ts';
-import { patiently } from '../domain/patiently.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
-import { persistently } from '../workers/persistently.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
@@ -55,7 +54,7 @@ const firstStartOnce = async (
   return {
     firstKeys,
     noteKeysShown: async () => {
-      await persistently(system, () => noteKeysShown(context)).finally(() => lock?.release());
+      await retry(system, () => noteKeysShown(context)).finally(() => lock?.release());
     },
   };
 };
@@ -68,12 +67,12 @@ const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): P
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
   if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
   closers.add('hold on the log', lock.release);
-  const logId = await patiently({ system }, log.logId);
-  await patiently({ system }, () => orUnavailable(requireSameLog(pool, logId)));
-  await patiently({ system }, () => orUnavailable(requireReached(pool, log)));
+  const logId = await retryWhileAway({ system }, log.logId);
+  await retryWhileAway({ system }, () => orUnavailable(requireSameLog(pool, logId)));
+  await retryWhileAway({ system }, () => orUnavailable(requireReached(pool, log)));
   const recorded = createPostgresWebhookDeliveries({ pool });
-  const recording = await patiently({ system }, () => requireRecordedFrom(recorded, logId));
-  const isReached = await patiently({ system }, () => isInLog(log, recording?.position ?? LOG_START));
+  const recording = await retryWhileAway({ system }, () => requireRecordedFrom(recorded, logId));
+  const isReached = await retryWhileAway({ system }, () => isInLog(log, recording?.position ?? LOG_START));
   if (!isReached) throw new StartRefused(RECORDED_BEYOND);
 };
 
@@ -106,7 +105,7 @@ const startRoles = async (
 };
 
 const noteMail = ({ context, system }: Engines, config: Config): Promise<void> =>
-  patiently({ system }, () => noteMailSettings(context.secrets, config));
+  retryWhileAway({ system }, () => noteMailSettings(context.secrets, config));
 
 const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] => {
   const ports = [api?.submissionPort, api?.submissionTlsPort].filter((port) => port !== undefined);

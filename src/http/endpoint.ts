@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { z } from 'zod';
+import { TimedOut, withTimeout } from '../async/with-timeout.ts';
 import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/caller.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -7,7 +8,6 @@ import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthTools, authenticateRequest, reauthenticate } from './auth/auth.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
-import { DeadlineExceeded } from './errors/is-unavailable.ts';
 import type { Described, Operation } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
 import { routeSchema } from './route-schema.ts';
@@ -15,7 +15,6 @@ import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from '
 import { detailsOf } from './validation/details.ts';
 import { nulProblems } from './validation/query.ts';
 import { type Problem, problemsIn } from './validation/wording.ts';
-import { within } from './within.ts';
 
 /** The server, what it is built on, and the door. */
 export interface House {
@@ -138,8 +137,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
     onRequest: (request, reply) => authenticateRequest(door, rule, request, reply),
     handler: async (request, reply) => {
-      const body = await within(deadlineMs, answer(request, reply)).catch((error: unknown) => {
-        request.isLate = error instanceof DeadlineExceeded;
+      const body = await withTimeout({ ms: deadlineMs }, answer(request, reply)).catch((error: unknown) => {
+        request.isLate = error instanceof TimedOut;
         throw error;
       });
       reply.code(rule.status);

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { withTimeout } from '../async/with-timeout.ts';
 import type { ProjectionLag } from '../projections/lag.ts';
 import type { ReadModels } from '../projections/read-models.ts';
-import { within } from './within.ts';
 
 export interface MetricsServerOptions {
   readonly registry: Registry;
@@ -58,7 +58,7 @@ export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Se
       response.writeHead(404).end();
       return;
     }
-    within(SCRAPE_MS_MAX, registry.metrics()).then(
+    withTimeout({ ms: SCRAPE_MS_MAX }, registry.metrics()).then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       () => response.writeHead(503, { 'retry-after': '1' }).end(),
     );

@@ -1,4 +1,4 @@
-import { inTime } from '../domain/in-time.ts';
+import { withTimeout } from '../async/with-timeout.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 
@@ -38,8 +38,8 @@ export interface Pulse {
 
 /** @throws {Error} the server has not answered a sign of life in time. */
 const answer = ({ db, system, silenceMs }: Pulse): Promise<unknown> => {
-  const silence = () => new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
-  return inTime(system, silenceMs, db.query('select'), silence);
+  const error = () => new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
+  return withTimeout({ system, ms: silenceMs, error }, db.query('select'));
 };
 
 const beat = async (pulse: Pulse, over: AbortSignal): Promise<never> => {

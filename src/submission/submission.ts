@@ -1,8 +1,8 @@
 import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
+import { withTimeout } from '../async/with-timeout.ts';
 import { isWithin, parseRange } from '../domain/address-ranges.ts';
 import { parseMailbox } from '../domain/email-address.ts';
 import { errorAnswer } from '../http/errors/error-answer.ts';
-import { within } from '../http/within.ts';
 import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import {
   type Admission,
@@ -147,7 +147,7 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
           const envelope = session.envelope.rcptTo.map(requireMailbox);
           const given = { admission, requestId, envelope, chunks, late: late.signal };
           const submitted = submitMessage(house, given).finally(reservation.release);
-          return await within(DEADLINE_MS, submitted);
+          return await withTimeout({ ms: DEADLINE_MS }, submitted);
         } catch (error) {
           late.abort(error);
           throw error;

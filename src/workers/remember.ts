@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
 } from '../domain/ports/event-store.ts';
 import { readFamilies } from '../domain/read-families.ts';
-import type { Work } from './keep-running.ts';
+import type { Work } from './supervise.ts';
 
 /** What a process keeps in memory of a family of events, as the end of the log has it. */
 export interface Memory {

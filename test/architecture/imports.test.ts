@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest';
 /** Who may import whom: the table of docs/contributing.md, executed. */
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
   domain: { folders: [], packages: ['zod', 'ipaddr.js'] },
-  commands: { folders: ['domain'], packages: ['tldts'] },
-  projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
+  async: { folders: ['domain'], packages: [] },
+  commands: { folders: ['domain', 'async'], packages: ['tldts'] },
+  projections: { folders: ['domain', 'async'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {
-    folders: ['commands', 'projections', 'domain'],
+    folders: ['commands', 'projections', 'domain', 'async'],
     packages: [
       'fastify',
       'fastify-type-provider-zod',
@@ -19,9 +20,9 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
       'papaparse',
     ],
   },
-  submission: { folders: ['http', 'commands', 'domain'], packages: ['smtp-server', 'ipaddr.js'] },
-  workers: { folders: ['commands', 'projections', 'domain'], packages: [] },
-  adapters: { folders: ['domain'], packages: ['*'] },
+  submission: { folders: ['http', 'commands', 'domain', 'async'], packages: ['smtp-server', 'ipaddr.js'] },
+  workers: { folders: ['commands', 'projections', 'domain', 'async'], packages: [] },
+  adapters: { folders: ['domain', 'async'], packages: ['*'] },
   composition: { folders: ['*'], packages: ['*'] },
   cli: { folders: ['*'], packages: ['*'] },
   'main.ts': { folders: ['*'], packages: ['*'] },
@@ -111,7 +112,9 @@ describe('the house', () => {
 
   test('reads the clock and makes randomness in adapters/system.ts alone', () => {
     const readers = files
-      .filter((file) => ['domain', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)))
+      .filter((file) =>
+        ['domain', 'async', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)),
+      )
       .filter((file) => IMPURE.test(readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(readers).toEqual([]);
   });

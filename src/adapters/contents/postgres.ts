@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
+import { type Batcher, createBatcher, fulfilled } from '../../async/batcher.ts';
 import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
-import { createGather, type Gather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 
@@ -84,20 +84,18 @@ const pick = (found: Found, ids: readonly string[]): Found =>
     }),
   );
 
-type Shared = Gather<readonly string[], Found>;
+type Shared = Batcher<readonly string[], Found>;
 
 const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>): Shared =>
-  createGather({
+  createBatcher({
     name: "the vault's contents",
     inFlightMax: 1,
     waitingMax: WAITING_CALLERS_MAX,
-    waitingBytesMax: Number.POSITIVE_INFINITY,
-    bytesOf: () => 0,
     admission,
     run: async (callers) => {
       const rows = await orUnavailable(query([...new Set(callers.flat())]));
       const found: Found = new Map(rows.map((row) => [row.id, row.found === null ? null : row]));
-      return callers.map((ids) => ({ status: 'fulfilled', value: pick(found, ids) }));
+      return fulfilled(callers.map((ids) => pick(found, ids)));
     },
   });
 
@@ -141,7 +139,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
   };
 
   /** Those of many in one commit; where one of them is to blame, each for itself. */
-  const puts = createGather<readonly EncodedContents[], void>({
+  const puts = createBatcher<readonly EncodedContents[], void>({
     name: "the vault's contents",
     inFlightMax: PUTS_IN_FLIGHT_MAX,
     waitingMax: WAITING_CALLERS_MAX,
@@ -158,7 +156,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
     run: async (callers) => {
       try {
         await insert(callers.flat());
-        return callers.map(() => ({ status: 'fulfilled', value: undefined }));
+        return fulfilled(callers.map(() => undefined));
       } catch (reason) {
         if (callers.length === 1 || reason instanceof StoreUnavailable) throw reason;
         return Promise.allSettled(callers.map(insert));

@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
+import { createSemaphore } from '../../async/semaphore.ts';
 import type { NameServer } from '../../domain/name-server.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createSlots } from '../slots.ts';
 import { BadReply, encodeQuestion, type Question, RCODE, type Reply, readReply } from './messages.ts';
 
 /** Questions to name servers: by datagram, by TCP where the answer does not fit into one, at the next server on failure. */
@@ -126,7 +126,11 @@ type Tried = { readonly reply: Reply } | { readonly reply: null; readonly reason
 
 /** Asks one server after another until one answers; those that did not answer a moment ago come last. */
 export const createNameServers = ({ servers, system, timeoutMs }: NameServersOptions): NameServers => {
-  const slots = createSlots(QUESTIONS_MAX, WAITING_MAX);
+  const questions = createSemaphore({
+    capacity: QUESTIONS_MAX,
+    waitingMax: WAITING_MAX,
+    busy: () => new ResolverUnavailable('too many DNS questions wait for an answer'),
+  });
   const silentAtMs = new Map<NameServer, number>();
   const open = new Set<AbortController>();
   let isClosed = false;
@@ -196,14 +200,7 @@ export const createNameServers = ({ servers, system, timeoutMs }: NameServersOpt
   };
 
   return {
-    ask: async (question) => {
-      if (!(await slots.take())) throw new ResolverUnavailable('too many DNS questions wait for an answer');
-      try {
-        return await askAll(question);
-      } finally {
-        slots.free();
-      }
-    },
+    ask: (question) => questions.run(() => askAll(question)),
     close: () => {
       isClosed = true;
       for (const controller of open) controller.abort();

@@ -1,4 +1,4 @@
-import { patiently } from '../../domain/patiently.ts';
+import { retryWhileAway } from '../../async/retry.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -23,7 +23,7 @@ export const checkEventStoreDb = async ({
 }: CheckEventStoreDbOptions): Promise<void> => {
   const onWait = (): void => logger.info({}, 'waiting for the event store of EVENTSTORE_URL');
   try {
-    await patiently({ system, patienceMs, onWait }, store.logId);
+    await retryWhileAway({ system, patienceMs, onWait }, store.logId);
   } catch (error) {
     throw new StartRefused(error instanceof Error ? error.message : String(error), { cause: error });
   }

@@ -68,7 +68,7 @@ export const createAppendEvents = (connection: Connection): AppendEvents => {
   return async (stream, expected, events) => {
     let begun = false;
     try {
-      return await appendSlots(async () => {
+      return await appendSlots.run(async () => {
         begun = true;
         return appended(await call.send(stream, expected, events), stream);
       });

@@ -1,9 +1,10 @@
 import type { EventStoreDBClient } from '@eventstore/db-client';
+import type { Semaphore } from '../../async/semaphore.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { clientFor, type Lane } from './eventstoredb-client.ts';
 import { internalsOf } from './eventstoredb-client-internals.ts';
-import { createSlots, type Slots, type TimeOut, withTimeOut } from './eventstoredb-time-out.ts';
+import { createCallSlots, type TimeOut, withTimeOut } from './eventstoredb-time-out.ts';
 import { hostsOf } from './eventstoredb-url.ts';
 
 /**
@@ -23,8 +24,8 @@ export interface Connection {
   readonly system: System;
   readonly timeOut: TimeOut;
   /** Of reads. */
-  readonly slots: Slots;
-  readonly appendSlots: Slots;
+  readonly slots: Semaphore;
+  readonly appendSlots: Semaphore;
   /** Aborts when the store closes. */
   readonly closing: AbortSignal;
   /** @throws {StoreUnavailable} once closed. */
@@ -42,8 +43,8 @@ export const connect = (url: string, lane: Lane, system: System, callTimeOutMs: 
     hosts: hostsOf(url),
     system,
     timeOut,
-    slots: createSlots(READS_MAX, timeOut),
-    appendSlots: createSlots(APPENDS_MAX, timeOut),
+    slots: createCallSlots(READS_MAX, timeOut),
+    appendSlots: createCallSlots(APPENDS_MAX, timeOut),
     closing: closing.signal,
     assertOpen: () => {
       if (closing.signal.aborted) throw new StoreUnavailable('the event store is closed');

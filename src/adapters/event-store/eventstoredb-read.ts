@@ -41,13 +41,13 @@ export interface Enough {
   readonly bytesMax?: number;
 }
 
-/** All that the call gives, or gave until it was enough. A server is patiently heard for as long as something comes. */
+/** All that the call gives, or gave until it was enough. A server is retryWhileAway heard for as long as something comes. */
 const collect = (
   { slots, timeOut }: Connection,
   open: () => Reading,
   { signal, bytesMax = Number.POSITIVE_INFINITY }: Enough,
 ): Promise<readonly RawEvent[]> =>
-  slots(async () => {
+  slots.run(async () => {
     const events: RawEvent[] = [];
     if (signal?.aborted === true) return events;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

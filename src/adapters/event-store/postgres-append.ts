@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
+import { createBatcher } from '../../async/batcher.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type Append,
@@ -9,7 +10,6 @@ import {
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
-import { createGather } from '../gather.ts';
 import { appendFailure, isDataFault, readFailure } from './postgres-faults.ts';
 import { integerArray, type TextRow, textArray, toPosition } from './postgres-rows.ts';
 
@@ -191,7 +191,7 @@ export const createAppending = (
     }
   };
 
-  const gather = createGather<EncodedAppend, Appended>({
+  const gather = createBatcher<EncodedAppend, Appended>({
     name: 'the log',
     inFlightMax: APPENDS_IN_FLIGHT_MAX,
     waitingMax: WAITING_APPENDS_MAX,

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { type Batcher, createBatcher } from '../../async/batcher.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   READ_STREAM_LIMIT,
@@ -7,7 +8,6 @@ import {
   type StreamName,
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createGather, type Gather } from '../gather.ts';
 import { readFailure } from './postgres-faults.ts';
 import { EVENT_COLUMNS, integerArray, type TextRow, textArray, toEvent } from './postgres-rows.ts';
 
@@ -98,14 +98,12 @@ export const createStreamReading = (
     return found.map((value) => ({ status: 'fulfilled', value }));
   };
 
-  const gatherOf = (statement: typeof FORWARDS | typeof BACKWARDS): Gather<StreamRead, StreamRows> =>
-    createGather({
+  const gatherOf = (statement: typeof FORWARDS | typeof BACKWARDS): Batcher<StreamRead, StreamRows> =>
+    createBatcher({
       name: 'the log',
       inFlightMax: READS_IN_FLIGHT_MAX,
       waitingMax: WAITING_READS_MAX,
-      waitingBytesMax: Number.POSITIVE_INFINITY,
       patience: { ms: patienceMs, system },
-      bytesOf: () => 0,
       admission,
       run: (reads) => query(statement, reads),
     });

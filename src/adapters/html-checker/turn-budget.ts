@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../domain/fair-queue.ts';
+import { createFairQueue } from '../../async/fair-queue.ts';
 
 interface Waiting {
   readonly amount: number;

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { createBatcher, fulfilled } from '../../async/batcher.ts';
 import {
   type CapturedMail,
   INBOX_BYTES_MAX,
@@ -9,7 +10,6 @@ import {
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/ports/inbox.ts';
-import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { capturedMail, HEAD_BYTES_MAX, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
 
@@ -176,7 +176,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
 
   const isTrimDue = (): boolean => untrimmedMails >= TRIM_AFTER_MAILS || untrimmedBytes >= TRIM_AFTER_BYTES;
 
-  const gather = createGather<ReceivedMail, void>({
+  const gather = createBatcher<ReceivedMail, void>({
     name: 'the inbox',
     inFlightMax: 1,
     waitingMax: WAITING_MAILS_MAX,
@@ -187,7 +187,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
       // A trim that fails rejects nobody: the next one does its work.
       if (isTrimDue()) await trim().catch(() => {});
       await insert(mails);
-      return mails.map(() => ({ status: 'fulfilled', value: undefined }));
+      return fulfilled(mails.map(() => undefined));
     },
   });
 

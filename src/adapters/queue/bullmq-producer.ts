@@ -1,7 +1,7 @@
 import type { JobsOptions } from 'bullmq';
 import { type NewJob, type QueueName, QueueUnavailable } from '../../domain/ports/queue.ts';
 import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
-import { within } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 import { createFaultLog } from './fault-log.ts';
 
 interface BulkJob {
@@ -54,7 +54,7 @@ export const createBullmqProducer = <Job>(
   };
 
   const answered = <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> =>
-    within(system, ANSWER_MS, `${what} ${name}`, async () => {
+    answerWithin(system, ANSWER_MS, `${what} ${name}`, async () => {
       try {
         return await ask(await opened());
       } catch (fault) {
@@ -93,7 +93,7 @@ export const createBullmqProducer = <Job>(
       closed = true;
       const producer = await opening?.catch(() => undefined);
       // An engine that is away must not keep the process from ending; its connections end with it.
-      await within(system, ANSWER_MS, 'closing', async () => producer?.close()).catch(() => undefined);
+      await answerWithin(system, ANSWER_MS, 'closing', async () => producer?.close()).catch(() => undefined);
     },
   };
 };

@@ -2,7 +2,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Queues } from '../../domain/ports/queue.ts';
 import { connectRedis, logOutages, redisOptions } from '../redis/connect.ts';
 import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
-import { within } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 
 /** Keys are `outbox:<queue>:…`: the server may serve others too. */
 const PREFIX = 'outbox';
@@ -61,7 +61,7 @@ export const createRedisQueues = async (url: string, options: BullmqOptions): Pr
   };
 
   try {
-    await within(system, FIRST_ANSWER_MS, `Redis at ${new URL(url).host}`, answer);
+    await answerWithin(system, FIRST_ANSWER_MS, `Redis at ${new URL(url).host}`, answer);
   } catch (fault) {
     producers.disconnect();
     throw fault;

@@ -1,7 +1,7 @@
 import { type Job as BullJob, WaitingError } from 'bullmq';
 import type { JobHandler, QueueName } from '../../domain/ports/queue.ts';
 import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
-import { within } from './deadline.ts';
+import { answerWithin } from './deadline.ts';
 import { createFaultLog } from './fault-log.ts';
 import { createInHand } from './in-hand.ts';
 
@@ -138,7 +138,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
       const stopped = connecting === undefined ? worker?.close() : connecting.finally(() => worker?.close());
       await inHand.windDown(closeLimitMs);
       gone.abort();
-      await within(system, CLOSING_MS, `closing ${work.name}`, async () => stopped).catch((fault) => {
+      await answerWithin(system, CLOSING_MS, `closing ${work.name}`, async () => stopped).catch((fault) => {
         logFault(fault);
         if (worker !== undefined) cutOff(worker);
       });

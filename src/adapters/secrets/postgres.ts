@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
+import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createGather } from '../gather.ts';
 import { orUnavailable } from '../postgres/faults.ts';
 import { createSecretBox, type SecretKeys } from './secret-box.ts';
 
@@ -46,22 +46,17 @@ export const createPostgresSecrets = ({ pool, system, secretKeys }: PostgresSecr
   /** Reads under way, by id: whoever asks for the same meanwhile shares the answer, and a connection. */
   const reading = new Map<string, Promise<string | undefined>>();
 
-  const reads = createGather<string, Buffer | undefined>({
+  const reads = createBatcher<string, Buffer | undefined>({
     name: "the vault's secrets",
     inFlightMax: QUERIES_MAX,
     waitingMax: WAITING_CALLERS_MAX,
-    waitingBytesMax: Number.POSITIVE_INFINITY,
-    bytesOf: () => 0,
-    admission: () => {
-      let left = IDS_PER_QUERY;
-      return () => left-- > 0;
-    },
+    admission: atMost(IDS_PER_QUERY),
     run: async (ids) => {
       const { rows } = await orUnavailable(
         pool.query<{ id: string; ciphertext: Buffer }>({ ...GET, values: [[...new Set(ids)]] }),
       );
       const found = new Map(rows.map(({ id, ciphertext }) => [id, ciphertext]));
-      return ids.map((id) => ({ status: 'fulfilled', value: found.get(id) }));
+      return fulfilled(ids.map((id) => found.get(id)));
     },
   });
 

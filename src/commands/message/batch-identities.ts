@@ -1,7 +1,7 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { inTurns } from '../in-turns.ts';
 import { bodyDigest } from './body-digest.ts';
 import type { MessageIdentity, Sender } from './prepare-message.ts';
 import { keyedMessageId } from './send-message.ts';
@@ -58,7 +58,9 @@ export const batchIdentities = async (
   sender: Sender,
   { body, idempotencyKey }: { readonly body: BatchBody; readonly idempotencyKey: string | null },
 ): Promise<BatchIdentities> => {
-  const parts = await inTurns(body.messages, { system, lanes: 1 }, (each) => bodyDigest({ system }, each));
+  const parts = await mapConcurrently(body.messages, { system, concurrency: 1 }, (each) =>
+    bodyDigest({ system }, each),
+  );
   if (idempotencyKey !== null) return keyedIdentities(system, sender, { key: idempotencyKey, body, parts });
   return {
     of: (index) => ({

@@ -1,7 +1,7 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { inTurns } from '../in-turns.ts';
 
 /** Texts from here on are hashed by themselves, so that other requests get their turns. */
 const LONG_CHARACTERS = 65_536;
@@ -12,7 +12,7 @@ type Tools = { readonly system: Pick<System, 'monotonicMs'> };
 
 const longDigest = async (tools: Tools, text: string): Promise<unknown> => {
   const starts = Array.from({ length: Math.ceil(text.length / SLICE_CHARACTERS) }, (_, index) => index);
-  const digests = await inTurns(starts, { ...tools, lanes: 1 }, (index) =>
+  const digests = await mapConcurrently(starts, { ...tools, concurrency: 1 }, (index) =>
     sha256Hex(text.slice(index * SLICE_CHARACTERS, (index + 1) * SLICE_CHARACTERS)),
   );
   return { sha256: sha256Hex(digests.join('')), characters: text.length };
@@ -39,8 +39,10 @@ const shortened = async (tools: Tools, value: unknown, fields: readonly string[]
 export const bodyDigest = async (tools: Tools, body: unknown): Promise<string> => {
   const short = await shortened(tools, body, ['html', 'text']);
   if (isObject(short) && Array.isArray(short.attachments)) {
-    const attachments = await inTurns(short.attachments as readonly unknown[], { ...tools, lanes: 1 }, (each) =>
-      shortened(tools, each, ['content']),
+    const attachments = await mapConcurrently(
+      short.attachments as readonly unknown[],
+      { ...tools, concurrency: 1 },
+      (each) => shortened(tools, each, ['content']),
     );
     return digestOf({ ...short, attachments });
   }

@@ -1,10 +1,10 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message, messageStream } from '../../domain/message/message.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
-import { inTurns } from '../in-turns.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
 import { acceptPrepared, type SentMessage } from './accept-prepared.ts';
 import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
@@ -120,7 +120,7 @@ const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Rep
   const indexes = batch.judged.flatMap(({ prepared, refusal }, index) =>
     prepared === null || refusal === null ? [] : [index],
   );
-  await inTurns(indexes, { system: batch.context.system, lanes: indexes.length }, async (index) => {
+  await mapConcurrently(indexes, { system: batch.context.system, concurrency: indexes.length }, async (index) => {
     try {
       found.set(index, await acceptOne(batch, index, opening.opener));
     } catch (error) {
@@ -141,7 +141,7 @@ const requireAll = (batch: Batch, repeated: Repeated): void => {
 const acceptAll = (batch: Batch, opening: Opening | null, repeated: Repeated): Promise<SentBatch> => {
   const { context, judged } = batch;
   const { opener, sent } = opening ?? { opener: 0 };
-  return inTurns(judged, { system: context.system, lanes: judged.length }, ({ refusal }, index) => {
+  return mapConcurrently(judged, { system: context.system, concurrency: judged.length }, ({ refusal }, index) => {
     const known = index === opener && sent !== undefined ? sent : repeated.get(index);
     return known ?? refusal ?? acceptOne(batch, index, opener);
   });
@@ -170,7 +170,7 @@ export const sendBatch = async (
   const { system } = context;
   const sender = { caller, secret: await organizationSecret(context.secrets, caller.organizationId) };
   const identities = await batchIdentities(system, sender, command);
-  const judged = await inTurns(items, { system, lanes: 1 }, judge(context, sender, identities));
+  const judged = await mapConcurrently(items, { system, concurrency: 1 }, judge(context, sender, identities));
   const batch = { context, origin, sender, identities, judged };
   const opening = await openBatch(batch, command);
   const repeated = await repeatRefused(batch, opening);

@@ -1,8 +1,8 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
 import type { CommandContext, Origin } from '../context.ts';
-import { inTurns } from '../in-turns.ts';
 import { organizationSecret } from '../organization/organization-secret.ts';
 import { type RecordedSuppression, type RecordSuppression, recordSuppression } from './record-suppression.ts';
 
@@ -43,7 +43,7 @@ export const addSuppressions = async (
   additions: readonly AddSuppression[],
 ): Promise<readonly (RecordedSuppression | DomainError)[]> => {
   const secret = await organizationSecret(context.secrets, origin.organizationId);
-  return inTurns(additions, { system: context.system, lanes: LANES }, (addition) =>
+  return mapConcurrently(additions, { system: context.system, concurrency: LANES }, (addition) =>
     orRefusal(
       recordSuppression(context, origin, {
         ...addition,

@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../bounce/categories.ts';
+import { jitter } from '../jitter.ts';
 import type { AttemptOutcome } from '../message/record-attempt.ts';
-import { spread } from '../spread.ts';
 import { isOfOne } from './is-of-one.ts';
 
 /**
@@ -116,7 +116,7 @@ export interface AfterAttempt {
 
 const paused = (pace: Pace, { now, nowMs, chance }: AfterAttempt): Pace => {
   const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
-  const ms = spread(minutes * MINUTE_MS, chance);
+  const ms = jitter(minutes * MINUTE_MS, chance);
   return {
     ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1, lessSinceMs: nowMs },
     pausedUntil: new Date(Date.parse(now) + ms).toISOString(),

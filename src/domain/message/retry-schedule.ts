@@ -1,4 +1,4 @@
-import { spread } from '../spread.ts';
+import { jitter } from '../jitter.ts';
 
 /**
  * Waits after the first, second, … attempt, where the reply means nothing else (`reply-waits.ts`); the last one repeats
@@ -24,7 +24,7 @@ export const nextAttemptAt = (
   waitSeconds?: number,
 ): string => {
   const minutes = WAIT_MINUTES[attempt - 1] ?? LAST_WAIT_MINUTES;
-  const scheduledMs = spread(minutes * MINUTE_MS, chance);
+  const scheduledMs = jitter(minutes * MINUTE_MS, chance);
   const dueMs = Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS);
   return new Date(Math.min(dueMs, Date.parse(expiresAt))).toISOString();
 };

@@ -1,4 +1,4 @@
-import { spread } from '../spread.ts';
+import { jitter } from '../jitter.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -27,5 +27,5 @@ export const webhookRetryWaitMs = (
   const wait = WAITS_MS[attempt - 1];
   if (wait === undefined) return null;
   const asked = Math.min((retryAfterSeconds ?? 0) * SECOND_MS, RETRY_AFTER_MS_MAX);
-  return Math.max(spread(wait, chance), asked);
+  return Math.max(jitter(wait, chance), asked);
 };

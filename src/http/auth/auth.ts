@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TimedOut } from '../../async/with-timeout.ts';
 import { allows } from '../../domain/api-key/permissions.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
-import { DeadlineExceeded } from '../errors/is-unavailable.ts';
 import type { GuardedRoute } from '../route-table.ts';
 import { type Authenticated, type AuthenticateTools, authenticate } from './authenticate.ts';
 import { consumeRateLimit } from './consume-rate-limit.ts';
@@ -90,7 +90,7 @@ export const reauthenticate = async (
 ): Promise<Caller> => {
   const { admitted } = request;
   if (admitted === null) throw new Error('a handler ran without the door');
-  if (request.isLate) throw new DeadlineExceeded('the request was answered before it was done');
+  if (request.isLate) throw new TimedOut('the request was answered before it was done');
   if (upToLog) await tools.directory.catchUp();
   else if (tools.system.monotonicMs() - admitted.atMs < ADMITTED_MS_MAX) return admitted.caller;
   const again = await authenticate(tools, request.headers.authorization, request.ip);

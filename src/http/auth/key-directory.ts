@@ -1,5 +1,5 @@
+import { withTimeout } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { inTime } from '../../domain/in-time.ts';
 import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -97,7 +97,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
 
   /** @param work throws nothing. */
   const within = (work: Promise<boolean>, ms: number): Promise<boolean> =>
-    inTime(system, ms, work, () => new StoreUnavailable('the log was not read in time')).catch(() => false);
+    withTimeout({ system, ms }, work).catch(() => false);
 
   const tail = async (signal: AbortSignal): Promise<boolean> => {
     try {

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../domain/fair-queue.ts';
+import { createFairQueue } from '../../async/fair-queue.ts';
 
 /**
  * How much of request bodies this process holds at once, and who is next when there is no room. A body is reserved as a

@@ -1,3 +1,4 @@
+import { TimedOut } from '../../async/with-timeout.ts';
 import { AnalysisUnavailable } from '../../domain/analysis/analysis.ts';
 import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
@@ -5,14 +6,9 @@ import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 
-/** A handler ran into its bound: something it waits for does not answer. */
-export class DeadlineExceeded extends Error {
-  override readonly name = 'DeadlineExceeded';
-}
-
 const OURS = [
   ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
-  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DkimKeysBusy, DeadlineExceeded],
+  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DkimKeysBusy, TimedOut],
 ];
 
 /** Of the platform, when the other side of a connection is away. */

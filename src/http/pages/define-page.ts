@@ -1,4 +1,5 @@
 import type { FastifyRequest, HTTPMethods } from 'fastify';
+import { withTimeout } from '../../async/with-timeout.ts';
 import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { House } from '../endpoint.ts';
@@ -6,7 +7,6 @@ import type { Described } from '../openapi/operation.ts';
 import { routeSchema } from '../route-schema.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
 import { pageShape } from '../schemas/page.ts';
-import { within } from '../within.ts';
 import { sendErrorPage } from './error-page.ts';
 import { type Page, sendPage } from './page.ts';
 
@@ -82,7 +82,7 @@ export const definePage = (
       url,
       schema: routeSchema(operationId, name, page),
       bodyLimit: FORM_BYTES_MAX,
-      handler: async (request, reply) => sendPage(reply, await within(DEADLINE_MS, answer(request))),
+      handler: async (request, reply) => sendPage(reply, await withTimeout({ ms: DEADLINE_MS }, answer(request))),
     });
   });
 };

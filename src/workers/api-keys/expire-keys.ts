@@ -2,7 +2,7 @@ import { expireKey } from '../../commands/api-key/expire-key.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
-import { repeat, type Work } from '../keep-running.ts';
+import { repeat, type Work } from '../supervise.ts';
 
 /** Ids of keys whose time was over at a time (ISO 8601), which nobody has noted; longest over first. */
 export type ExpiredKeys = (query: { readonly before: string; readonly limit: number }) => Promise<readonly string[]>;

@@ -1,5 +1,5 @@
+import { pause } from '../../async/with-timeout.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { pause } from '../keep-running.ts';
 
 /** Names that wait for a time each, with one timer for all of them. */
 export interface Appointments {

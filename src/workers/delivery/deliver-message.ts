@@ -1,15 +1,15 @@
+import { retry } from '../../async/retry.ts';
+import type { Semaphore } from '../../async/semaphore.ts';
 import { type Loaded, load } from '../../commands/execute.ts';
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
 import { type StartAttempt, startAttempt } from '../../commands/message/start-attempt.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Environment } from '../../domain/environment.ts';
+import { random } from '../../domain/jitter.ts';
 import { type Message, message, messageStream } from '../../domain/message/message.ts';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
-import { chance } from '../chance.ts';
-import type { Gate } from '../gate.ts';
-import { persistently } from '../persistently.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import { type Moment, mayCompleteOf, momentOf, type UnrecordedOutcomes } from './claim-fence.ts';
 import type { DeletedDomains } from './deleted-domains.ts';
@@ -43,7 +43,7 @@ export interface DeliverMessageParts extends OutgoingMailParts {
 
 export interface DeliverMessage extends DeliverMessageParts {
   /** How much of messages may be in memory, by `sizeBytes`. */
-  readonly bytesInHand: Gate;
+  readonly bytesInHand: Semaphore;
   readonly unrecorded: UnrecordedOutcomes;
 }
 
@@ -64,7 +64,7 @@ const claimAttempt = async (deps: DeliverMessage, due: Due, known: Loaded<Messag
   const { messageId, destination } = due;
   const since = system.now().toISOString();
   const attempt = {
-    ...{ messageId, leaseMs: times.leaseMs, chance: chance(system), isDomainDeleted: deletedDomains.has },
+    ...{ messageId, leaseMs: times.leaseMs, chance: random(system), isDomainDeleted: deletedDomains.has },
     ...{ known, destination: destination ?? undefined },
     ...(holdOf === undefined ? {} : { holdOf }),
   };
@@ -174,11 +174,11 @@ export const attemptMessage = async (
   await deps.unrecorded.room();
   if (signal.aborted) return null;
   // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
-  return deps.bytesInHand.run(known.state.accepted.sizeBytes, async () => {
+  return deps.bytesInHand.run(async () => {
     const begun = momentOf(deps.system);
     const claim = await claimAttempt(deps, due, known);
     return claim && send(deps, claim, { begun, signal });
-  });
+  }, known.state.accepted.sizeBytes);
 };
 
 /** Waits between tries to record: shorter hammers a log that is down, longer keeps what was sent in doubt. */
@@ -193,7 +193,7 @@ const untilRecorded = async <Result>(deps: DeliverMessage, record: () => Promise
   const untilMs = system.monotonicMs() + times.leaseMs;
   for (let waitMs = RECORD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, RECORD_WAIT_MS_MAX)) {
     try {
-      return await persistently(system, record);
+      return await retry(system, record);
     } catch (error) {
       if (!isAway(error) || system.monotonicMs() >= untilMs) throw error;
       await system.sleep(waitMs);
@@ -210,6 +210,6 @@ export const recordOutcome = async (
   { claim, reported }: Pick<Attempted, 'claim' | 'reported'>,
 ): Promise<Claimed['message']> => {
   const { unrecorded, system } = deps;
-  const recording = { message: claim.message, attempt: claim.attempt, ...reported, chance: chance(system) };
+  const recording = { message: claim.message, attempt: claim.attempt, ...reported, chance: random(system) };
   return unrecorded.during(() => untilRecorded(deps, () => recordAttempt(deps, recording)));
 };

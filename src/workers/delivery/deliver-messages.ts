@@ -1,8 +1,8 @@
+import { retry } from '../../async/retry.ts';
+import { createSemaphore } from '../../async/semaphore.ts';
+import { pause } from '../../async/with-timeout.ts';
 import type { SuspendDestination } from '../../domain/destination/suspend-destination.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
-import { createGate } from '../gate.ts';
-import { pause } from '../keep-running.ts';
-import { persistently } from '../persistently.ts';
 import { createUnrecordedOutcomes } from './claim-fence.ts';
 import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
@@ -54,7 +54,7 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
   const { system, logger, destinations, pacer } = parts;
   const deps = {
     ...parts,
-    bytesInHand: createGate(IN_HAND_BYTES_MAX),
+    bytesInHand: createSemaphore({ capacity: IN_HAND_BYTES_MAX }),
     unrecorded: createUnrecordedOutcomes(system),
   };
   const cutOff = new AbortController();
@@ -65,7 +65,7 @@ export const createDeliverMessages = (parts: DeliverMessagesParts): DeliverMessa
     const { destination, isExpired } = due;
     if (destination === null || isExpired === true) return; // the line that it left is nobody's
     const suspensions = pacer.report({ ...left, domain: destination, outcomes: reported.outcomes, tookMs });
-    await Promise.all(suspensions.map((each) => persistently(system, () => parts.suspend(each))));
+    await Promise.all(suspensions.map((each) => retry(system, () => parts.suspend(each))));
   };
 
   /** The place in hand is free before the outcome is on record: that is the log's turn. */

@@ -1,7 +1,8 @@
+import { pause } from '../../async/with-timeout.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
-import { pause, type Work } from '../keep-running.ts';
+import type { Work } from '../supervise.ts';
 import type { Accepted, AcceptedAtHand } from './accepted-at-hand.ts';
 import { batched, type DeliveryQueue, type DeliveryQueues, STREAMS, type Stream } from './delivery-job.ts';
 import { type Destinations, dueOf } from './destinations.ts';

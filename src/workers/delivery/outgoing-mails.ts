@@ -1,3 +1,4 @@
+import { retry } from '../../async/retry.ts';
 import type { Claim } from '../../commands/message/start-attempt.ts';
 import { storedBody } from '../../commands/message/stored-body.ts';
 import { organizationSecret } from '../../commands/organization/organization-secret.ts';
@@ -9,7 +10,6 @@ import type { OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
-import { persistently } from '../persistently.ts';
 import type { SenderDomains } from './sender-domains.ts';
 
 /** Where nothing is signed. */
@@ -116,15 +116,13 @@ export const loadMails = async (parts: OutgoingMailParts, claim: Claimed): Promi
   const { contents, secrets, system, senderDomains, bounceDomain } = parts;
   const { state } = claim.message;
   const [body, signing] = await Promise.all([
-    persistently(system, () => storedBody(contents, state)),
-    persistently(system, () => senderDomains.keysOf(state.accepted.domainId)),
+    retry(system, () => storedBody(contents, state)),
+    retry(system, () => senderDomains.keysOf(state.accepted.domainId)),
   ]);
   const mail = mailOf(claim, body, signing);
   const { unsubscribe } = body;
   const needsSecret = unsubscribe === 'managed' || bounceDomain !== undefined;
-  const secret = needsSecret
-    ? await persistently(system, () => organizationSecret(secrets, state.organizationId))
-    : NO_SECRET;
+  const secret = needsSecret ? await retry(system, () => organizationSecret(secrets, state.organizationId)) : NO_SECRET;
   // By a name of the sender's own SPF is about his domain, as DMARC wants it (RFC 7489 §3.1.2).
   const returnHost = senderDomains.returnHostOf(state.accepted.domainId) ?? bounceDomain;
   const tokenFor = tokensOf(claim, secret);

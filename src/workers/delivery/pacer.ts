@@ -9,12 +9,12 @@ import {
   unhurried,
 } from '../../domain/destination/pace.ts';
 import type { SuspendDestination } from '../../domain/destination/suspend-destination.ts';
+import { random } from '../../domain/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { chance } from '../chance.ts';
 import type { Destinations } from './destinations.ts';
 import { createProvenServers } from './proven-servers.ts';
 import { putLast } from './put-last.ts';
@@ -150,7 +150,7 @@ export const createPacer = (system: System, logger: Logger): Pacer => {
     proven.note(operator, addresses, isGood(bearing));
     const before = paceOf(operator);
     const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
-    const after = paceAfter(before, { ...times, bearing, chance: chance(system), limits: DESTINATION_LIMITS });
+    const after = paceAfter(before, { ...times, bearing, chance: random(system), limits: DESTINATION_LIMITS });
     set(operator, after);
     if (after.pausedUntil === null || after.pauses === before.pauses) {
       if (!isGood(bearing)) noteTried(operator, addresses);

@@ -7,7 +7,7 @@ import type {
   DuePlace,
 } from '../../projections/deliveries/queries.ts';
 import type { Duty } from '../duty.ts';
-import { repeat, type Work } from '../keep-running.ts';
+import { repeat, type Work } from '../supervise.ts';
 import { batched, type DeliveryQueues, type Due, keyOf, STREAMS, type Stream } from './delivery-job.ts';
 import type { Departures } from './departures.ts';
 import { type Destinations, dueOf } from './destinations.ts';

@@ -1,6 +1,7 @@
+import { pause } from '../../async/with-timeout.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
-import { pause, type Work } from '../keep-running.ts';
+import type { Work } from '../supervise.ts';
 import type { DomainTimetable } from './domain-timetable.ts';
 
 export interface CheckDomains {

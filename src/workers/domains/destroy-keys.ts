@@ -3,7 +3,7 @@ import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
-import { repeat, type Work } from '../keep-running.ts';
+import { repeat, type Work } from '../supervise.ts';
 import type { FormerKeysOfDomains } from './former-keys-of-domains.ts';
 
 export interface DestroyKeys {

@@ -1,3 +1,4 @@
+import { retry } from '../../async/retry.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
 import { unsubscribeByMail } from '../../commands/message/unsubscribe-by-mail.ts';
@@ -5,7 +6,6 @@ import type { InboundReport, Report, Uneventful } from '../../domain/bounce/repo
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { persistently } from '../persistently.ts';
 
 /** A mail that came back, and where to; null: the address for feedback loops. */
 export interface Returned {
@@ -24,7 +24,7 @@ export type ReturnedOutcome = (typeof RETURNED_OUTCOMES)[number];
 
 export interface TakeReturnedMail {
   readonly context: Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
-  readonly system: Pick<System, 'sleep'>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   readonly logger: Logger;
   count(outcome: ReturnedOutcome): void;
 }
@@ -52,7 +52,7 @@ const outcomeOf = (recorded: ReportOutcome, report: Report): ReturnedOutcome =>
 const isUnsubscription = (token: ReturnToken | null): boolean => token?.purpose === 'unsubscribe';
 
 const taken = ({ context, system }: TakeReturnedMail, token: ReturnToken | null, mail: InboundReport) =>
-  persistently(system, () =>
+  retry(system, () =>
     token?.purpose === 'unsubscribe' ? unsubscribeByMail(context, token) : recordReport(context, { token, mail }),
   );
 

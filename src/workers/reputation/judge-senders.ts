@@ -5,7 +5,7 @@ import { judgeSending } from '../../domain/reputation/judge-sending.ts';
 import { countedFrom, type SendingCounts } from '../../domain/reputation/sending-counts.ts';
 import type { SendingLimits } from '../../domain/reputation/sending-limits.ts';
 import type { Duty } from '../duty.ts';
-import { repeat, type Work } from '../keep-running.ts';
+import { repeat, type Work } from '../supervise.ts';
 import type { SendingHolds } from './sending-holds.ts';
 
 interface SenderCounts extends SendingCounts {

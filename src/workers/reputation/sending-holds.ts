@@ -1,11 +1,10 @@
 import type { StandingEvent } from '../../domain/events.ts';
+import { jitter, random } from '../../domain/jitter.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/reputation/standing.ts';
-import { spread } from '../../domain/spread.ts';
-import { chance } from '../chance.ts';
 
 type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 
@@ -56,7 +55,7 @@ export const createSendingHolds = (system: System): SendingHolds => {
   };
 
   const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => {
-    const waitSeconds = spread(WAIT_SECONDS, chance(system));
+    const waitSeconds = jitter(WAIT_SECONDS, random(system));
     return { reason: REASONS[level][what], heldBy: id, waitSeconds };
   };
 

@@ -1,5 +1,5 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { CommandContext } from '../../commands/context.ts';
-import { inTurns } from '../../commands/in-turns.ts';
 import { suppressRecipient } from '../../commands/suppression/suppress-recipient.ts';
 import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
 import type { Reaction } from '../reaction.ts';
@@ -12,5 +12,7 @@ export const createSuppressRecipients =
   (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): Reaction =>
   async (events) => {
     const suppressing = events.filter(isSuppressing);
-    await inTurns(suppressing, { system: context.system, lanes: LANES }, (event) => suppressRecipient(context, event));
+    await mapConcurrently(suppressing, { system: context.system, concurrency: LANES }, (event) =>
+      suppressRecipient(context, event),
+    );
   };

@@ -1,10 +1,10 @@
+import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Loaded } from '../../commands/execute.ts';
 import { takePlaces } from '../../commands/warm-up/take-places.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Places, Want } from '../../domain/warm-up/allot-places.ts';
 import type { WarmUpDay } from '../../domain/warm-up/warm-up-day.ts';
-import { createGather } from '../gather.ts';
 
 /** What a process takes of one day's caps of a domain. */
 export interface PlacesOfDay {
@@ -30,7 +30,6 @@ const WANTS_MAX = 1_000;
 interface Asked {
   readonly want: Want;
   readonly cap: number;
-  full: string | null;
 }
 
 /** The log is the count: what this process remembers of it saves reads, and what it has in hand saves appends. */
@@ -38,21 +37,22 @@ export const createPlacesOfDay = ({ store, system, ...of }: PlacesOfDayOptions):
   let known: Loaded<WarmUpDay> | undefined;
   let inHand: Places = new Map();
 
-  const gathered = createGather<Asked>(async (asked) => {
-    const wants = asked.map(({ want }) => want);
-    const cap = asked.at(-1)?.cap ?? 0; // a plan that was just begun anew has another
-    const taken = await takePlaces({ store, system }, { ...of, cap, wants, inHand, known });
-    known = taken.day;
-    inHand = taken.inHand;
-    for (const [index, one] of asked.entries()) one.full = taken.full[index] ?? null;
-  }, WANTS_MAX);
+  const batcher = createBatcher<Asked, string | null>({
+    name: "the warm-up's day",
+    inFlightMax: 1,
+    admission: atMost(WANTS_MAX),
+    run: async (asked) => {
+      const wants = asked.map(({ want }) => want);
+      const cap = asked.at(-1)?.cap ?? 0; // a plan that was just begun anew has another
+      const taken = await takePlaces({ store, system }, { ...of, cap, wants, inHand, known });
+      known = taken.day;
+      inHand = taken.inHand;
+      return fulfilled(asked.map((_, index) => taken.full[index] ?? null));
+    },
+  });
 
   return {
     day: of.day,
-    take: async (want, cap) => {
-      const asked: Asked = { want, cap, full: null };
-      await gathered(asked);
-      return asked.full;
-    },
+    take: (want, cap) => batcher.add({ want, cap }),
   };
 };

@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
+import { random } from '../../domain/jitter.ts';
 import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
@@ -16,7 +17,6 @@ import {
   warmUp,
   warmUpStream,
 } from '../../domain/warm-up/warm-up.ts';
-import { chance } from '../chance.ts';
 import type { Destinations } from '../delivery/destinations.ts';
 import { createOffers, type Offers } from './offers.ts';
 import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
@@ -123,7 +123,7 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
   ): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
-    const atMs = turnAt(plan, { today: places.day, before, chance: chance(system) });
+    const atMs = turnAt(plan, { today: places.day, before, chance: random(system) });
     return {
       ...{ reason: 'warm_up', heldBy: warmUpStream(domainId) },
       waitSeconds: (atMs - now.getTime()) / SECOND_MS,

@@ -1,10 +1,10 @@
+import { retry } from '../../async/retry.ts';
 import { disableWebhook } from '../../commands/webhook/disable-webhook.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import { putLast } from '../delivery/put-last.ts';
-import { persistently } from '../persistently.ts';
 import { GONE } from './post-webhook.ts';
 
 /** So often is it asked for how long an endpoint has been failing: each post that fails would be a query. */
@@ -62,7 +62,7 @@ export const createGiveUpEndpoint = (deps: GiveUpEndpoint) => {
       ...{ actor: 'worker:post-webhooks', organizationId, environment, requestId: null },
       ...{ correlationId: webhookId, causationId: eventId },
     };
-    await persistently(deps.system, async () => {
+    await retry(deps.system, async () => {
       const reason = await reasonToGiveUp(deps, endpoint, { status, isTime });
       if (reason !== null) await disableWebhook(deps, origin, { webhookId, reason });
     });

@@ -1,9 +1,9 @@
+import { random } from '../../domain/jitter.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
 import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
-import { chance } from '../chance.ts';
 import type { WebhookTimes } from './webhook-times.ts';
 
 /** Everything one try needs. */
@@ -30,7 +30,7 @@ const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && sta
 const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pick<FinishedTry, 'state' | 'dueAt'> => {
   const now = system.now();
   if (isSuccess(answer)) return { state: 'delivered', dueAt: now };
-  const waitMs = answer.status === GONE ? null : webhookRetryWaitMs(attempt, chance(system), answer.retryAfterSeconds);
+  const waitMs = answer.status === GONE ? null : webhookRetryWaitMs(attempt, random(system), answer.retryAfterSeconds);
   if (waitMs === null) return { state: 'failed', dueAt: now };
   return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
 };

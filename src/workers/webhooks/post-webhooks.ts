@@ -1,3 +1,6 @@
+import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
+import { retry } from '../../async/retry.ts';
+import { pause } from '../../async/with-timeout.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
@@ -5,9 +8,7 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { presentEvents } from '../../projections/events/present.ts';
-import { createGather } from '../gather.ts';
-import { pause, type Work } from '../keep-running.ts';
-import { persistently } from '../persistently.ts';
+import type { Work } from '../supervise.ts';
 import type { Endpoints } from './endpoints.ts';
 import { createGiveUpEndpoint } from './give-up-endpoint.ts';
 import { createHungry, type Hungry } from './hungry.ts';
@@ -43,7 +44,15 @@ const STOP_GRACE_MS = 6000;
 const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) => {
   const { system, logger, webhookDeliveries, endpoints } = deps;
   const giveUpEndpoint = createGiveUpEndpoint(deps);
-  const finish = createGather<FinishedTry>((tries) => webhookDeliveries.finish(tries), RESULTS_MAX);
+  const finished = createBatcher<FinishedTry, void>({
+    name: 'the record of webhook posts',
+    inFlightMax: 1,
+    admission: atMost(RESULTS_MAX),
+    run: async (tries) => {
+      await webhookDeliveries.finish(tries);
+      return fulfilled(tries.map(() => undefined));
+    },
+  });
 
   const failed = (post: PreparedPost, error: unknown): void =>
     logger.error({ delivery: post.delivery.id, err: error }, 'a webhook is posted again after its lease');
@@ -51,7 +60,7 @@ const createRun = (deps: PostWebhooks): ((post: PreparedPost) => Promise<Ran>) =
   const record = async (post: PreparedPost, tried: FinishedTry): Promise<void> => {
     const { webhookId, event } = post.delivery;
     try {
-      await persistently(system, () => finish(tried));
+      await retry(system, () => finished.add(tried));
       const endpoint = endpoints.get(webhookId);
       if (endpoint !== undefined) await giveUpEndpoint(endpoint, { tried, eventId: event.id });
     } catch (error) {
@@ -101,7 +110,7 @@ const createClaim = (
     const count = unprepared.length;
     if (err !== undefined) logger.warn({ count, err }, 'webhooks could not be prepared, and are claimed again');
     const ids = unprepared.map(({ id }) => id);
-    await persistently(system, () => webhookDeliveries.release(ids, system.now()));
+    await retry(system, () => webhookDeliveries.release(ids, system.now()));
   };
 
   /** Each for itself: what fails takes no other's claim with it. */

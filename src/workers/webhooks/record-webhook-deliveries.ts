@@ -1,3 +1,4 @@
+import { pause } from '../../async/with-timeout.ts';
 import { type EventStore, LOG_START, type Page, type Position } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -6,8 +7,8 @@ import { readFamilies } from '../../domain/read-families.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import type { Duty } from '../duty.ts';
-import { pause, type Work } from '../keep-running.ts';
 import type { Reaction } from '../reaction.ts';
+import type { Work } from '../supervise.ts';
 import { createEndpoints, type Endpoints, owedBy } from './endpoints.ts';
 
 export interface RecordWebhookDeliveries {

@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { checkDomains } from '../../../src/workers/domains/check-domains.ts';
 import { createDomainTimetable } from '../../../src/workers/domains/domain-timetable.ts';
-import { keepRunning } from '../../../src/workers/keep-running.ts';
+import { keepRunning } from '../../../src/workers/supervise.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { contextAt } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';

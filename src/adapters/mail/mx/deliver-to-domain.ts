@@ -1,6 +1,6 @@
+import { untilAborted } from '../../../async/with-timeout.ts';
 import { ownDestination } from '../../../domain/destination/destination.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
-import { inTime } from '../in-time.ts';
 import { deferredAll } from '../smtp-client/outcomes.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';
 import { SmtpConnectFailed } from '../smtp-client/session.ts';
@@ -158,7 +158,7 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
     steps: AsyncGenerator<Step>,
     ready: ReadyMail,
   ): Promise<ServerVerdict | null> => {
-    const next = await inTime(steps.next(), ready.deadline.signal);
+    const next = await untilAborted(ready.deadline.signal, steps.next());
     if (next === undefined || next.done === true || !ready.deadline.mayFinish()) return null;
     return tryStep(domain, next.value, ready);
   };
@@ -184,7 +184,7 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
 
   /** @returns an outcome for each recipient. Throws for faults of ours alone. */
   return async (domain: string, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
-    const route = await inTime(routes.routeOf(domain), ready.deadline.signal);
+    const route = await untilAborted(ready.deadline.signal, routes.routeOf(domain));
     if (route === undefined) return nowhereOutcomes(ready.mail, TOO_LATE, null);
     return route.kind === 'hosts'
       ? tryAll(domain, firstTries(hopsOf(domain, route)), ready)

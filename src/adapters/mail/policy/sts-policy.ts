@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
-import { createSlots } from '../../slots.ts';
+import { createSemaphore } from '../../../async/semaphore.ts';
 
 /** Others at the name are not about this (RFC 8461 §3.1). */
 const BEGINNING = 'v=STSv1;';
@@ -118,7 +118,7 @@ const DOMAIN = /^(?=.{1,240}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
  */
 export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPolicy => {
   const { lookup, port = HTTPS_PORT, ca, timeoutMs = TIMEOUT_MS } = options;
-  const slots = createSlots(FETCHES_MAX, WAITING_MAX);
+  const fetches = createSemaphore({ capacity: FETCHES_MAX, waitingMax: WAITING_MAX });
   const open = new Set<AbortController>();
   let isClosed = false;
 
@@ -152,12 +152,9 @@ export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPo
 
   return {
     fetch: async (domain) => {
-      if (!DOMAIN.test(domain) || !(await slots.take())) return null;
-      try {
-        return isClosed ? null : await fetchNow(domain);
-      } finally {
-        slots.free();
-      }
+      if (!DOMAIN.test(domain)) return null;
+      // Too many wait: the policy is unknown.
+      return fetches.run(async () => (isClosed ? null : fetchNow(domain))).catch(() => null);
     },
     close: () => {
       isClosed = true;

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../../async/with-timeout.ts';
 import type { KeyChange } from '../../../commands/api-key/change-key.ts';
 import { noteRefusal } from '../../../commands/api-key/note-refusal.ts';
 import type { ExistingApiKey } from '../../../domain/api-key/api-key.ts';
@@ -5,7 +6,6 @@ import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { Call, House } from '../../endpoint.ts';
 import { ifMatch } from '../../revisions.ts';
-import { within } from '../../within.ts';
 import { loadApiKey } from './load-api-key.ts';
 
 /** Whoever was refused does not wait longer than this for it to be kept. */
@@ -20,7 +20,7 @@ const note = async (
   refused: Parameters<typeof noteRefusal>[2],
 ): Promise<void> => {
   try {
-    await within(NOTE_MS_MAX, noteRefusal(deps.context, origin, refused));
+    await withTimeout({ ms: NOTE_MS_MAX }, noteRefusal(deps.context, origin, refused));
   } catch (error) {
     deps.logger.warn({ err: error, keyId: refused.key.keyId }, 'a refusal is missing in the history of a key');
   }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { inTurns } from '../../../commands/in-turns.ts';
+import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
@@ -71,7 +71,7 @@ const readAll = (
   caller: Caller,
   messages: readonly unknown[],
 ): Promise<readonly (SendRequest | DomainError)[]> =>
-  inTurns(messages, { system: house.deps.context.system, lanes: LANES }, async (sent) => {
+  mapConcurrently(messages, { system: house.deps.context.system, concurrency: LANES }, async (sent) => {
     try {
       return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent, caller));
     } catch (error) {

@@ -1,3 +1,4 @@
+import { withTimeout } from '../../../async/with-timeout.ts';
 import { load } from '../../../commands/execute.ts';
 import {
   destination,
@@ -7,7 +8,6 @@ import {
   ownDestination,
   type Suspension,
 } from '../../../domain/destination/destination.ts';
-import { inTime } from '../../../domain/in-time.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/status.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -43,7 +43,7 @@ export const suspensionsOf = async (
     return suspension === null ? [] : [[domain, suspension]];
   };
   const inTimeOrNothing = (domain: string): Promise<Found> =>
-    inTime(system, LOOK_UP_MS_MAX, lookUp(domain), () => new Error('too late')).catch(() => []);
+    withTimeout({ system, ms: LOOK_UP_MS_MAX }, lookUp(domain)).catch(() => []);
 
   const waitedFor = new Set(recipients.filter(({ status }) => isOpen(status)).map(({ domain }) => domain));
   return new Map((await Promise.all([...waitedFor].map(inTimeOrNothing))).flat());

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { withTimeout } from '../../../async/with-timeout.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { House } from '../../endpoint.ts';
 import { routeSchema } from '../../route-schema.ts';
-import { within } from '../../within.ts';
 
 /** A healthy database answers in milliseconds; balancers ask every few seconds. */
 const PROBE_MS_MAX = 1_000;
@@ -19,7 +19,7 @@ export const livezRoute = ({ server, operationId }: House): void => {
 export const readyzRoute = ({ server, deps, door, closing, operationId }: House): void => {
   const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
     try {
-      await within(PROBE_MS_MAX, probe());
+      await withTimeout({ ms: PROBE_MS_MAX }, probe());
       return [];
     } catch {
       return [name];

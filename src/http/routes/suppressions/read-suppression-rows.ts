@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inTurns } from '../../../commands/in-turns.ts';
+import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import type { AddSuppression } from '../../../commands/suppression/add-suppressions.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
@@ -92,7 +92,9 @@ export const readSuppressionRows = async (
   const columns = columnsOf(header);
   if (body.length > SUPPRESSION_ROWS_MAX) throw refuse(`must have at most ${SUPPRESSION_ROWS_MAX} rows`);
   const now = system.now().toISOString();
-  const read = withoutRepeats(await inTurns(body, { system, lanes: 1 }, (record) => readRow(record, columns, now)));
+  const read = withoutRepeats(
+    await mapConcurrently(body, { system, concurrency: 1 }, (record) => readRow(record, columns, now)),
+  );
   return {
     rows: read.filter((each) => 'row' in each),
     problems: read.filter((each) => 'message' in each),

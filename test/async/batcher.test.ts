@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createGather, type Gather, type GatherOptions } from '../../src/adapters/gather.ts';
+import { type Batcher, type BatcherOptions, createBatcher } from '../../src/async/batcher.ts';
 
 interface Call {
   readonly items: readonly string[];
@@ -7,11 +7,11 @@ interface Call {
   fail(reason: unknown): void;
 }
 
-/** A gather whose calls are answered by hand; answers are the items in upper case, `bad` is rejected. */
-const gatherByHand = (options: Partial<GatherOptions<string, string>> = {}) => {
+/** A batcher whose calls are answered by hand; answers are the items in upper case, `bad` is rejected. */
+const batcherByHand = (options: Partial<BatcherOptions<string, string>> = {}) => {
   const calls: Call[] = [];
   const time = { now: 0 };
-  const gather: Gather<string, string> = createGather({
+  const batcher: Batcher<string, string> = createBatcher({
     name: 'the log',
     inFlightMax: 1,
     waitingMax: 10,
@@ -29,15 +29,15 @@ const gatherByHand = (options: Partial<GatherOptions<string, string>> = {}) => {
       }),
     ...options,
   });
-  return { gather, calls, time };
+  return { batcher, calls, time };
 };
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-describe('calls that gather', () => {
+describe('items in batches', () => {
   it('go together, each with its own answer', async () => {
-    const { gather, calls } = gatherByHand();
-    const answers = Promise.allSettled(['a', 'bad', 'c'].map(gather.add));
+    const { batcher, calls } = batcherByHand();
+    const answers = Promise.allSettled(['a', 'bad', 'c'].map(batcher.add));
     await turn();
     expect(calls.map(({ items }) => items)).toEqual([['a', 'bad', 'c']]);
     calls[0]?.answer();
@@ -45,10 +45,10 @@ describe('calls that gather', () => {
   });
 
   it('wait for the call under way, and then go as one', async () => {
-    const { gather, calls } = gatherByHand();
-    const first = gather.add('a');
+    const { batcher, calls } = batcherByHand();
+    const first = batcher.add('a');
     await turn();
-    const others = [gather.add('b'), gather.add('c')];
+    const others = [batcher.add('b'), batcher.add('c')];
     await turn();
     expect(calls).toHaveLength(1);
     calls[0]?.answer();
@@ -60,20 +60,20 @@ describe('calls that gather', () => {
   });
 
   it('are all rejected where the call fails, and the next ones are sent', async () => {
-    const { gather, calls } = gatherByHand();
-    const answers = Promise.allSettled([gather.add('a'), gather.add('b')]);
+    const { batcher, calls } = batcherByHand();
+    const answers = Promise.allSettled([batcher.add('a'), batcher.add('b')]);
     await turn();
     calls[0]?.fail(new Error('lost'));
     expect(await answers).toMatchObject([{ reason: { message: 'lost' } }, { reason: { message: 'lost' } }]);
-    const next = gather.add('c');
+    const next = batcher.add('c');
     await turn();
     calls[1]?.answer();
     expect(await next).toBe('C');
   });
 
   it('stay in order when some are left for the next call', async () => {
-    const { gather, calls } = gatherByHand({ admission: () => (item) => item !== 'later' || calls.length > 0 });
-    const answers = Promise.all(['a', 'later', 'c'].map(gather.add));
+    const { batcher, calls } = batcherByHand({ admission: () => (item) => item !== 'later' || calls.length > 0 });
+    const answers = Promise.all(['a', 'later', 'c'].map(batcher.add));
     await turn();
     calls[0]?.answer();
     await turn();
@@ -86,23 +86,23 @@ describe('calls that gather', () => {
     ['many', { waitingMax: 2 }],
     ['large', { waitingBytesMax: 2 }],
   ])('are refused at once where too %s wait', async (_, options) => {
-    const { gather, calls } = gatherByHand(options);
-    const kept = [gather.add('a'), gather.add('b')];
-    await expect(gather.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
+    const { batcher, calls } = batcherByHand(options);
+    const kept = [batcher.add('a'), batcher.add('b')];
+    await expect(batcher.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
     await turn();
     calls[0]?.answer();
     expect(await Promise.all(kept)).toEqual(['A', 'B']);
-    const later = gather.add('d');
+    const later = batcher.add('d');
     await turn();
     calls[1]?.answer();
     expect(await later).toBe('D');
   });
 
   it('are refused, not sent, when they waited longer than their callers', async () => {
-    const { gather, calls, time } = gatherByHand();
-    const first = gather.add('a');
+    const { batcher, calls, time } = batcherByHand();
+    const first = batcher.add('a');
     await turn();
-    const stale = gather.add('b');
+    const stale = batcher.add('b');
     time.now = 101;
     calls[0]?.answer();
     await first;
@@ -111,15 +111,15 @@ describe('calls that gather', () => {
   });
 
   it('are refused on closing, which waits for the call under way', async () => {
-    const { gather, calls } = gatherByHand();
-    const first = gather.add('a');
+    const { batcher, calls } = batcherByHand();
+    const first = batcher.add('a');
     await turn();
-    const waiting = gather.add('b');
-    const closed = gather.close();
+    const waiting = batcher.add('b');
+    const closed = batcher.close();
     await expect(waiting).rejects.toMatchObject({ name: 'StoreUnavailable' });
     calls[0]?.answer();
     expect(await first).toBe('A');
     await closed;
-    await expect(gather.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
+    await expect(batcher.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 });

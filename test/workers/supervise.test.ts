@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
-import { keepRunning, repeat } from '../../src/workers/keep-running.ts';
+import { keepRunning, repeat } from '../../src/workers/supervise.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { createRecordingLogger } from './recording-logger.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { inTurns } from '../../src/commands/in-turns.ts';
+import { mapConcurrently } from '../../src/async/map-concurrently.ts';
 
 /** A clock that only work moves on. */
 const workClock = () => {
@@ -15,19 +15,19 @@ const workClock = () => {
 const still = { monotonicMs: () => 0 };
 const numbers = Array.from({ length: 20 }, (_, index) => index);
 
-describe('work on many things in turns', () => {
-  test('gives results in the order of the things, whichever is ready first', async () => {
-    const results = await inTurns(numbers, { system: still, lanes: 20 }, async (number) => {
+describe('mapping concurrently', () => {
+  test('gives results in the order of the items, whichever is ready first', async () => {
+    const results = await mapConcurrently(numbers, { system: still, concurrency: 20 }, async (number) => {
       await sleep(20 - number);
       return number * 2;
     });
     expect(results).toEqual(numbers.map((number) => number * 2));
   });
 
-  test('has no more in hand at once than it has lanes', async () => {
+  test('bounds the calls under way', async () => {
     let inHand = 0;
     let most = 0;
-    await inTurns(numbers, { system: still, lanes: 3 }, async () => {
+    await mapConcurrently(numbers, { system: still, concurrency: 3 }, async () => {
       inHand += 1;
       most = Math.max(most, inHand);
       await sleep(1);
@@ -36,7 +36,7 @@ describe('work on many things in turns', () => {
     expect(most).toBe(3);
   });
 
-  test.each([1, 20])('lets others have the event loop in between, with %d lanes', async (lanes) => {
+  test.each([1, 20])('yields to the event loop in between, with a concurrency of %d', async (concurrency) => {
     const { system, work } = workClock();
     const turns = new Set<number>();
     let turn = 0;
@@ -45,22 +45,22 @@ describe('work on many things in turns', () => {
       if (turn < 100) setImmediate(count);
     };
     setImmediate(count);
-    await inTurns(numbers, { system, lanes }, () => {
+    await mapConcurrently(numbers, { system, concurrency }, () => {
       turns.add(turn);
       work(4);
     });
     expect(turns.size).toBe(10);
   });
 
-  test('fails where one of them fails', async () => {
+  test('rejects when one call fails', async () => {
     const work = (number: number): number => {
       if (number === 7) throw new Error('seven');
       return number;
     };
-    await expect(inTurns(numbers, { system: still, lanes: 4 }, work)).rejects.toThrow('seven');
+    await expect(mapConcurrently(numbers, { system: still, concurrency: 4 }, work)).rejects.toThrow('seven');
   });
 
-  test('is done at once with nothing', async () => {
-    expect(await inTurns([], { system: still, lanes: 4 }, () => 1)).toEqual([]);
+  test('resolves at once without items', async () => {
+    expect(await mapConcurrently([], { system: still, concurrency: 4 }, () => 1)).toEqual([]);
   });
 });

@@ -1,26 +1,28 @@
 import { StoreUnavailable } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 
-export interface GatherOptions<Item, Answer> {
-  /** What its callers wait for, as a refusal says it: 'the log'. */
+export interface BatcherOptions<Item, Answer> {
+  /** What callers wait for, as an error names it: 'the log'. */
   readonly name: string;
-  /** Calls under way at once. */
+  /** Batches under way at once. */
   readonly inFlightMax: number;
-  readonly waitingMax: number;
-  readonly waitingBytesMax: number;
-  /** What waited longer is refused: its caller has given up. Absent: callers wait for as long as it takes. */
+  /** Items that may wait. Default of both bounds: any number. */
+  readonly waitingMax?: number;
+  readonly waitingBytesMax?: number;
+  /** An item that waited longer is refused: its caller has given up. Absent: callers wait for as long as it takes. */
   readonly patience?: { readonly ms: number; readonly system: Pick<System, 'monotonicMs'> };
-  readonly bytesOf: (item: Item) => number;
-  /** Made anew for each group: whether the next item, in order, goes with it or waits on. The first one must go. */
+  /** Default: 0. */
+  readonly bytesOf?: (item: Item) => number;
+  /** Called for each batch: whether the next item, in order, joins it or waits. The first one must join. */
   readonly admission: () => (item: Item) => boolean;
-  /** One settlement for each item, in order; where it rejects, all of them are rejected. */
+  /** One result for each item, in order; when it rejects, all items are rejected. */
   readonly run: (items: readonly Item[]) => Promise<readonly PromiseSettledResult<Answer>[]>;
 }
 
-export interface Gather<Item, Answer> {
-  /** @throws {StoreUnavailable} too much waits already, it waited too long, or it was closed: it was not sent. */
+export interface Batcher<Item, Answer> {
+  /** @throws {StoreUnavailable} too many wait, it waited too long, or the batcher was closed: the item was not sent. */
   add(item: Item): Promise<Answer>;
-  /** Refuses what waits and what comes; resolves when no call is under way. */
+  /** Refuses waiting and new items; resolves when no batch is under way. */
   close(): Promise<void>;
 }
 
@@ -31,9 +33,20 @@ interface Waiting<Item, Answer> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** While a call is under way the next one gathers: callers share round trips and commits, and none waits for company. */
-export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>): Gather<Item, Answer> => {
-  const { name, bytesOf, patience } = options;
+/** Admission of so many items to a batch. */
+export const atMost = (itemsMax: number) => (): (() => boolean) => {
+  let left = itemsMax;
+  return () => left-- > 0;
+};
+
+/** The results of a batch in which nothing failed. */
+export const fulfilled = <Answer>(answers: readonly Answer[]): readonly PromiseSettledResult<Answer>[] =>
+  answers.map((value) => ({ status: 'fulfilled', value }));
+
+/** Collects a batch while another is under way: callers share round trips and commits, and none waits for company. */
+export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer>): Batcher<Item, Answer> => {
+  const { name, patience, bytesOf = () => 0 } = options;
+  const { waitingMax = Number.POSITIVE_INFINITY, waitingBytesMax = Number.POSITIVE_INFINITY } = options;
   const now = (): number => patience?.system.monotonicMs() ?? 0;
   const underWay = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
@@ -55,22 +68,22 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
     const stale = waiting.filter(({ since }) => since < oldest);
     if (stale.length === 0) return;
     waiting = waiting.filter(({ since }) => since >= oldest);
-    refuse(stale, `${name} did not get to it in time`);
+    refuse(stale, `${name} was too slow`);
   };
 
-  const takeGroup = (): readonly Waiting<Item, Answer>[] => {
+  const takeBatch = (): readonly Waiting<Item, Answer>[] => {
     const admits = options.admission();
     const goes = waiting.map(({ item }) => admits(item));
-    const group = waiting.filter((_, index) => goes[index]);
+    const batch = waiting.filter((_, index) => goes[index]);
     waiting = waiting.filter((_, index) => !goes[index]);
-    waitingBytes -= totalOf(group);
-    return group;
+    waitingBytes -= totalOf(batch);
+    return batch;
   };
 
-  const settle = async (group: readonly Waiting<Item, Answer>[]): Promise<void> => {
-    const call = options.run(group.map(({ item }) => item));
-    const settled = await call.catch((reason: unknown) => group.map(() => ({ status: 'rejected' as const, reason })));
-    for (const [index, { resolve, reject }] of group.entries()) {
+  const settle = async (batch: readonly Waiting<Item, Answer>[]): Promise<void> => {
+    const call = options.run(batch.map(({ item }) => item));
+    const settled = await call.catch((reason: unknown) => batch.map(() => ({ status: 'rejected' as const, reason })));
+    for (const [index, { resolve, reject }] of batch.entries()) {
       const one = settled[index];
       if (one?.status === 'fulfilled') resolve(one.value);
       else reject(one?.reason);
@@ -81,7 +94,7 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
     scheduled = false;
     refuseStale();
     while (underWay.size < options.inFlightMax && waiting.length > 0) {
-      const call: Promise<void> = settle(takeGroup()).finally(() => {
+      const call: Promise<void> = settle(takeBatch()).finally(() => {
         underWay.delete(call);
         schedule();
       });
@@ -89,7 +102,7 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
     }
   };
 
-  /** Not at once: what other requests of this turn of the loop bring goes along. */
+  /** In the next turn of the event loop: items that arrive in this one join the batch. */
   const schedule = (): void => {
     if (scheduled || waiting.length === 0 || underWay.size >= options.inFlightMax) return;
     scheduled = true;
@@ -101,7 +114,7 @@ export const createGather = <Item, Answer>(options: GatherOptions<Item, Answer>)
       new Promise((resolve, reject) => {
         const bytes = bytesOf(item);
         if (closed) return reject(new StoreUnavailable(`${name} is closed`));
-        const full = waiting.length >= options.waitingMax || waitingBytes + bytes > options.waitingBytesMax;
+        const full = waiting.length >= waitingMax || waitingBytes + bytes > waitingBytesMax;
         if (full && waiting.length > 0) return reject(new StoreUnavailable(`too many callers wait for ${name}`));
         waitingBytes += bytes;
         waiting.push({ item, since: now(), resolve, reject });

@@ -1,3 +1,4 @@
+import { pause } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/is-fatal.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
@@ -24,15 +25,6 @@ const BACK_OFF_MS_MAX = 5000;
 const backOffMs = ({ randomBytes }: System, faults: number): number => {
   const full = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** (faults - 1));
   return full * (0.5 + (randomBytes(1)[0] ?? 0) / 512);
-};
-
-/** Sleeps, or wakes early when the signal aborts; never fails. */
-export const pause = async (system: Pick<System, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> => {
-  try {
-    await system.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 };
 
 /**
