@@ -60,6 +60,15 @@ describe('the documents', () => {
     expect(pages.filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))).toEqual([]);
   });
 
+  test('list each metric, and no other', () => {
+    const sources = readdirSync(new URL('src', root), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => read(`src/${path}`));
+    const served = sources.flatMap((text) => [...text.matchAll(/name: '(outbox_\w+)'/g)].map(([, name]) => name));
+    const listed = [...read('docs/operations.md').matchAll(/^\| `(outbox_\w+)(?:\{[\w,]+\})?` \|/gm)];
+    expect(listed.map(([, name]) => name).sort()).toEqual(served.sort());
+  });
+
   test('begin with a README of two screens', () => {
     expect(read('README.md').split('\n').length).toBeLessThan(115);
   });
