@@ -6,7 +6,7 @@ import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memo
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate } from '../../src/http/auth/authenticate.ts';
 import { createCatchUpLimit } from '../../src/http/auth/catch-up-limit.ts';
-import { createKeyDirectory } from '../../src/http/auth/key-directory.ts';
+import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import type { Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 import { openStore } from '../harness/open-store.ts';
@@ -35,11 +35,11 @@ export const keyCheck: Measure = {
       dkimKeys: createInMemoryDkimKeys(),
     };
     const key = await provision(context, { signs: false });
-    const directory = createKeyDirectory({ store, system, logger, capturing: false });
-    closers.add('key directory', directory.close);
-    await directory.start();
+    const keyCache = createKeyCache({ store, system, logger, capturing: false });
+    closers.add('key cache', keyCache.close);
+    await keyCache.start();
     const tools = {
-      directory,
+      keyCache,
       system,
       catchUpLimit: createCatchUpLimit(system),
       usageMarks: createInMemoryUsageMarks(),

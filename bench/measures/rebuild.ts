@@ -1,6 +1,5 @@
 import { createPool } from '../../src/adapters/postgres/pool.ts';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
-import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';

@@ -2,10 +2,10 @@ import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.t
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
+import type { LoadKeyCache } from '../../src/domain/key-cache.ts';
 import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
-import type { FreshRegister } from '../../src/domain/register.ts';
-import { createKeyDirectory } from '../../src/http/auth/key-directory.ts';
+import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import type { Breakage } from './breakage.ts';
 import { processStore } from './parts/event-store.ts';
@@ -22,7 +22,7 @@ export interface Life {
   readonly process: Process;
   readonly workers: Workers;
   readonly context: CommandContext;
-  readonly freshRegister: FreshRegister;
+  readonly loadKeyCache: LoadKeyCache;
 }
 
 /** The transport of test keys answers at once: it takes its time here, and the process may die meanwhile. */
@@ -108,6 +108,6 @@ export const createLife = (
     onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
   });
   // Not started: it would poll the log four times a second, and nothing authenticates here.
-  const { freshRegister } = createKeyDirectory({ store, system, logger, capturing: true });
-  return { process, workers, context, freshRegister };
+  const { load: loadKeyCache } = createKeyCache({ store, system, logger, capturing: true });
+  return { process, workers, context, loadKeyCache };
 };

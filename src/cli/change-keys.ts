@@ -23,7 +23,7 @@ const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } a
 /** What the operator does with a key needs nobody's leave. */
 const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
   ...{ by: 'operator', keyId: required(invocation, 'key') },
-  register: () => readDirectory(context),
+  loadKeyCache: () => readDirectory(context),
 });
 
 export const rotateKeyCommand: OperatorCommand = {

@@ -3,9 +3,9 @@ import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
 import { type Permission, permissionSchema } from '../domain/api-key/permissions.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
 import { type Environment, environmentSchema } from '../domain/environment.ts';
+import type { KeyCacheState } from '../domain/key-cache.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
-import type { Register } from '../domain/register.ts';
 import { showLimits } from '../http/schemas/api-key.ts';
 import { timeParameter } from '../http/validation/query.ts';
 import { line } from '../http/validation/text.ts';
@@ -96,7 +96,7 @@ const ceilingsIn = (found: Organization | undefined): RateLimits | null =>
   found?.status === 'active' ? found.ceilings : null;
 
 /** A key as the operator sees it: never its value. What counts are the effective limits: an organization's ceilings may be lower. */
-export const shownKey = (key: ExistingApiKey, { organizations }: Pick<Register, 'organizations'>) => ({
+export const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheState, 'organizations'>) => ({
   key_id: key.keyId,
   organization_id: key.organizationId,
   domain_id: key.domainId,

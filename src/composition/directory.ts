@@ -1,11 +1,16 @@
 import { retryWhileAway } from '../async/retry.ts';
+import {
+  createKeyCacheProjection,
+  KEY_CACHE_CATEGORIES,
+  type KeyCacheState,
+  type KeyEntry,
+} from '../domain/key-cache.ts';
 import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
-import { createRegister, type KeyEntry, REGISTER_CATEGORIES, type Register } from '../domain/register.ts';
 
 /** Everything an operator names. */
-export interface Directory extends Register {
+export interface Directory extends KeyCacheState {
   /** Of keys that the service itself made: hash of the last secret that it gave them. */
   readonly serviceSecrets: ReadonlyMap<string, string>;
 }
@@ -26,17 +31,17 @@ const noteService = (serviceSecrets: Map<string, string>, event: RecordedEvent):
 
 /** All of the log that concerns it, folded; waits for a log that is away for a moment. */
 export const readDirectory = async ({ store, system }: DirectorySource): Promise<Directory> => {
-  const register = createRegister();
+  const keyCache = createKeyCacheProjection();
   const serviceSecrets = new Map<string, string>();
   const head = await retryWhileAway({ system }, store.head);
   const patient = { readAll: (options: ReadAllOptions) => retryWhileAway({ system }, () => store.readAll(options)) };
-  for await (const { events } of readFamilies(patient, { categories: REGISTER_CATEGORIES, to: head })) {
+  for await (const { events } of readFamilies(patient, { categories: KEY_CACHE_CATEGORIES, to: head })) {
     for (const event of events) {
-      register.apply(event);
+      keyCache.apply(event);
       noteService(serviceSecrets, event);
     }
   }
-  return { ...register, serviceSecrets };
+  return { ...keyCache, serviceSecrets };
 };
 
 /** The admin key that the service itself made at its first start, whatever has become of it. */

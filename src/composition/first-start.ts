@@ -7,7 +7,7 @@ import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
-import type { KeyEntry } from '../domain/register.ts';
+import type { KeyEntry } from '../domain/key-cache.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { type Directory, firstAdminKey, readDirectory } from './directory.ts';
@@ -82,7 +82,7 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
   }
   await rotateKey(context, serviceOrigin(context, key.organizationId), {
     ...{ by: 'operator', keyId: key.keyId, gracePeriodMinutes: 0, revokePrevious: true, value },
-    register: async () => directory,
+    loadKeyCache: async () => directory,
   });
 };
 
@@ -100,7 +100,7 @@ const replaceValue = async (
   if (entry === undefined || !works(entry.key, { now, endedWithDomain: entry.endedWithDomain })) return null;
   const { value } = await rotateKey(context, serviceOrigin(context, entry.key.organizationId), {
     ...{ by: 'operator', keyId: entry.key.keyId, gracePeriodMinutes: 0, revokePrevious: true },
-    register: async () => directory,
+    loadKeyCache: async () => directory,
   });
   return value;
 };

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { neighbourhoodOf } from '../domain/address-ranges.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createSubmission } from '../submission/submission.ts';
-import type { SubmissionHouse } from '../submission/submit-message.ts';
+import type { SubmissionContext } from '../submission/submit-message.ts';
 import type { Closers } from './closers.ts';
 import { type ListenAddress, listenRefused } from './listen-refused.ts';
 import type { RunningRole } from './role.ts';
@@ -25,17 +25,17 @@ type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
 export const startSubmission = async (
   { submissionPort, submissionTlsPort, host, ehloName, tlsFiles }: Config,
   closers: Closers,
-  house: Omit<SubmissionHouse, 'mailParser'>,
+  context: Omit<SubmissionContext, 'mailParser'>,
 ): Promise<RunningSubmission | undefined> => {
   if (submissionPort === undefined && submissionTlsPort === undefined) return undefined;
-  const { logger } = house.deps;
+  const { logger } = context.deps;
   const tls = await readTls(tlsFiles);
   if (submissionTlsPort !== undefined && tls === undefined) {
     throw new StartRefused(TLS_PORT_NEEDS_FILES);
   }
   const mailParser = createMailParser();
   closers.add('mail parser', mailParser.close);
-  const submission = createSubmission({ ...house, mailParser }, { hasTls: tls !== undefined, name: ehloName });
+  const submission = createSubmission({ ...context, mailParser }, { hasTls: tls !== undefined, name: ehloName });
 
   const listen = async (port: number | undefined, variable: Variable): Promise<SmtpListener | undefined> => {
     if (port === undefined) return undefined;

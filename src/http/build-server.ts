@@ -1,8 +1,8 @@
 import { createServer as createHttpServer, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { AuthTools } from './auth/auth.ts';
+import type { AuthContext } from './auth/authenticate.ts';
 import { createCatchUpLimit } from './auth/catch-up-limit.ts';
-import { createKeyDirectory } from './auth/key-directory.ts';
+import { createKeyCache } from './auth/key-cache.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -20,7 +20,7 @@ import { REGISTRATIONS } from './routes.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /** What a listener of another protocol shares with this one: who is let in, and how much is in hand. */
-    readonly shared: { readonly door: AuthTools; readonly bodies: BodyBudget };
+    readonly shared: { readonly auth: AuthContext; readonly bodies: BodyBudget };
   }
 }
 
@@ -35,7 +35,7 @@ const SERVER_OPTIONS: ServerOptions = {
   headersTimeout: HEADERS_MS_MAX,
   requireHostHeader: false,
 };
-/** More than the request line that Node takes: an id that is too long is refused behind the door, as any that cannot be. */
+/** More than the request line that Node takes: an id that is too long is refused behind the auth, as any that cannot be. */
 const PARAM_CHARACTERS_MAX = 20_000;
 
 /** A route that nobody has written into the table would be open to everybody: it does not start. */
@@ -73,7 +73,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
 /** Every response names its request; whoever debugs sees one line each. */
 const identify = (server: FastifyInstance, { logger }: HttpDependencies): void => {
   server.decorateRequest('caller', null);
-  server.decorateRequest('admitted', null);
+  server.decorateRequest('authenticated', null);
   server.decorateRequest('overLimit', null);
   server.decorateRequest('isLate', false);
   server.addHook('onRequest', (request, reply, done) => {
@@ -122,8 +122,8 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const { context, keyStore, logger, usageMarks, rateLimiter } = deps;
   const { store, system, capturing } = context;
   const server = createServer(deps);
-  const directory = createKeyDirectory({ store: keyStore ?? store, system, logger, capturing });
-  const door: AuthTools = { directory, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
+  const keyCache = createKeyCache({ store: keyStore ?? store, system, logger, capturing });
+  const auth: AuthContext = { keyCache, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
   const closing = new AbortController();
 
   requireTable(server);
@@ -132,15 +132,15 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   refuseInWords(server);
   if (deps.registry !== undefined) measureRequests(server, deps.registry);
   const bodies = deps.bodies ?? createBodyBudget();
-  server.decorate('shared', { door, bodies });
+  server.decorate('shared', { auth, bodies });
   readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
-  answerErrors(server, logger, door);
-  const house = { server, deps, door, closing: closing.signal, operations: collectOperations(server) };
+  answerErrors(server, logger, auth);
+  const route = { server, deps, auth, closing: closing.signal, operations: collectOperations(server) };
   // `sendMessageRoute` registers what clients call `sendMessage`.
-  for (const register of REGISTRATIONS) register({ ...house, operationId: register.name.replace(/Route$/, '') });
+  for (const register of REGISTRATIONS) register({ ...route, operationId: register.name.replace(/Route$/, '') });
 
-  server.addHook('onReady', () => directory.start());
+  server.addHook('onReady', () => keyCache.start());
   server.addHook('preClose', async () => closing.abort());
-  server.addHook('onClose', () => directory.close());
+  server.addHook('onClose', () => keyCache.close());
   return server;
 };

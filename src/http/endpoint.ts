@@ -5,7 +5,7 @@ import type { Origin } from '../commands/context.ts';
 import type { Caller } from '../domain/caller.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
-import { type AuthTools, authenticateRequest, reauthenticate } from './auth/auth.ts';
+import { type AuthContext, authenticateRequest, reauthenticate } from './auth/authenticate.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { Described, Operation } from './openapi/operation.ts';
@@ -16,11 +16,11 @@ import { detailsOf } from './validation/details.ts';
 import { nulProblems } from './validation/query.ts';
 import { type Problem, problemsIn } from './validation/wording.ts';
 
-/** The server, what it is built on, and the door. */
-export interface House {
+/** The server, what it is built on, and the auth. */
+export interface RouteContext {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
-  readonly door: AuthTools;
+  readonly auth: AuthContext;
   /** Aborts when the server begins to close: whoever waits for something to happen stops waiting. */
   readonly closing: AbortSignal;
   /** What the route now being registered is called by clients: the stem of its file. */
@@ -96,11 +96,11 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
 };
 
 /**
- * Registers one route of the table: door, validation, deadline, status and OpenAPI in one place. A handler returns the
+ * Registers one route of the table: auth, validation, deadline, status and OpenAPI in one place. A handler returns the
  * body of the answer.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, deps, door, operationId }: House,
+  { server, deps, auth, operationId }: RouteContext,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -117,7 +117,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
 
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
-      reauthenticate(door, rule, request, upToLog !== undefined);
+      reauthenticate(auth, rule, request, upToLog !== undefined);
     const sender = await callerNow(); // the body may have been long on its way
     deps.eventLoop?.touch(workOf(request));
     const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
@@ -135,7 +135,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     url,
     schema: routeSchema(operationId, name, definition),
     config: definition.bounds === undefined ? {} : { bounds: definition.bounds },
-    onRequest: (request, reply) => authenticateRequest(door, rule, request, reply),
+    onRequest: (request, reply) => authenticateRequest(auth, rule, request, reply),
     handler: async (request, reply) => {
       const body = await withTimeout({ ms: deadlineMs }, answer(request, reply)).catch((error: unknown) => {
         request.isLate = error instanceof TimedOut;

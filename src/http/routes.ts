@@ -1,4 +1,4 @@
-import type { House } from './endpoint.ts';
+import type { RouteContext } from './endpoint.ts';
 import { createKeyRoute } from './routes/api-keys/create-key.ts';
 import { deleteKeyRoute } from './routes/api-keys/delete-key.ts';
 import { getKeyRoute } from './routes/api-keys/get-key.ts';
@@ -57,7 +57,7 @@ import { listWebhooksRoute } from './routes/webhooks/list-webhooks.ts';
 import { registerWebhookRoute } from './routes/webhooks/register-webhook.ts';
 
 /** Everything that is registered; `route-table.ts` says what each needs. */
-export const REGISTRATIONS: readonly ((house: House) => void)[] = [
+export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   sendMessageRoute,
   analyzeMessageRoute,
   sendBatchRoute,

@@ -10,7 +10,7 @@ import {
   admitMessage,
   MESSAGE_BYTES_MAX,
   receiveMessage,
-  type SubmissionHouse,
+  type SubmissionContext,
   submitMessage,
 } from './submit-message.ts';
 import { RECIPIENTS_MAX } from './submitted-body.ts';
@@ -109,10 +109,10 @@ const greet = (session: SMTPServerSession, options: SubmissionOptions): void => 
 
 /**
  * What clients of this service send by (RFC 6409): the same keys, limits, checks and command as
- * `POST /v1/messages/send`. Follows the API's directory of keys, which is to be ready before this is listened for.
+ * `POST /v1/messages/send`. Uses the API's key cache, which must be ready before this listens.
  */
-export const createSubmission = (house: SubmissionHouse, options: SubmissionOptions): Submission => {
-  const { door, bodies, deps } = house;
+export const createSubmission = (submission: SubmissionContext, options: SubmissionOptions): Submission => {
+  const { auth, bodies, deps } = submission;
   const { context, logger } = deps;
 
   const refusalOf = (error: unknown, requestId: string | null = null): SmtpRefusal => {
@@ -124,7 +124,7 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
   const authenticate =
     (connections: Connections): Required<SMTPServerOptions>['onAuth'] =>
     ({ password }, session, callback) => {
-      admit(door, password ?? '', session.remoteAddress).then(
+      admit(auth, password ?? '', session.remoteAddress).then(
         (user) => {
           connections.welcome(session);
           callback(null, { user });
@@ -146,7 +146,7 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
           const admission = admissionOf(session);
           const envelope = session.envelope.rcptTo.map(requireMailbox);
           const given = { admission, requestId, envelope, chunks, late: late.signal };
-          const submitted = submitMessage(house, given).finally(reservation.release);
+          const submitted = submitMessage(submission, given).finally(reservation.release);
           return await withTimeout({ ms: DEADLINE_MS }, submitted);
         } catch (error) {
           late.abort(error);
@@ -185,7 +185,7 @@ export const createSubmission = (house: SubmissionHouse, options: SubmissionOpti
       },
       onAuth: authenticate(connections),
       onMailFrom: (_address, session, callback) =>
-        answer((async () => admitMessage(door, admissionOf(session)))(), callback, refusalOf),
+        answer((async () => admitMessage(auth, admissionOf(session)))(), callback, refusalOf),
       onRcptTo: (address, _session, callback) => answer((async () => requireMailbox(address))(), callback, refusalOf),
       onData: take(connections),
     }),

@@ -3,8 +3,7 @@ import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/caller.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MailParser } from '../domain/ports/mail-parser.ts';
-import { type AuthTools, requirePermission } from '../http/auth/auth.ts';
-import { type Authenticated, authenticate } from '../http/auth/authenticate.ts';
+import { type AuthContext, type Authenticated, authenticate, requirePermission } from '../http/auth/authenticate.ts';
 import { consumeRateLimit } from '../http/auth/consume-rate-limit.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
@@ -26,26 +25,29 @@ export interface Admission {
 /** The same key may do the same by either way. */
 const RULE = ROUTES['POST /v1/messages/send'];
 
-const letIn = async (door: AuthTools, { key, address }: Pick<Admission, 'key' | 'address'>): Promise<Authenticated> => {
-  const admitted = await authenticate(door, `Bearer ${key}`, address);
-  requirePermission(admitted.caller, RULE);
-  return admitted;
+const letIn = async (
+  auth: AuthContext,
+  { key, address }: Pick<Admission, 'key' | 'address'>,
+): Promise<Authenticated> => {
+  const authenticated = await authenticate(auth, `Bearer ${key}`, address);
+  requirePermission(authenticated.caller, RULE);
+  return authenticated;
 };
 
-/** Whether the key opens this door now. @throws {DomainError} by the catalogue, as HTTP does. */
-export const admit = async (door: AuthTools, key: string, address: string): Promise<Admission> => {
-  const { caller } = await letIn(door, { key, address });
+/** Authenticates the key. @throws {DomainError} by the catalogue, as HTTP does. */
+export const admit = async (auth: AuthContext, key: string, address: string): Promise<Admission> => {
+  const { caller } = await letIn(auth, { key, address });
   return { key, address, organizationId: caller.organizationId };
 };
 
 /** The same, as one more message begins, which counts against the key's limit. @throws {DomainError} by the catalogue. */
-export const admitMessage = async (door: AuthTools, admission: Admission): Promise<void> => {
-  await consumeRateLimit(door, await letIn(door, admission), { kind: RULE.kind, count: 1 }, null);
+export const admitMessage = async (auth: AuthContext, admission: Admission): Promise<void> => {
+  await consumeRateLimit(auth, await letIn(auth, admission), { kind: RULE.kind, count: 1 }, null);
 };
 
 /** Who asks, as of now: a message may take long to arrive. @throws {DomainError} by the catalogue. */
-export const callerNow = async (door: AuthTools, admission: Admission): Promise<Caller> =>
-  (await letIn(door, admission)).caller;
+export const callerNow = async (auth: AuthContext, admission: Admission): Promise<Caller> =>
+  (await letIn(auth, admission)).caller;
 
 /** As much as HTTP takes of a message that is encoded, and its headers. */
 export const MESSAGE_BYTES_MAX = 26_500_000;
@@ -141,9 +143,9 @@ export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Re
 };
 
 /** What submission is built on: of the API, and what it shares with it. */
-export interface SubmissionHouse {
+export interface SubmissionContext {
   readonly deps: HttpDependencies;
-  readonly door: AuthTools;
+  readonly auth: AuthContext;
   readonly bodies: BodyBudget;
   readonly mailParser: MailParser;
 }
@@ -165,21 +167,21 @@ export interface Submission {
  * @returns its id.
  * @throws {DomainError} by the catalogue.
  */
-export const submitMessage = async (house: SubmissionHouse, submission: Submission): Promise<string> => {
-  const { deps, door, mailParser } = house;
+export const submitMessage = async (context: SubmissionContext, submission: Submission): Promise<string> => {
+  const { deps, auth, mailParser } = context;
   const touch = (): void => deps.eventLoop?.touch({ route: 'SMTP DATA', requestId: submission.requestId });
-  const { organizationId } = await callerNow(door, submission.admission);
+  const { organizationId } = await callerNow(auth, submission.admission);
   touch();
   const mail = await mailParser.parse(submission.chunks, organizationId);
   if (typeof mail === 'string') throw new DomainError('invalid_request', `the message cannot be read: ${mail}`);
   touch();
   const submitted = sendBodyOf(mail, submission.envelope);
   const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });
-  const caller = await callerNow(door, submission.admission); // reading it all took a while
-  const sender = await withFreshDomain(door.directory, caller);
+  const caller = await callerNow(auth, submission.admission); // reading it all took a while
+  const sender = await withFreshDomain(auth.keyCache, caller);
   touch();
   const { beyond, idempotencyKey } = submitted;
-  const request = await sendRequestOf({ deps, door }, sender, body, beyond);
+  const request = await sendRequestOf({ deps, auth }, sender, body, beyond);
   submission.late.throwIfAborted();
   const sent = await sendMessage(
     deps.context,

@@ -101,7 +101,7 @@ describe('a first start', () => {
     await firstStart(context, undefined);
     const directory = await readDirectory(context);
     const key = firstAdminKey(directory)?.key;
-    const change = { by: 'operator', keyId: key?.keyId ?? '', register: async () => directory } as const;
+    const change = { by: 'operator', keyId: key?.keyId ?? '', loadKeyCache: async () => directory } as const;
     await revokeKey(context, serviceOrigin(context, key?.organizationId ?? ''), change);
     expect(await startAndPrint()).toMatchObject({ live: null });
   });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { rotateKey } from '../../src/commands/api-key/rotate-key.ts';
 import { formatSecret } from '../../src/domain/api-key/secret.ts';
-import { createRegister } from '../../src/domain/register.ts';
+import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { operator, type Service, startService } from './support/service.ts';
 
@@ -49,7 +49,7 @@ describe('a rotated key', () => {
     const { id, value } = await service.makeKey(organizationId, domainId, { rateLimits: { read: 3 } });
     const { value: next } = await rotateKey(service.deps.context, operator(organizationId), {
       ...{ by: 'operator', keyId: id, gracePeriodMinutes: 5, revokePrevious: false },
-      register: async () => createRegister(),
+      loadKeyCache: async () => createKeyCacheProjection(),
     });
     expect([await statusOf(value), await statusOf(next), await statusOf(value), await statusOf(next)]).toEqual([
       200, 200, 200, 429,
@@ -96,7 +96,7 @@ describe('a key', () => {
   });
 });
 
-describe('the door', () => {
+describe('authentication', () => {
   /** A service whose log can be taken away and whose reads are counted, and a key of it. */
   const startWithLog = async () => {
     const system = createSteppableSystem();

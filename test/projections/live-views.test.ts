@@ -5,9 +5,9 @@ import type { Aggregate } from '../../src/domain/decider.ts';
 import { destination } from '../../src/domain/destination/destination.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { readFamilies } from '../../src/domain/read-families.ts';
-import { createRegister, REGISTER_CATEGORIES } from '../../src/domain/register.ts';
 import { standingEvents } from '../../src/domain/reputation/events.ts';
 import { standing } from '../../src/domain/reputation/standing.ts';
 import { domainRecords } from '../../src/domain/sending-domain/domain-records.ts';
@@ -22,7 +22,7 @@ import { createHistory } from './support/history.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';
 
 const LATER = '2026-11-22T12:00:00.000Z';
-const filter = { categories: REGISTER_CATEGORIES };
+const filter = { categories: KEY_CACHE_CATEGORIES };
 
 /** The store as a process starts with it, and a spy on what it still asks of the log. */
 const starting = (log: EventStore, pool: Pool) => {
@@ -41,13 +41,13 @@ const openCopied = async () => {
 const typesOf = async (store: EventStore): Promise<readonly string[]> =>
   (await store.readAll({ filter, limit: 100, folded: true })).events.map(({ type }) => type);
 
-/** All that the register knows. */
-const registerOf = async (store: EventStore) => {
-  const register = createRegister();
+/** All that the key cache knows. */
+const keyCacheOf = async (store: EventStore) => {
+  const keyCache = createKeyCacheProjection();
   for await (const { events } of readFamilies(store, { ...filter, to: await store.head() })) {
-    for (const event of events) register.apply(event);
+    for (const event of events) keyCache.apply(event);
   }
-  return [register.organizations, register.domains, register.records, register.keys];
+  return [keyCache.organizations, keyCache.domains, keyCache.records, keyCache.keys];
 };
 
 describe('a start', () => {
@@ -58,7 +58,7 @@ describe('a start', () => {
     startRunner(pool, history.store, [liveViewsProjection]);
     expect(await caughtUp(pool, history.store, [liveViewsProjection])).toBe(true);
     const { store, readAll } = starting(history.store, pool);
-    expect(await registerOf(store)).toEqual(await registerOf(history.store));
+    expect(await keyCacheOf(store)).toEqual(await keyCacheOf(history.store));
     expect(readAll).not.toHaveBeenCalled();
   });
 
@@ -69,7 +69,7 @@ describe('a start', () => {
       ...{ stream: 'apiKey-key_1', expected: 1, context: contextAt(LATER) },
       events: [{ ...keyRevoked, id: '5b0f7a5e-60ab-4f0e-8d18-7a3a5b1e3a11' }],
     });
-    expect(await registerOf(store)).toEqual(await registerOf(log));
+    expect(await keyCacheOf(store)).toEqual(await keyCacheOf(log));
     expect(readAll.mock.calls.map(([{ from }]) => from)).toEqual([position]);
     await given('apiKey-key_2', [keyCreated({ keyId: 'key_2' })]);
     expect(await typesOf(store)).toEqual(['KeyCreated', 'KeyRotated', 'KeyRevoked', 'KeyCreated']);

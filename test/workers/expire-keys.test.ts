@@ -4,7 +4,7 @@ import { deleteKey } from '../../src/commands/api-key/delete-key.ts';
 import { updateKey } from '../../src/commands/api-key/update-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { apiKeyStream } from '../../src/domain/api-key/api-key.ts';
-import { createRegister } from '../../src/domain/register.ts';
+import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { openService, type Service } from './service.ts';
 import { openReceiver } from './webhooks/receiver.ts';
@@ -46,8 +46,8 @@ describe('the expiry of a key', () => {
     const [ending, removed] = [await makeKey(domain.domainId, soon), await makeKey(domain.domainId, soon)];
     const lasting = await makeKey(domain.domainId, '2099-01-01T00:00:00.000Z');
     const other = await makeKey(domain.domainId, null);
-    const register = async () => createRegister();
-    await deleteKey(service.context, origin(), { by: 'operator', keyId: removed, register });
+    const loadKeyCache = async () => createKeyCacheProjection();
+    await deleteKey(service.context, origin(), { by: 'operator', keyId: removed, loadKeyCache });
     const receiver = await openReceiver();
     closers.push(() => receiver.close());
     await service.webhook(receiver.url, ['api_key.expired']);
@@ -56,7 +56,7 @@ describe('the expiry of a key', () => {
     await vi.waitFor(() => expect(receiver.posts).toHaveLength(1), { timeout: 15_000, interval: 50 });
     expect(receiver.posts[0]?.json).toMatchObject({ type: 'api_key.expired', data: { api_key_id: ending } });
     await updateKey(service.context, origin(), {
-      ...{ by: 'operator', keyId: ending, register, leavesOutRequester: false },
+      ...{ by: 'operator', keyId: ending, loadKeyCache, leavesOutRequester: false },
       changes: { expiresAt: new Date(service.system.now().getTime() + SOON_MS).toISOString() },
     });
     await vi.waitFor(() => expect(receiver.posts).toHaveLength(2), { timeout: 15_000, interval: 50 });

@@ -61,7 +61,7 @@ const change = async (desk: Desk, name: string): Promise<void> => {
   if (does === undefined) return;
   const told = await ask(
     `${name} ${keyId}`,
-    (life) => does(life, tenant.origin('live'), { by: tenant.caller('live'), keyId, register: life.freshRegister }),
+    (life) => does(life, tenant.origin('live'), { by: tenant.caller('live'), keyId, loadKeyCache: life.loadKeyCache }),
     TRIES,
   );
   expect(`${name} ${keyId}`, told, REFUSED);

@@ -1,7 +1,7 @@
 import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
+import { createKeyCacheProjection } from '../../../src/domain/key-cache.ts';
 import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/ports/event-store.ts';
-import { createRegister } from '../../../src/domain/register.ts';
 import type { World } from '../world.ts';
 import { createMessageHistory, type MessageHistory } from './message-history.ts';
 
@@ -31,12 +31,12 @@ const watchRevisions = ({ log, violate }: World): void => {
 
 /** Whatever is done to keys concurrently, a working admin key is left. */
 export const watchAdminKeys = ({ ground, log, violate }: World, organizationId: string): void => {
-  const register = createRegister();
-  for (const { event } of log.events()) register.apply(event);
+  const keyCache = createKeyCacheProjection();
+  for (const { event } of log.events()) keyCache.apply(event);
   log.onEvent(({ event }) => {
-    if (register.apply(event).length === 0) return;
+    if (keyCache.apply(event).length === 0) return;
     const now = new Date(ground.startMs + ground.scheduler.nowMs()).toISOString();
-    if (workingAdminKeys(register, organizationId, now).length > 0) return;
+    if (workingAdminKeys(keyCache, organizationId, now).length > 0) return;
     violate('scenario', `${event.type} of ${event.stream} took away the last admin key`);
   });
 };

@@ -5,7 +5,7 @@ import { type KeyCircumstances, works } from '../../domain/api-key/key-life.ts';
 import { requireOwnKey } from '../../domain/api-key/own-key.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
-import type { FreshRegister } from '../../domain/register.ts';
+import type { LoadKeyCache } from '../../domain/key-cache.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, load, requireRevision } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
@@ -15,7 +15,7 @@ import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization/release
 export interface KeyChange extends Condition {
   readonly by: KeyAuthority;
   readonly keyId: string;
-  readonly register: FreshRegister;
+  readonly loadKeyCache: LoadKeyCache;
 }
 
 interface Decision extends KeyChange {
@@ -43,13 +43,13 @@ const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircum
 /** @returns null: somebody else wrote meanwhile. */
 const once = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision | null> => {
   const { store, system } = context;
-  const { by, keyId, register } = change;
+  const { by, keyId, loadKeyCache } = change;
   const stream = apiKeyStream(keyId);
   const known = await load(store, apiKey, stream);
   const key = requireOwnKey(known.state, origin.organizationId);
   const revision = Number(known.revision);
   requireRevision(change, known);
-  const { keys } = await register();
+  const { keys } = await loadKeyCache();
   const circumstances: KeyCircumstances = {
     now: system.now().toISOString(),
     endedWithDomain: keys.get(keyId)?.endedWithDomain ?? false,
@@ -61,7 +61,7 @@ const once = async (context: CommandContext, origin: Origin, change: Decision): 
   const takesPower = losesPower(key, change.shutsOut?.(events) === true ? apiKey.initial : after, circumstances);
   if (by !== 'operator' && takesPower) {
     const lost = (): Lost => [{ key, revision }];
-    if (!(await releaseAdminKeys(context, origin, { register, domain: null, lost }))) return null;
+    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, domain: null, lost }))) return null;
   }
   const decide = (): readonly ApiKeyEvent[] => events;
   const done = await executeOnce(context, { aggregate: apiKey, stream, context: metadata, decide, known });

@@ -1,7 +1,7 @@
 import { workingAdminKeys } from '../../domain/api-key/admin-power.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { FreshRegister, KeyEntry, Register } from '../../domain/register.ts';
+import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
 import { deleteDomain as decide } from '../../domain/sending-domain/delete-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
@@ -12,13 +12,13 @@ import { releaseAdminKeys } from '../organization/release-admin-keys.ts';
 export interface DeleteDomain extends Condition {
   readonly by: KeyAuthority;
   readonly domainId: string;
-  readonly register: FreshRegister;
+  readonly loadKeyCache: LoadKeyCache;
 }
 
 /** Others who change the same domain, or take away admin keys, at the same moment are few. */
 const TRIES_MAX = 5;
 
-const boundTo = ({ keys }: Register, domainId: string): readonly KeyEntry[] =>
+const boundTo = ({ keys }: KeyCacheState, domainId: string): readonly KeyEntry[] =>
   [...keys.values()].filter(
     ({ key, endedWithDomain }) => key.domainId === domainId && key.status === 'active' && !endedWithDomain,
   );
@@ -27,7 +27,7 @@ const boundTo = ({ keys }: Register, domainId: string): readonly KeyEntry[] =>
 const once = async (
   context: CommandContext,
   origin: Origin,
-  { by, domainId, register, ...condition }: DeleteDomain,
+  { by, domainId, loadKeyCache, ...condition }: DeleteDomain,
 ): Promise<boolean> => {
   const { store, system } = context;
   const { organizationId } = origin;
@@ -35,14 +35,14 @@ const once = async (
   const known = await load(store, sendingDomain, stream);
   requireRevision(condition, known);
   const now = system.now().toISOString();
-  const keys = boundTo(await register(), domainId).map(({ key }) => key);
+  const keys = boundTo(await loadKeyCache(), domainId).map(({ key }) => key);
   const events = decide(known.state, { by, organizationId, keys });
-  const adminKeys = (fresh: Register): readonly KeyEntry[] =>
+  const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
     workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
   // Without admin keys too: somebody may be making one at this moment, and another counting on it.
   if (by !== 'operator') {
     const domain = { domainId, revision: Number(known.revision) };
-    if (!(await releaseAdminKeys(context, origin, { register, lost: adminKeys, domain }))) return false;
+    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return false;
   }
   const done = await executeOnce(context, {
     ...{ aggregate: sendingDomain, stream, known },

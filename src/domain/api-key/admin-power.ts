@@ -1,12 +1,12 @@
+import type { KeyCacheState, KeyEntry } from '../key-cache.ts';
 import type { Organization } from '../organization/organization.ts';
 import type { Revision } from '../ports/event-store.ts';
-import type { KeyEntry, Register } from '../register.ts';
 import type { ExistingApiKey } from './api-key.ts';
 import { works } from './key-life.ts';
 
 /** The keys of an organization with which somebody can administer it at this moment. */
-export const workingAdminKeys = (register: Register, organizationId: string, now: string): readonly KeyEntry[] =>
-  [...register.keys.values()].filter(
+export const workingAdminKeys = (keyCache: KeyCacheState, organizationId: string, now: string): readonly KeyEntry[] =>
+  [...keyCache.keys.values()].filter(
     ({ key, endedWithDomain }) =>
       key.organizationId === organizationId &&
       key.permissions.includes('admin') &&
@@ -33,7 +33,7 @@ const isReleased = (
 export const isBeingLost = (
   state: Extract<Organization, { readonly status: 'active' }>,
   { key, revision }: KeyEntry,
-  register: Register,
+  keyCache: KeyCacheState,
 ): boolean =>
   isReleased(state.releasedKeys, key.keyId, revision) ||
-  isReleased(state.releasedDomains, key.domainId, register.domains.get(key.domainId)?.revision);
+  isReleased(state.releasedDomains, key.domainId, keyCache.domains.get(key.domainId)?.revision);

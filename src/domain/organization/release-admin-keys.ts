@@ -1,8 +1,8 @@
 import { isBeingLost, replaces, workingAdminKeys } from '../api-key/admin-power.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
+import type { KeyCacheState, KeyEntry } from '../key-cache.ts';
 import type { Revision } from '../ports/event-store.ts';
-import type { KeyEntry, Register } from '../register.ts';
 import type { Organization } from './organization.ts';
 
 export interface ReleaseAdminKeys {
@@ -11,7 +11,7 @@ export interface ReleaseAdminKeys {
   /** The domain that is about to be deleted with its keys; null: none is. */
   readonly domain: { readonly domainId: string; readonly revision: Revision } | null;
   /** Fresher than `state`: whatever others counted on when they wrote there has to be known. */
-  readonly register: Register;
+  readonly keyCache: KeyCacheState;
   /** ISO 8601. */
   readonly now: string;
 }
@@ -22,13 +22,13 @@ export interface ReleaseAdminKeys {
  */
 export const releaseAdminKeys = (
   state: Organization,
-  { lost, domain, register, now }: ReleaseAdminKeys,
+  { lost, domain, keyCache, now }: ReleaseAdminKeys,
 ): readonly OrganizationEvent[] => {
   if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
   const losing = new Set(lost.map(({ key }) => key.keyId));
-  const left = workingAdminKeys(register, state.organizationId, now).filter(
+  const left = workingAdminKeys(keyCache, state.organizationId, now).filter(
     (entry) =>
-      !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, register),
+      !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, keyCache),
   );
   if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
     throw new DomainError(

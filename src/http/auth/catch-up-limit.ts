@@ -2,18 +2,18 @@ import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import type { System } from '../../domain/ports/system.ts';
 
 /**
- * How often unknown keys from one address make this process read the log ahead of time. Over the limit nobody is
- * refused: an unknown key then waits for the next regular read, which costs nothing.
+ * Limits how often unknown keys from one address may cause a catch-up of the key cache. Over the limit no request is
+ * refused: the unknown key waits for the next regular read of the log instead.
  */
 export interface CatchUpLimit {
-  /** Counts one. @returns whether it is within the limit. */
+  /** Counts one catch-up. @returns whether it is within the limit. */
   take(address: string): boolean;
 }
 
-/** Higher: guessers make the log busier. Lower: more clients of a large office wait 250 ms for a key made just now. */
+/** Higher: key guessing loads the log. Lower: more clients behind one address wait 250 ms for a new key. */
 const CATCH_UPS_MAX = 20;
 const WINDOW_MS = 60_000;
-/** Addresses remembered: about 1 MB. A flood from more of them than this forgets the oldest first. */
+/** About 1 MB. A flood from more addresses evicts the oldest. */
 const ADDRESSES_MAX = 10_000;
 
 interface Window {

@@ -1,14 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type ActionKind, effectiveLimits, type RateLimiter } from '../../domain/rate-limits.ts';
-import type { Authenticated } from './authenticate.ts';
-import type { KeyDirectory } from './key-directory.ts';
-import { setRateLimitHeaders } from './rate-limit-headers.ts';
+import { type ActionKind, effectiveLimits, type RateLimitResult } from '../../domain/rate-limits.ts';
+import type { AuthContext, Authenticated } from './authenticate.ts';
 
-export interface SpendTools {
-  readonly rateLimiter: RateLimiter;
-  readonly directory: Pick<KeyDirectory, 'ceilingsOf'>;
-}
+type Limiting = Pick<AuthContext, 'rateLimiter' | 'keyCache'>;
 
 /** How many actions of a kind. */
 export interface Cost {
@@ -16,27 +11,44 @@ export interface Cost {
   readonly count: number;
 }
 
-/** A key's own limit a minute, or the default, and never more than its organization may have. */
-export const limitOf = ({ directory }: SpendTools, { caller, rateLimits }: Authenticated, kind: ActionKind): number =>
-  effectiveLimits(rateLimits, directory.ceilingsOf(caller.organizationId))[kind];
+/** Length of the window that limits apply to. */
+const WINDOW_SECONDS = 60;
+
+/** Both generations: draft-ietf-httpapi-ratelimit-headers-11, and the three fields in use before it. */
+const setRateLimitHeaders = (
+  reply: FastifyReply,
+  kind: ActionKind,
+  { limit, remaining, resetSeconds }: RateLimitResult,
+): void => {
+  reply
+    .header('ratelimit-policy', `"${kind}";q=${limit};w=${WINDOW_SECONDS}`)
+    .header('ratelimit', `"${kind}";r=${remaining};t=${resetSeconds}`)
+    .header('ratelimit-limit', limit)
+    .header('ratelimit-remaining', remaining)
+    .header('ratelimit-reset', resetSeconds);
+};
+
+/** Actions a minute: the key's own limit or the default, capped by the organization's ceiling. */
+export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Authenticated, kind: ActionKind): number =>
+  effectiveLimits(rateLimits, keyCache.ceilingsOf(caller.organizationId))[kind];
 
 /**
- * Counts actions against the key's limit, all or none, and tells both.
- * @param reply where both are told; null: a protocol without a place for it.
+ * Counts actions against the key's limit, all or none, and sets the `RateLimit` headers.
+ * @param reply null: a protocol without such headers.
  * @throws {DomainError} `rate_limit_exceeded`.
  */
 export const consumeRateLimit = async (
-  tools: SpendTools,
-  admitted: Authenticated,
+  auth: Limiting,
+  authenticated: Authenticated,
   { kind, count }: Cost,
   reply: FastifyReply | null,
 ): Promise<void> => {
-  const limit = limitOf(tools, admitted, kind);
-  const result = await tools.rateLimiter.take(`${admitted.caller.keyId}:${kind}`, count, limit);
+  const limit = limitOf(auth, authenticated, kind);
+  const result = await auth.rateLimiter.take(`${authenticated.caller.keyId}:${kind}`, count, limit);
   const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
-  // A refusal tells one time to come again, whichever field is read.
-  const told = result.allowed ? result : { ...result, resetSeconds: retryAfterSeconds };
-  if (reply !== null) setRateLimitHeaders(reply, kind, told);
+  // A refusal names one time to retry at, in whichever field a client reads it.
+  const reported = result.allowed ? result : { ...result, resetSeconds: retryAfterSeconds };
+  if (reply !== null) setRateLimitHeaders(reply, kind, reported);
   if (result.allowed) return;
   throw new DomainError('rate_limit_exceeded', `rate limit of ${limit} ${kind} requests a minute exceeded`, {
     retryAfterSeconds,

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
-import { type AuthTools, authenticateRequest, NOWHERE } from '../auth/auth.ts';
+import { type AuthContext, authenticateRequest, NOWHERE } from '../auth/authenticate.ts';
 import { isNamedElsewhere, methodsOf } from '../route-paths.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-answer.ts';
 
@@ -33,9 +33,9 @@ export const sendError =
     reply.send(beginErrorAnswer(logger, error, request, reply));
 
 /** A path or method that is not there; under `/v1` only who has a key is told which of the two. */
-const refuseUnknown = async (door: AuthTools, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
+const refuseUnknown = async (auth: AuthContext, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
   const [path = ''] = request.url.split('?');
-  if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(door, NOWHERE, request, reply);
+  if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(auth, NOWHERE, request, reply);
   const methods = methodsOf(path);
   // A route of the table that this process has not registered was not found with its own method.
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
@@ -44,13 +44,13 @@ const refuseUnknown = async (door: AuthTools, request: FastifyRequest, reply: Fa
   throw new DomainError('method_not_allowed', `${path} takes ${methods.join(', ')}`);
 };
 
-export const answerErrors = (server: FastifyInstance, logger: Logger, door: AuthTools): void => {
+export const answerErrors = (server: FastifyInstance, logger: Logger, auth: AuthContext): void => {
   server.setErrorHandler(sendError(logger));
   // Before the body is read: what is wrong with it is not for whoever asks for nothing that is there.
   server.addHook('onRequest', (request, reply, done) => {
     const [path = ''] = request.url.split('?');
     if (request.is404 || isNamedElsewhere(path, request.routeOptions.url))
-      refuseUnknown(door, request, reply).catch(done);
+      refuseUnknown(auth, request, reply).catch(done);
     else done();
   });
 };

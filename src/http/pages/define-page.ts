@@ -2,7 +2,7 @@ import type { FastifyRequest, HTTPMethods } from 'fastify';
 import { withTimeout } from '../../async/with-timeout.ts';
 import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { House } from '../endpoint.ts';
+import type { RouteContext } from '../endpoint.ts';
 import type { Described } from '../openapi/operation.ts';
 import { routeSchema } from '../route-schema.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
@@ -31,7 +31,7 @@ export interface PageCall {
   readonly request: FastifyRequest;
 }
 
-const consumeRateLimit = async ({ rateLimiter }: House['door'], { ip }: FastifyRequest): Promise<void> => {
+const consumeRateLimit = async ({ rateLimiter }: RouteContext['auth'], { ip }: FastifyRequest): Promise<void> => {
   const { allowed, retryAfterSeconds } = await rateLimiter.take(`page:${neighbourhoodOf(ip)}`, 1, PAGE_REQUESTS_MAX);
   if (allowed) return;
   throw new DomainError('rate_limit_exceeded', 'too many requests from this address', {
@@ -55,7 +55,7 @@ const readForm = async ({ body, headers }: FastifyRequest): Promise<FormData> =>
  * whatever goes wrong is a page too.
  */
 export const definePage = (
-  { server, deps, door, operationId }: House,
+  { server, deps, auth, operationId }: RouteContext,
   name: PageName,
   described: Pick<Described, 'summary' | 'description' | 'body' | 'examples'>,
   handle: (call: PageCall) => Promise<Page>,
@@ -64,7 +64,7 @@ export const definePage = (
   const page = { ...described, answer: pageShape, mediaType: 'text/html', bodyMediaTypes: FORM_TYPES };
 
   const answer = async (request: FastifyRequest): Promise<Page> => {
-    await consumeRateLimit(door, request);
+    await consumeRateLimit(auth, request);
     const { token = '' } = request.params as { readonly token?: string };
     return handle({ token, form: await readForm(request), request });
   };

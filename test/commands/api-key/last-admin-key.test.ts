@@ -18,7 +18,7 @@ import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
-import { createKeyDirectory, type KeyDirectory } from '../../../src/http/auth/key-directory.ts';
+import { createKeyCache, type KeyCache } from '../../../src/http/auth/key-cache.ts';
 import { UNBOUNDED } from '../../support/controls/api-key.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
@@ -28,7 +28,7 @@ const ROUNDS = 50;
 /** What one process of the API has to itself. */
 interface Process {
   readonly context: CommandContext;
-  readonly directory: KeyDirectory;
+  readonly keyCache: KeyCache;
   close(): Promise<void>;
 }
 
@@ -40,17 +40,17 @@ const openProcess = async (url: string): Promise<Process> => {
   const system = createSystem();
   const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger: silentLogger });
   const webhookTarget = createHttpWebhookTarget({ system, allowLoopback: true });
-  const directory = createKeyDirectory({ store, system, logger: silentLogger, capturing: true });
-  await directory.start();
+  const keyCache = createKeyCache({ store, system, logger: silentLogger, capturing: true });
+  await keyCache.start();
   return {
-    directory,
+    keyCache,
     context: {
       ...{ store, system, webhookTarget, capturing: true, resolver: createInMemoryResolver() },
       dkimKeys: createInMemoryDkimKeys(),
       ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
     },
     close: async () => {
-      await directory.close();
+      await keyCache.close();
       await webhookTarget.close();
       await store.close();
     },
@@ -101,8 +101,8 @@ const tenantWith = async (count: number): Promise<Tenant> => {
 
 type Loss = (process: Process, tenant: Tenant, keyId: string) => Promise<unknown>;
 
-const changeOf = ({ directory }: Process, { by }: Tenant, keyId: string): KeyChange => ({
-  ...{ by, keyId, register: directory.freshRegister },
+const changeOf = ({ keyCache }: Process, { by }: Tenant, keyId: string): KeyChange => ({
+  ...{ by, keyId, loadKeyCache: keyCache.load },
 });
 
 const update =
@@ -164,8 +164,8 @@ describe('the last admin key of an organization', () => {
         ...tenant.keyIds.toReversed().map((keyId) => outcomeOf(revoked(second, tenant, keyId))),
       ]);
       expect(outcomes.filter((outcome) => outcome === 'done').length).toBeLessThan(5);
-      const register = await second.directory.freshRegister();
-      const left = workingAdminKeys(register, tenant.origin.organizationId, second.context.system.now().toISOString());
+      const keyCache = await second.keyCache.load();
+      const left = workingAdminKeys(keyCache, tenant.origin.organizationId, second.context.system.now().toISOString());
       expect(left.length).toBeGreaterThanOrEqual(1);
     }
   }, 60_000);

@@ -22,11 +22,11 @@ import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
+import { createKeyCacheProjection } from '../../../src/domain/key-cache.ts';
 import { message, messageStream } from '../../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
-import { createRegister } from '../../../src/domain/register.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
@@ -190,7 +190,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   };
 
   /** No domain is deleted here. */
-  const byOperator = { by: 'operator', register: async () => createRegister() } as const;
+  const byOperator = { by: 'operator', loadKeyCache: async () => createKeyCacheProjection() } as const;
 
   const rotateSomeKey: Action = async ({ organizationId, keys }) => {
     const command = { ...byOperator, keyId: pick(keys) ?? '', gracePeriodMinutes: 5, revokePrevious: true };

@@ -30,8 +30,8 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
   const makeKey = (more: Parameters<Service['makeKey']>[2] = {}) => service.makeKey(organizationId, domainId, more);
   const { value: key } = await makeKey();
   const mailParser = createMailParser();
-  const house = { deps: service.deps, ...service.server.shared, mailParser };
-  const listener = await startSmtpListener(createSubmission(house, { ...options, hasTls: tls !== undefined }), {
+  const context = { deps: service.deps, ...service.server.shared, mailParser };
+  const listener = await startSmtpListener(createSubmission(context, { ...options, hasTls: tls !== undefined }), {
     ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger: service.deps.logger },
     ...(tlsBegins === undefined ? {} : { tlsBegins }),
   });

@@ -4,7 +4,7 @@ import { noteRefusal } from '../../../commands/api-key/note-refusal.ts';
 import type { ExistingApiKey } from '../../../domain/api-key/api-key.ts';
 import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-refusals.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import type { Call, House } from '../../endpoint.ts';
+import type { Call, RouteContext } from '../../endpoint.ts';
 import { ifMatch } from '../../revisions.ts';
 import { loadApiKey } from './load-api-key.ts';
 
@@ -15,7 +15,7 @@ type AnyCall = Pick<Call<unknown, unknown>, 'caller' | 'origin' | 'id' | 'reques
 
 /** A refusal is answered as it is, kept or not. */
 const note = async (
-  { deps }: House,
+  { deps }: RouteContext,
   { origin }: AnyCall,
   refused: Parameters<typeof noteRefusal>[2],
 ): Promise<void> => {
@@ -31,18 +31,18 @@ const note = async (
  * @throws {DomainError} of the change; `not_found`, `other_organization`.
  */
 export const changeOwnKey = async <Changed>(
-  house: House,
+  route: RouteContext,
   call: AnyCall,
   change: KeyChangeName,
   work: (change: KeyChange) => Promise<Changed>,
 ): Promise<Changed> => {
   const { caller, id, request } = call;
-  const { key }: { readonly key: ExistingApiKey } = await loadApiKey(house.deps, caller, id);
+  const { key }: { readonly key: ExistingApiKey } = await loadApiKey(route.deps, caller, id);
   try {
-    return await work({ by: caller, keyId: id, register: house.door.directory.freshRegister, ...ifMatch(request) });
+    return await work({ by: caller, keyId: id, loadKeyCache: route.auth.keyCache.load, ...ifMatch(request) });
   } catch (error) {
     if (error instanceof DomainError && isNotedRefusal(error.code))
-      await note(house, call, { key, change, code: error.code });
+      await note(route, call, { key, change, code: error.code });
     throw error;
   }
 };

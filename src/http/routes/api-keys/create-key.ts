@@ -5,7 +5,7 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import { environmentSchema } from '../../../domain/environment.ts';
 import { isId } from '../../../domain/ids.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdKeyShape, showApiKey } from '../../schemas/api-key.ts';
 import type { Problem } from '../../validation/wording.ts';
@@ -58,23 +58,23 @@ const boundsIn = ({ rate_limits, allowed_cidrs, expires_at }: z.output<typeof bo
 
 const domainSent = z.object({ domain_id: z.string() });
 
-export const createKeyRoute = (house: House): void => {
-  const { context } = house.deps;
-  const { directory } = house.door;
+export const createKeyRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  const { keyCache } = route.auth;
   const now = (): string => context.system.now().toISOString();
 
   /** To be told beside other problems; alone it is 404 or 403. */
   const domainProblems = async (sent: unknown, organizationId: string): Promise<readonly Problem[]> => {
     const { data } = domainSent.safeParse(sent);
     if (data === undefined) return [];
-    const { domains } = await directory.freshRegister();
+    const { domains } = await keyCache.load();
     const domain = domains.get(data.domain_id)?.domain;
     const isOwn = domain?.status === 'registered' && domain.organizationId === organizationId;
     return isOwn ? [] : [['domain_id', 'domain_id is not the id of a domain of your organization']];
   };
 
   defineEndpoint(
-    house,
+    route,
     'POST /v1/api-keys',
     {
       summary: 'Create an API key; its value is shown this once',
@@ -83,7 +83,7 @@ export const createKeyRoute = (house: House): void => {
       examples: EXAMPLES,
       answer: createdKeyShape,
       problems: async (sent, { organizationId }) => {
-        const problems = keyProblems(sent, { ceilings: directory.ceilingsOf(organizationId), now: now() });
+        const problems = keyProblems(sent, { ceilings: keyCache.ceilingsOf(organizationId), now: now() });
         const isWrong = problems.length > 0 || !body.safeParse(sent).success;
         return isWrong ? [...problems, ...(await domainProblems(sent, organizationId))] : problems;
       },

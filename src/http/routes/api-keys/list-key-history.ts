@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keyHistoryEntryShape } from '../../schemas/key-history.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { showKeyHistoryEntry } from '../../schemas/show-key-history.ts';
@@ -25,10 +25,10 @@ const decodePlace = (id: string, cursor: string | undefined): HistoryPlace | nul
 const encodePlace = (id: string, place: HistoryPlace | null): string | null =>
   place === null ? null : encodeParts([listName(id), String(place.life), String(place.refusals)]);
 
-export const listKeyHistoryRoute = (house: House): void => {
-  const { store } = house.deps.context;
+export const listKeyHistoryRoute = (route: RouteContext): void => {
+  const { store } = route.deps.context;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/api-keys/:id/history',
     {
       summary: 'List who did what to an API key, newest first',

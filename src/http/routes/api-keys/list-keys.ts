@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { apiKeyShape } from '../../schemas/api-key.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
@@ -10,10 +10,10 @@ import { showKeys } from './show-key.ts';
 const LIST = 'api-keys';
 const query = z.strictObject(pageParameters);
 
-export const listKeysRoute = (house: House): void => {
-  const { deps } = house;
+export const listKeysRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/api-keys',
     { summary: 'List API keys, newest first', query, answer: listShape(apiKeyShape) },
     async ({ caller, query: { limit, after: cursor } }) => {
@@ -25,7 +25,7 @@ export const listKeysRoute = (house: House): void => {
         limit,
         after,
       });
-      return listOf(await showKeys(house, items), hasMore, encodeCursor(LIST, next));
+      return listOf(await showKeys(route, items), hasMore, encodeCursor(LIST, next));
     },
   );
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rotateKey } from '../../../commands/api-key/rotate-key.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { rotatedKeyShape } from '../../schemas/api-key.ts';
 import { changeOwnKey } from './change-own-key.ts';
@@ -17,10 +17,10 @@ const body = z.strictObject({
   revoke_previous: z.boolean().default(false).describe('Whether all earlier values end now.'),
 });
 
-export const rotateKeyRoute = (house: House): void => {
-  const { context } = house.deps;
+export const rotateKeyRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/api-keys/:id/rotate',
     {
       summary: 'Give an API key a new value; the old one works until its grace period ends',
@@ -35,11 +35,11 @@ export const rotateKeyRoute = (house: House): void => {
     },
     async (call) => {
       const { grace_period_minutes: gracePeriodMinutes, revoke_previous: revokePrevious } = call.body;
-      const { key, value, revision, previousKeyExpiresAt } = await changeOwnKey(house, call, 'rotate', (change) =>
+      const { key, value, revision, previousKeyExpiresAt } = await changeOwnKey(route, call, 'rotate', (change) =>
         rotateKey(context, call.origin, { ...change, gracePeriodMinutes, revokePrevious }),
       );
       setRevision(call.reply, revision);
-      return { ...(await showKey(house, key)), key: value, previous_key_expires_at: previousKeyExpiresAt };
+      return { ...(await showKey(route, key)), key: value, previous_key_expires_at: previousKeyExpiresAt };
     },
   );
 };

@@ -3,7 +3,7 @@ import { updateKey } from '../../../commands/api-key/update-key.ts';
 import { isWithin, parseRange } from '../../../domain/address-ranges.ts';
 import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { apiKeyShape } from '../../schemas/api-key.ts';
 import { changeOwnKey } from './change-own-key.ts';
@@ -53,11 +53,11 @@ const leavesOut = (cidrs: readonly string[] | undefined, address: string): boole
     address,
   );
 
-export const updateKeyRoute = (house: House): void => {
-  const { context } = house.deps;
-  const { directory } = house.door;
+export const updateKeyRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  const { keyCache } = route.auth;
   defineEndpoint(
-    house,
+    route,
     'PATCH /v1/api-keys/:id',
     {
       summary: 'Change an API key',
@@ -68,18 +68,18 @@ export const updateKeyRoute = (house: House): void => {
       answer: apiKeyShape,
       problems: (sent, { organizationId }) =>
         keyProblems(sent, {
-          ceilings: directory.ceilingsOf(organizationId),
+          ceilings: keyCache.ceilingsOf(organizationId),
           now: context.system.now().toISOString(),
         }),
     },
     async (call) => {
       const changes = changesOf(call.body);
       const leavesOutRequester = leavesOut(changes.allowedCidrs, call.request.ip);
-      const { key, revision } = await changeOwnKey(house, call, 'update', (change) =>
+      const { key, revision } = await changeOwnKey(route, call, 'update', (change) =>
         updateKey(context, call.origin, { ...change, changes, leavesOutRequester }),
       );
       setRevision(call.reply, revision);
-      return showKey(house, key);
+      return showKey(route, key);
     },
   );
 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { DESTINATION, showSuspension, suspensionShape } from '../../schemas/destination.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
@@ -9,10 +9,10 @@ import { pageParameters } from '../../validation/query.ts';
 const LIST = 'destinations';
 const query = z.strictObject(pageParameters);
 
-export const listDestinationsRoute = (house: House): void => {
-  const { deps } = house;
+export const listDestinationsRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/destinations',
     {
       summary: 'List destinations that get no mail for now, the latest first',

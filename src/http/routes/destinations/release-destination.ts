@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../../commands/destination/release-destination.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { DESTINATION } from '../../schemas/destination.ts';
 
 const body = z.strictObject({
@@ -21,10 +21,10 @@ const releasedShape = z.strictObject({
   released: z.boolean(),
 });
 
-export const releaseDestinationRoute = (house: House): void => {
-  const { deps } = house;
+export const releaseDestinationRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/destinations/release',
     {
       summary: 'Let a suspended destination have mail again at once',

@@ -1,12 +1,12 @@
 import { deleteDomain } from '../../../commands/sending-domain/delete-domain.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch } from '../../revisions.ts';
 import { loadDomain } from './load-domain.ts';
 
-export const deleteDomainRoute = (house: House): void => {
-  const { deps, door } = house;
+export const deleteDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
   defineEndpoint(
-    house,
+    route,
     'DELETE /v1/domains/:id',
     {
       summary: 'Delete a domain; the keys bound to it end with it',
@@ -16,9 +16,9 @@ export const deleteDomainRoute = (house: House): void => {
     },
     async ({ caller, origin, id, request }) => {
       await loadDomain(deps, caller, id);
-      const { freshRegister: register } = door.directory;
-      await deleteDomain(deps.context, origin, { by: caller, domainId: id, register, ...ifMatch(request) });
-      await door.directory.catchUp();
+      const { load: loadKeyCache } = auth.keyCache;
+      await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
+      await auth.keyCache.catchUp();
     },
   );
 };

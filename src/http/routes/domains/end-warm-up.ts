@@ -1,11 +1,11 @@
 import { endWarmUp } from '../../../commands/warm-up/end-warm-up.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { loadDomain } from './load-domain.ts';
 
-export const endWarmUpRoute = (house: House): void => {
-  const { deps } = house;
+export const endWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'DELETE /v1/domains/:id/warm-up',
     {
       summary: 'End the warm-up of a domain before its time',

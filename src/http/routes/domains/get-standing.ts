@@ -1,15 +1,15 @@
 import { load } from '../../../commands/execute.ts';
 import { countedFrom, NOTHING_SENT } from '../../../domain/reputation/sending-counts.ts';
 import { standing, standingStream } from '../../../domain/reputation/standing.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { domainStandingShape, showDomainStanding } from '../../schemas/standing.ts';
 import { loadDomain } from './load-domain.ts';
 
-export const getStandingRoute = (house: House): void => {
-  const { deps } = house;
+export const getStandingRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/domains/:id/standing',
     {
       summary: 'See how much of a domain’s bulk mail bounces or is complained about, and what follows',

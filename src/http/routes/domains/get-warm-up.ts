@@ -1,14 +1,14 @@
 import { load } from '../../../commands/execute.ts';
 import { warmUp, warmUpStream } from '../../../domain/warm-up/warm-up.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { warmUpShape } from '../../schemas/warm-up.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentWarmUp } from './present-warm-up.ts';
 
-export const getWarmUpRoute = (house: House): void => {
-  const { deps } = house;
+export const getWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/domains/:id/warm-up',
     {
       summary: 'See how far the warm-up of a domain is, and what its destinations got today',

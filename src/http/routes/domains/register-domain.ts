@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { registerDomain } from '../../../commands/sending-domain/register-domain.ts';
 import { domainOf, parseMailbox } from '../../../domain/email-address.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { domainShape } from '../../schemas/domain.ts';
 import { presentDomain } from './present-domain.ts';
@@ -20,11 +20,11 @@ const body = z.strictObject({
     .describe('`mail.example.com`: all that stands behind the @ of addresses.'),
 });
 
-export const registerDomainRoute = (house: House): void => {
-  const { context } = house.deps;
-  const { directory } = house.door;
+export const registerDomainRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  const { keyCache } = route.auth;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/domains',
     {
       summary: 'Register a sending domain',
@@ -36,8 +36,8 @@ export const registerDomainRoute = (house: House): void => {
       const { domain, revision } = await registerDomain(context, origin, { name });
       setRevision(reply, revision);
       reply.header('location', `/v1/domains/${domain.domainId}`);
-      await directory.catchUp();
-      return presentDomain(house, domain);
+      await keyCache.catchUp();
+      return presentDomain(route, domain);
     },
   );
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { releaseSending } from '../../../commands/reputation/release-sending.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { loadDomain } from './load-domain.ts';
 
 const releasedShape = z.strictObject({
@@ -9,10 +9,10 @@ const releasedShape = z.strictObject({
   released: z.boolean().describe('false: nothing was held against it, and nothing has changed.'),
 });
 
-export const releaseSendingRoute = (house: House): void => {
-  const { deps } = house;
+export const releaseSendingRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/domains/:id/release',
     {
       summary: 'Let the bulk mail of a domain go on that was slowed down or paused',

@@ -1,14 +1,14 @@
 import { rotateDkim } from '../../../commands/sending-domain/rotate-dkim.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { domainShape } from '../../schemas/domain.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentDomain } from './present-domain.ts';
 
-export const rotateDkimRoute = (house: House): void => {
-  const { deps, door } = house;
+export const rotateDkimRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/domains/:id/dkim/rotate',
     {
       summary: 'Make new DKIM keys for a domain',
@@ -22,8 +22,8 @@ export const rotateDkimRoute = (house: House): void => {
       await loadDomain(deps, caller, id);
       const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
       setRevision(reply, revision);
-      await door.directory.catchUp();
-      return presentDomain(house, domain);
+      await auth.keyCache.catchUp();
+      return presentDomain(route, domain);
     },
   );
 };

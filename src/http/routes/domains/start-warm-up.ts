@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { startWarmUp } from '../../../commands/warm-up/start-warm-up.ts';
 import { CAP_MAX, DEFAULT_PLAN, PLAN_DAYS_MAX } from '../../../domain/warm-up/start-warm-up.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { warmUpShape } from '../../schemas/warm-up.ts';
 import { atMost } from '../../validation/at-most.ts';
 import { loadDomain } from './load-domain.ts';
@@ -13,10 +13,10 @@ const body = z.strictObject({
     .describe('Recipients that each destination gets on the first day, the second, and so on.'),
 });
 
-export const startWarmUpRoute = (house: House): void => {
-  const { deps } = house;
+export const startWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'PUT /v1/domains/:id/warm-up',
     {
       summary: 'Have receivers get to know a domain: less mail a day at first, and more from day to day',

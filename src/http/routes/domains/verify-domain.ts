@@ -1,14 +1,14 @@
 import { verifyDomain } from '../../../commands/sending-domain/verify-domain.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { domainShape } from '../../schemas/domain.ts';
 import { loadDomain } from './load-domain.ts';
 import { presentDomain } from './present-domain.ts';
 
-export const verifyDomainRoute = (house: House): void => {
-  const { deps, door } = house;
+export const verifyDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/domains/:id/verify',
     {
       summary: 'Look for the records of a domain now',
@@ -21,8 +21,8 @@ export const verifyDomainRoute = (house: House): void => {
       await loadDomain(deps, caller, id);
       const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
       setRevision(reply, revision);
-      await door.directory.catchUp();
-      return presentDomain(house, domain);
+      await auth.keyCache.catchUp();
+      return presentDomain(route, domain);
     },
   );
 };

@@ -9,11 +9,11 @@ import {
   type StatsMetric,
 } from '../../../projections/stats/metrics.ts';
 import { STATS_BUCKETS_MAX } from '../../../projections/stats/queries.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { showStats, statsShape } from '../../schemas/stats.ts';
 import { timeParameter } from '../../validation/query.ts';
-import { ownDomainOnly } from '../../visibility.ts';
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
@@ -73,7 +73,7 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
 
 /** @throws {DomainError} `permission_missing` for another domain than the key's own, where it sees no other. */
 const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
-  const own = ownDomainOnly(caller);
+  const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
     throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
   }
@@ -81,10 +81,10 @@ const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller:
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 };
 
-export const getStatsRoute = (house: House): void => {
-  const { deps } = house;
+export const getStatsRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/stats',
     { summary: 'Recipients by what became of them, over time', query, answer: statsShape },
     async ({ caller, query: asked }) => {

@@ -5,13 +5,13 @@ import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/cu
 import { LOG_START, type Position } from '../../../domain/ports/event-store.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
 import { FEED_START, type FeedCursor, type FeedPage } from '../../../projections/events/queries.ts';
-import { type Call, defineEndpoint, type House } from '../../endpoint.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
+import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { eventShape } from '../../schemas/event.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
 import { integerParameter, pageParameters } from '../../validation/query.ts';
-import { ownDomainOnly } from '../../visibility.ts';
 
 const LIST = 'events';
 /** In place of a cursor: before the first event of all. No cursor is the Base64 of these letters. */
@@ -20,7 +20,7 @@ const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
 const INDEX = /^(?:0|[1-9]\d{0,3})$/;
 /** Longer is taken for dead by many proxies. */
 const WAIT_SECONDS_MAX = 30;
-/** How soon a waiting reader sees that the log has grown; the key directory looks as often. */
+/** How soon a waiting reader sees that the log has grown; the key keyCache looks as often. */
 const LOOK_EVERY_MS = 100;
 const SECOND_MS = 1000;
 const DEADLINE_MS = 45_000;
@@ -71,8 +71,8 @@ const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   return () => gone || closing.aborted;
 };
 
-export const readEventsRoute = (house: House): void => {
-  const { deps, door, closing } = house;
+export const readEventsRoute = (route: RouteContext): void => {
+  const { deps, auth, closing } = route;
   const { system, contents } = deps.context;
 
   const readPage = async (
@@ -85,7 +85,7 @@ export const readEventsRoute = (house: House): void => {
     return deps.readModels.events.page({
       organizationId: caller.organizationId,
       environment: caller.environment,
-      domainId: ownDomainOnly(caller),
+      domainId: visibleDomainId(caller),
       types: asked.types ?? null,
       after,
       limit: asked.limit,
@@ -94,7 +94,7 @@ export const readEventsRoute = (house: House): void => {
 
   /** Resolves when the log has grown beyond `seen`, or at the deadline, or when nobody waits any more. */
   const growth = async (seen: string, deadlineMs: number, isOver: () => boolean): Promise<void> => {
-    while (door.directory.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
+    while (auth.keyCache.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
       await system.sleep(LOOK_EVERY_MS);
     }
   };
@@ -107,11 +107,11 @@ export const readEventsRoute = (house: House): void => {
     const deadlineMs = system.monotonicMs() + asked.wait * SECOND_MS;
     const isOver = watch(reply, closing);
     const isLast = ({ items }: FeedPage): boolean => items.length > 0 || isOver() || system.monotonicMs() >= deadlineMs;
-    let seen = door.directory.position();
+    let seen = auth.keyCache.position();
     let page = await readPage(await callerNow(), decode(asked.after), asked);
     while (!isLast(page)) {
       await growth(seen, deadlineMs, isOver);
-      seen = door.directory.position();
+      seen = auth.keyCache.position();
       page = await readPage(await callerNow(), page.next, asked);
     }
     // A key that was ended while it waited sees nothing of what came after that.
@@ -120,7 +120,7 @@ export const readEventsRoute = (house: House): void => {
   };
 
   defineEndpoint(
-    house,
+    route,
     'GET /v1/events',
     {
       summary: 'Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked',

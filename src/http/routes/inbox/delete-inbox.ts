@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { inboxFilterFields, inboxFilterOf } from './inbox-filter.ts';
 
 const query = z.strictObject(inboxFilterFields);
 
 /** Only there while mail is captured. */
-export const deleteInboxRoute = (house: House): void => {
-  const { inbox } = house.deps;
+export const deleteInboxRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
   if (inbox === null) return;
   defineEndpoint(
-    house,
+    route,
     'DELETE /v1/inbox',
     {
       summary: 'Delete captured mail of the organization',
@@ -17,7 +17,7 @@ export const deleteInboxRoute = (house: House): void => {
       query,
     },
     async ({ caller, query: asked }) => {
-      await inbox.remove(inboxFilterOf(house, caller, asked));
+      await inbox.remove(inboxFilterOf(route, caller, asked));
     },
   );
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import type { InboxFilter } from '../../../domain/ports/inbox.ts';
-import type { House } from '../../endpoint.ts';
+import type { RouteContext } from '../../endpoint.ts';
 
 const TEXT_CHARACTERS_MAX = 998;
 
@@ -16,7 +16,7 @@ type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
 
 /** An organization sees the mail that was sent from its domains; a test key, what was simulated. */
 export const inboxFilterOf = (
-  { door }: House,
+  { auth }: RouteContext,
   { organizationId, environment }: Caller,
   { id, to, subject }: Asked,
 ): InboxFilter => ({
@@ -24,5 +24,5 @@ export const inboxFilterOf = (
   to,
   subject,
   environment,
-  fromDomains: door.directory.domainNamesOf(organizationId),
+  fromDomains: auth.keyCache.domainNamesOf(organizationId),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { capturedMailShape, showCapturedMail } from '../../schemas/inbox.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
@@ -10,15 +10,15 @@ const LIST = 'inbox';
 const query = z.strictObject({ ...pageParameters, ...inboxFilterFields });
 
 /** Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. */
-export const listInboxRoute = (house: House): void => {
-  const { inbox } = house.deps;
+export const listInboxRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
   if (inbox === null) return;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/inbox',
     { summary: 'Captured mail of the organization, newest first', query, answer: listShape(capturedMailShape) },
     async ({ caller, query: { limit, after, ...asked } }) => {
-      const filter = inboxFilterOf(house, caller, asked);
+      const filter = inboxFilterOf(route, caller, asked);
       const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
       return listOf(mails.map(showCapturedMail), next !== null, encodePlace(LIST, next));
     },

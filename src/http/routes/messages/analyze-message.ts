@@ -2,7 +2,7 @@ import { requireFromDomain } from '../../../commands/message/prepare-message.ts'
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { domainFactsFor } from '../../domain-facts.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { analysisShape, showAnalysis } from '../../schemas/analysis.ts';
 import { draftOf, sendBody, sendProblems } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
@@ -17,10 +17,10 @@ suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any 
 The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
 ${RULES_VERSION}.`;
 
-export const analyzeMessageRoute = (house: House): void => {
-  const { analyzer } = house.deps;
+export const analyzeMessageRoute = (route: RouteContext): void => {
+  const { analyzer } = route.deps;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/messages/analyze',
     {
       summary: 'Analyse a message without sending it',
@@ -34,7 +34,7 @@ export const analyzeMessageRoute = (house: House): void => {
     async ({ caller, body }) => {
       const draft = draftOf(body);
       requireFromDomain(caller, draft.from.address);
-      const domain = await domainFactsFor(house.door.directory, caller);
+      const domain = await domainFactsFor(route.auth.keyCache, caller);
       return showAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
     },
   );

@@ -1,14 +1,14 @@
 import { cancelMessage } from '../../../commands/message/cancel-message.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { messageShape } from '../../schemas/message.ts';
 import { loadMessage } from './load-message.ts';
 import { showCurrent } from './show-current.ts';
 
-export const cancelMessageRoute = (house: House): void => {
-  const { deps } = house;
+export const cancelMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/messages/:id/cancel',
     {
       summary: 'Call a message off',

@@ -1,13 +1,13 @@
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { explanationShape } from '../../schemas/explanation.ts';
 import { explainMessage } from '../../serialize/explain/explain-message.ts';
 import { loadMessage } from './load-message.ts';
 import { whatIsKnown } from './what-is-known.ts';
 
-export const explainMessageRoute = (house: House): void => {
-  const { deps } = house;
+export const explainMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/messages/:id/explain',
     {
       summary: 'Why a message stands as it does, step by step, in plain sentences',

@@ -1,12 +1,12 @@
 import { DomainError } from '../../../domain/domain-error.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { messageContentShape, showContent } from '../../schemas/message.ts';
 import { bodyOf, loadMessage } from './load-message.ts';
 
-export const getMessageContentRoute = (house: House): void => {
-  const { deps } = house;
+export const getMessageContentRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/messages/:id/content',
     { summary: 'Read what a message says', answer: messageContentShape },
     async ({ caller, id }) => {

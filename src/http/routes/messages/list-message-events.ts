@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { customerEvents } from '../../../domain/customer-events.ts';
 import { messageStream } from '../../../domain/message/message.ts';
 import { presentEvents } from '../../../projections/events/present.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { eventShape } from '../../schemas/event.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
@@ -13,10 +13,10 @@ import { readStreamOf } from './read-stream-of.ts';
 const listOfMessage = (id: string): string => `message-events/${id}`;
 const query = z.strictObject(pageParameters);
 
-export const listMessageEventsRoute = (house: House): void => {
-  const { deps } = house;
+export const listMessageEventsRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/messages/:id/events',
     { summary: 'What has happened to a message, newest first', query, answer: listShape(eventShape) },
     async ({ caller, id, query: { limit, after: cursor } }) => {

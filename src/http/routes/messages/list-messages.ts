@@ -4,13 +4,13 @@ import { keyedDigest } from '../../../domain/digest.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { metadataDigest, subjectDigest } from '../../../domain/message/look-up.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/status.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { listedMessageShape, showListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters, timeParameter } from '../../validation/query.ts';
-import { ownDomainOnly } from '../../visibility.ts';
 import { bodyOf } from './load-message.ts';
 
 const LIST = 'messages';
@@ -102,17 +102,17 @@ const isNamed = (internetMessageId: string, { message_id }: Asked): boolean =>
   message_id === undefined ||
   internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
 
-export const listMessagesRoute = (house: House): void => {
-  const { deps } = house;
+export const listMessagesRoute = (route: RouteContext): void => {
+  const { deps } = route;
   const { context, readModels } = deps;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/messages',
     { summary: 'List messages, newest first', query, answer: listShape(listedMessageShape) },
     async ({ caller, query: asked }) => {
       const { organizationId, environment } = caller;
       const after = decodeCursor(LIST, asked.after);
-      const own = ownDomainOnly(caller);
+      const own = visibleDomainId(caller);
       if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
       const secret = await organizationSecret(context.secrets, organizationId);
       await readYourWrites(deps, ['messages']);

@@ -6,8 +6,8 @@ import { type ExistingMessage, message, messageStream } from '../../../domain/me
 import { requireOwn } from '../../../domain/ownership.ts';
 import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { ownDomainOnly } from '../../visibility.ts';
 
 const notFound = (): DomainError => new DomainError('not_found', 'message not found');
 
@@ -23,7 +23,7 @@ export const loadMessage = async (
   if (!isId('msg', id)) throw notFound();
   const { state, revision } = await load(context.store, message, messageStream(id));
   const found = requireOwn(state, caller.organizationId, 'message');
-  const domainId = ownDomainOnly(caller);
+  const domainId = visibleDomainId(caller);
   if (found.environment !== caller.environment) throw notFound();
   if (domainId !== null && found.accepted.domainId !== domainId) throw notFound();
   return { message: found, revision };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rescheduleMessage } from '../../../commands/message/reschedule-message.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { messageShape } from '../../schemas/message.ts';
 import { timeField } from '../../validation/time-field.ts';
@@ -9,10 +9,10 @@ import { showCurrent } from './show-current.ts';
 
 const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with its zone.') });
 
-export const rescheduleMessageRoute = (house: House): void => {
-  const { deps } = house;
+export const rescheduleMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'PATCH /v1/messages/:id',
     {
       summary: 'Give a scheduled message another time',

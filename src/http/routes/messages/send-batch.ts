@@ -6,10 +6,10 @@ import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import type { AuthTools } from '../../auth/auth.ts';
+import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { batchShape, showBatch } from '../../schemas/batch.ts';
 import { batchRefusal } from './send-batch-refusal.ts';
 import { readSend } from './send-body.ts';
@@ -49,31 +49,31 @@ const body = z.strictObject({
 
 /** The door took one, if it could; all or none of the rest. What is too much at any time waits for nothing. @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`. */
 const spendRest = async (
-  door: AuthTools,
+  auth: AuthContext,
   count: number,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const { admitted, overLimit } = request;
-  if (admitted === null) return;
-  const limit = limitOf(door, admitted, 'send');
+  const { authenticated, overLimit } = request;
+  if (authenticated === null) return;
+  const limit = limitOf(auth, authenticated, 'send');
   if (count > limit) {
     const problem = `messages must have at most ${limit} items: the key may send no more in a minute`;
     throw new DomainError('batch_exceeds_limit', problem, { details: { messages: [problem] } });
   }
   if (overLimit !== null) throw overLimit;
-  if (count > 1) await consumeRateLimit(door, admitted, { kind: 'send', count: count - 1 }, reply);
+  if (count > 1) await consumeRateLimit(auth, authenticated, { kind: 'send', count: count - 1 }, reply);
 };
 
 /** Every message on its own: as the command takes it, or why it does not come so far. */
 const readAll = (
-  house: House,
+  route: RouteContext,
   caller: Caller,
   messages: readonly unknown[],
 ): Promise<readonly (SendRequest | DomainError)[]> =>
-  mapConcurrently(messages, { system: house.deps.context.system, concurrency: LANES }, async (sent) => {
+  mapConcurrently(messages, { system: route.deps.context.system, concurrency: LANES }, async (sent) => {
     try {
-      return await sendRequestOf(house, caller, await readSend(house.deps.htmlChecker, sent, caller));
+      return await sendRequestOf(route, caller, await readSend(route.deps.htmlChecker, sent, caller));
     } catch (error) {
       if (error instanceof DomainError) return error;
       throw error;
@@ -106,10 +106,10 @@ refuses all, and nothing is sent; \`details\` names \`messages[3].to\`. \`partia
 202 even where all are refused. It is not one transaction: after a 503 the same request with the same
 \`Idempotency-Key\` completes it.`;
 
-export const sendBatchRoute = (house: House): void => {
-  const { context } = house.deps;
+export const sendBatchRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/messages/batch',
     {
       summary: 'Send up to 500 messages',
@@ -122,9 +122,9 @@ export const sendBatchRoute = (house: House): void => {
     },
     async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }) => {
       const key = idempotencyKey(request);
-      await spendRest(house.door, messages.length, request, reply);
-      const sender = await withFreshDomain(house.door.directory, caller);
-      const items = await readAll(house, sender, messages);
+      await spendRest(route.auth, messages.length, request, reply);
+      const sender = await withFreshDomain(route.auth.keyCache, caller);
+      const items = await readAll(route, sender, messages);
       const strict = mode === 'strict';
       if (strict) requireAll(items);
       await callerNow(); // reading them all takes a while

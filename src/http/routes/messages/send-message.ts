@@ -1,6 +1,6 @@
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { sentMessageShape, showSent } from '../../schemas/message.ts';
 import { isHtmlAlone, sendBody, sendProblems } from './send-body.ts';
 import { SEND_EXAMPLES } from './send-examples.ts';
@@ -20,10 +20,10 @@ export const SEND_BOUNDS: JsonBounds = {
   contentsAt: ['attachments', null, 'content'],
 };
 
-export const sendMessageRoute = (house: House): void => {
-  const { context, htmlChecker } = house.deps;
+export const sendMessageRoute = (route: RouteContext): void => {
+  const { context, htmlChecker } = route.deps;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/messages/send',
     {
       summary: 'Send a message',
@@ -36,8 +36,8 @@ export const sendMessageRoute = (house: House): void => {
     },
     async ({ caller, callerNow, origin, body, request, reply }) => {
       const key = idempotencyKey(request);
-      const sender = await withFreshDomain(house.door.directory, caller);
-      const asked = await sendRequestOf(house, sender, body);
+      const sender = await withFreshDomain(route.auth.keyCache, caller);
+      const asked = await sendRequestOf(route, sender, body);
       await callerNow(); // analysing it may have taken longer than its sender waits
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');

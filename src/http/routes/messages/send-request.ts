@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import type { KeyDirectory } from '../../auth/key-directory.ts';
+import type { KeyCache } from '../../auth/key-cache.ts';
 import { domainFactsFor } from '../../domain-facts.ts';
-import type { House } from '../../endpoint.ts';
+import type { RouteContext } from '../../endpoint.ts';
 import { type BeyondBody, draftOf, type SendBody } from './send-body.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
@@ -26,22 +26,22 @@ export const idempotencyKey = (request: FastifyRequest): string | null => {
 };
 
 /** A domain verified a moment ago counts: the log is asked again before its mail is refused. */
-export const withFreshDomain = async (directory: KeyDirectory, caller: Caller): Promise<Caller> => {
+export const withFreshDomain = async (keyCache: KeyCache, caller: Caller): Promise<Caller> => {
   if (caller.domain.verified || caller.environment === 'test') return caller;
-  await directory.catchUp();
-  return { ...caller, domain: directory.domainOf(caller.domain.id) };
+  await keyCache.catchUp();
+  return { ...caller, domain: keyCache.domainOf(caller.domain.id) };
 };
 
 /** One message as the command takes it, analysed where it asks for it. @throws {DomainError} `body_too_large`. */
 export const sendRequestOf = async (
-  { deps, door }: Pick<House, 'deps' | 'door'>,
+  { deps, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
   body: SendBody,
   beyond?: BeyondBody,
 ): Promise<SendRequest> => {
   const draft = draftOf(body, beyond);
   if (body.analysis === 'off') return { draft };
-  const domain = await domainFactsFor(door.directory, caller);
+  const domain = await domainFactsFor(auth.keyCache, caller);
   return {
     draft,
     analysed: {

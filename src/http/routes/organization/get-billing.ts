@@ -1,4 +1,4 @@
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { billingShape } from '../../schemas/billing.ts';
 import { datesOf, periodAround } from './billing-period.ts';
@@ -9,10 +9,10 @@ const UNLIMITED = {
   overage_per_1000: '0',
 };
 
-export const getBillingRoute = (house: House): void => {
-  const { deps } = house;
+export const getBillingRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/billing',
     { summary: 'The plan, the period and what was used of it', answer: billingShape },
     async ({ caller: { organizationId } }) => {

@@ -1,14 +1,14 @@
 import { load } from '../../../commands/execute.ts';
 import { countedFrom, NOTHING_SENT } from '../../../domain/reputation/sending-counts.ts';
 import { standing, standingStream } from '../../../domain/reputation/standing.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { organizationStandingShape, showOrganizationStanding } from '../../schemas/standing.ts';
 
-export const getOrganizationStandingRoute = (house: House): void => {
-  const { deps } = house;
+export const getOrganizationStandingRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/organization/standing',
     {
       summary: 'See how much of the bulk mail of all domains together bounces or is complained about, and what follows',

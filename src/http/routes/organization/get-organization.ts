@@ -3,7 +3,7 @@ import { load } from '../../../commands/execute.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { organization, organizationStream } from '../../../domain/organization/organization.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { timeShape } from '../../schemas/time.ts';
 
@@ -15,10 +15,10 @@ const organizationShape = z.strictObject({
   created_at: timeShape(),
 });
 
-export const getOrganizationRoute = (house: House): void => {
-  const { store } = house.deps.context;
+export const getOrganizationRoute = (route: RouteContext): void => {
+  const { store } = route.deps.context;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/organization',
     { summary: "Read the key's organization", answer: organizationShape },
     async ({ caller: { organizationId }, reply }) => {

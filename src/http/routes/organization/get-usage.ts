@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { usageShape } from '../../schemas/billing.ts';
 import { billingPeriod, datesOf, periodAround } from './billing-period.ts';
@@ -13,10 +13,10 @@ const query = z.strictObject({
     .describe('A month in UTC, 2026-11; by default the current one'),
 });
 
-export const getUsageRoute = (house: House): void => {
-  const { deps } = house;
+export const getUsageRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/billing/usage',
     { summary: 'Billable recipients of a month, by day', query, answer: usageShape },
     async ({ caller: { organizationId }, query: asked }) => {

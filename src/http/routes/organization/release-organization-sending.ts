@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { releaseSending } from '../../../commands/reputation/release-sending.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 
 const releasedShape = z.strictObject({
   object: z.literal('released_organization'),
@@ -8,10 +8,10 @@ const releasedShape = z.strictObject({
   released: z.boolean().describe('false: nothing was held against it, and nothing has changed.'),
 });
 
-export const releaseOrganizationSendingRoute = (house: House): void => {
-  const { deps } = house;
+export const releaseOrganizationSendingRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/organization/release',
     {
       summary: 'Let bulk mail go on that was slowed down or paused for the rates of all domains together',

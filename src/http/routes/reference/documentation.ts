@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { docsPage } from '../../docs/page.ts';
-import type { House } from '../../endpoint.ts';
+import type { RouteContext } from '../../endpoint.ts';
 import { openApiDocument } from '../../openapi/document.ts';
 import { routeSchema } from '../../route-schema.ts';
 
@@ -64,7 +64,7 @@ const send = (page: PreparedPage, request: FastifyRequest, reply: FastifyReply):
  * A page that does not change while the process runs. Making it holds the event loop for 100 to 200 ms, so it is made
  * once and before the process says that it is ready; without a listener (`inject`) on the first request.
  */
-const preparedPage = ({ server }: House, type: string, textOf: () => string) => {
+const preparedPage = ({ server }: RouteContext, type: string, textOf: () => string) => {
   let page: Promise<PreparedPage> | undefined;
   const prepared = (): Promise<PreparedPage> => {
     page ??= prepare(textOf(), type);
@@ -76,29 +76,29 @@ const preparedPage = ({ server }: House, type: string, textOf: () => string) => 
 };
 
 /** The OpenAPI document. */
-export const openapiRoute = (house: House): void => {
-  const { server, deps, operationId, operations } = house;
+export const openapiRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /openapi.json', {
     summary: 'This document',
     answer: z.record(z.string(), z.unknown()),
     conditional: true,
   });
-  const answer = preparedPage(house, 'application/json; charset=utf-8', () =>
+  const answer = preparedPage(route, 'application/json; charset=utf-8', () =>
     JSON.stringify(openApiDocument(operations, deps.publicUrl)),
   );
   server.get('/openapi.json', { schema }, answer);
 };
 
 /** The same for people; nothing on the page comes from anywhere else. */
-export const docsRoute = (house: House): void => {
-  const { server, deps, operationId, operations } = house;
+export const docsRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /docs', {
     summary: 'This document, to be read',
     answer: z.string(),
     mediaType: 'text/html',
     conditional: true,
   });
-  const answer = preparedPage(house, 'text/html; charset=utf-8', () =>
+  const answer = preparedPage(route, 'text/html; charset=utf-8', () =>
     docsPage(openApiDocument(operations, deps.publicUrl)),
   );
   server.get('/docs', { schema }, (request, reply) => answer(request, reply.header('content-security-policy', POLICY)));
@@ -108,7 +108,7 @@ export const docsRoute = (house: House): void => {
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
 /** For whoever opens the address that was printed. */
-export const rootRoute = ({ server, operationId }: House): void => {
+export const rootRoute = ({ server, operationId }: RouteContext): void => {
   const schema = routeSchema(operationId, 'GET /', { summary: 'Leads to the documentation' });
   server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));
 };

@@ -3,7 +3,7 @@ import { addSuppressions } from '../../../commands/suppression/add-suppressions.
 import type { RecordedSuppression } from '../../../commands/suppression/record-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { addedSuppressionsShape, showSuppressions, suppressionShape } from '../../schemas/suppression.ts';
 import { atMost } from '../../validation/at-most.ts';
 import type { Problem } from '../../validation/wording.ts';
@@ -49,12 +49,12 @@ const requireAll = (results: readonly (RecordedSuppression | DomainError)[]): re
     return result;
   });
 
-export const addSuppressionsRoute = (house: House): void => {
-  const { context } = house.deps;
+export const addSuppressionsRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
   const now = (): string => context.system.now().toISOString();
 
   defineEndpoint(
-    house,
+    route,
     'POST /v1/suppressions',
     {
       summary: 'Put one address or several on the list',

@@ -4,16 +4,16 @@ import { organizationSecret } from '../../../commands/organization/organization-
 import { addressDigest } from '../../../commands/suppression/add-suppressions.ts';
 import { strongestEntry } from '../../../domain/suppression/strongest-entry.ts';
 import { suppression, suppressionId, suppressionStream } from '../../../domain/suppression/suppression.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { showSuppression, suppressionCheckShape } from '../../schemas/suppression.ts';
 import { addressField } from './suppression-fields.ts';
 
 const query = z.strictObject({ address: addressField().describe('The address to ask about.') });
 
-export const checkSuppressionRoute = (house: House): void => {
-  const { store, contents, secrets, system } = house.deps.context;
+export const checkSuppressionRoute = (route: RouteContext): void => {
+  const { store, contents, secrets, system } = route.deps.context;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/suppressions/check',
     { summary: 'Whether mail to an address would be kept back now', query, answer: suppressionCheckShape },
     async ({ caller: { organizationId, environment }, query: { address } }) => {

@@ -3,7 +3,7 @@ import Papa from 'papaparse';
 import { z } from 'zod';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { loadEvidence } from '../../schemas/suppression.ts';
 import { SUPPRESSION_COLUMNS } from './read-suppression-rows.ts';
@@ -29,8 +29,8 @@ const rowsOf = (
       return address === null ? [] : [[address, scope, reason, expiresAt ?? '', text ?? ''].map(escapeFormula)];
     });
 
-export const exportSuppressionsRoute = (house: House): void => {
-  const { deps, closing } = house;
+export const exportSuppressionsRoute = (route: RouteContext): void => {
+  const { deps, closing } = route;
   const { contents, system } = deps.context;
 
   /** A page is read when the one before it has been taken: no more than that is in memory, however long the list. */
@@ -49,7 +49,7 @@ export const exportSuppressionsRoute = (house: House): void => {
   }
 
   defineEndpoint(
-    house,
+    route,
     'GET /v1/suppressions/export',
     { summary: 'All suppressed addresses as CSV', description: DESCRIPTION, answer: z.string(), mediaType: 'text/csv' },
     async ({ caller: { organizationId, environment }, reply }) => {

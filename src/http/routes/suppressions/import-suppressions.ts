@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { suppressionImportShape } from '../../schemas/suppression.ts';
 import { readSuppressionRows, SUPPRESSION_ROWS_MAX } from './read-suppression-rows.ts';
 
@@ -28,10 +28,10 @@ const DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RF
 cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
 some rows may be on the list; send the same again, and what is there already counts as unchanged.`;
 
-export const importSuppressionsRoute = (house: House): void => {
-  const { context } = house.deps;
+export const importSuppressionsRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
   defineEndpoint(
-    house,
+    route,
     'POST /v1/suppressions/import',
     {
       summary: 'Put the addresses of a CSV file on the list',

@@ -4,7 +4,7 @@ import { addressDigest } from '../../../commands/suppression/add-suppressions.ts
 import type { Caller } from '../../../domain/caller.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { suppressionId } from '../../../domain/suppression/suppression.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { showSuppressions, suppressionShape } from '../../schemas/suppression.ts';
@@ -23,8 +23,8 @@ const query = z.strictObject({
 const DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
 domain the key is bound to: what is suppressed is so for all of its domains.`;
 
-export const listSuppressionsRoute = (house: House): void => {
-  const { deps } = house;
+export const listSuppressionsRoute = (route: RouteContext): void => {
+  const { deps } = route;
   const { contents, secrets, system } = deps.context;
 
   const idOf = async ({ organizationId, environment }: Caller, address: string | undefined): Promise<string | null> =>
@@ -33,7 +33,7 @@ export const listSuppressionsRoute = (house: House): void => {
       : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
 
   defineEndpoint(
-    house,
+    route,
     'GET /v1/suppressions',
     {
       summary: 'List suppressed addresses, newest first',

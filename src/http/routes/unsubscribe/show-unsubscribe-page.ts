@@ -1,6 +1,6 @@
 import { isRecipientUnsubscribed } from '../../../commands/message/record-unsubscription.ts';
 import { findLinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
-import type { House } from '../../endpoint.ts';
+import type { RouteContext } from '../../endpoint.ts';
 import { definePage } from '../../pages/define-page.ts';
 import type { Page } from '../../pages/page.ts';
 import { CONFIRMATION } from './confirmation.ts';
@@ -13,9 +13,9 @@ const askingPage = (sender: string): Page => ({
 });
 
 /** Changes nothing: programs that look for malice open every link of a mail before its reader does. */
-export const showUnsubscribePageRoute = (house: House): void =>
+export const showUnsubscribePageRoute = (route: RouteContext): void =>
   definePage(
-    house,
+    route,
     'GET /unsubscribe/:token',
     {
       summary: 'Ask whether to unsubscribe',
@@ -24,7 +24,7 @@ export const showUnsubscribePageRoute = (house: House): void =>
         'It asks and changes nothing.',
     },
     async ({ token }) => {
-      const { context } = house.deps;
+      const { context } = route.deps;
       const recipient = await findLinkedRecipient(context, token);
       const { fromDomain } = recipient.message.state.accepted;
       return (await isRecipientUnsubscribed(context, recipient))

@@ -3,7 +3,7 @@ import { unsubscribeRecipient } from '../../../commands/message/unsubscribe-reci
 import { addressClassOf } from '../../../domain/address-ranges.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { UnsubscribeRecipient } from '../../../domain/message/unsubscribe-recipient.ts';
-import type { House } from '../../endpoint.ts';
+import type { RouteContext } from '../../endpoint.ts';
 import { definePage } from '../../pages/define-page.ts';
 import { CONFIRMATION, ONE_CLICK } from './confirmation.ts';
 import { unsubscribedPage } from './unsubscribed-page.ts';
@@ -21,9 +21,9 @@ const methodOf = (form: FormData): UnsubscribeRecipient['method'] => {
   throw new DomainError('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
 };
 
-export const unsubscribeRecipientRoute = (house: House): void =>
+export const unsubscribeRecipientRoute = (route: RouteContext): void =>
   definePage(
-    house,
+    route,
     'POST /unsubscribe/:token',
     {
       summary: 'Unsubscribe',
@@ -41,7 +41,7 @@ export const unsubscribeRecipientRoute = (house: House): void =>
     async ({ token, form, request }) => {
       const method = methodOf(form);
       const by = { requestId: request.id, sourceClass: addressClassOf(request.ip) };
-      const { accepted } = await unsubscribeRecipient(house.deps.context, { token, method, request: by });
+      const { accepted } = await unsubscribeRecipient(route.deps.context, { token, method, request: by });
       return unsubscribedPage(accepted.fromDomain);
     },
   );

@@ -1,12 +1,12 @@
 import { deleteWebhook } from '../../../commands/webhook/delete-webhook.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch } from '../../revisions.ts';
 import { loadWebhook } from './load-webhook.ts';
 
-export const deleteWebhookRoute = (house: House): void => {
-  const { deps } = house;
+export const deleteWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'DELETE /v1/webhooks/:id',
     { summary: 'Delete a webhook' },
     async ({ caller, origin, id, request }) => {

@@ -1,15 +1,15 @@
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { showWebhook, webhookShape } from '../../schemas/webhook.ts';
 import { loadWebhook } from './load-webhook.ts';
 
-export const getWebhookRoute = (house: House): void => {
+export const getWebhookRoute = (route: RouteContext): void => {
   defineEndpoint(
-    house,
+    route,
     'GET /v1/webhooks/:id',
     { summary: 'Read a webhook; never its secret', answer: webhookShape },
     async ({ caller, id, reply }) => {
-      const { webhook, revision } = await loadWebhook(house.deps, caller, id);
+      const { webhook, revision } = await loadWebhook(route.deps, caller, id);
       setRevision(reply, revision);
       return showWebhook(webhook);
     },

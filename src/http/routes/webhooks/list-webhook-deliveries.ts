@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { showWebhookDelivery, webhookDeliveryShape } from '../../schemas/webhook.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
@@ -9,10 +9,10 @@ import { loadWebhook } from './load-webhook.ts';
 const listOfWebhook = (id: string): string => `webhook-deliveries/${id}`;
 const query = z.strictObject(pageParameters);
 
-export const listWebhookDeliveriesRoute = (house: House): void => {
-  const { deps } = house;
+export const listWebhookDeliveriesRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/webhooks/:id/deliveries',
     {
       summary: 'What a webhook was sent, every try of it, newest first',

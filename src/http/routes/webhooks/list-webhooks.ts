@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';
 import { listOf, listShape } from '../../schemas/list.ts';
 import { showWebhook, webhookShape } from '../../schemas/webhook.ts';
@@ -9,10 +9,10 @@ import { pageParameters } from '../../validation/query.ts';
 const LIST = 'webhooks';
 const query = z.strictObject(pageParameters);
 
-export const listWebhooksRoute = (house: House): void => {
-  const { deps } = house;
+export const listWebhooksRoute = (route: RouteContext): void => {
+  const { deps } = route;
   defineEndpoint(
-    house,
+    route,
     'GET /v1/webhooks',
     { summary: 'List webhooks, newest first', query, answer: listShape(webhookShape) },
     async ({ caller: { organizationId, environment }, query: { limit, after: cursor } }) => {

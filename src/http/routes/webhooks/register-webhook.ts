@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { registerWebhook } from '../../../commands/webhook/register-webhook.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
-import { defineEndpoint, type House } from '../../endpoint.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { setRevision } from '../../revisions.ts';
 import { createdWebhookShape, showWebhook } from '../../schemas/webhook.ts';
 import { atMost } from '../../validation/at-most.ts';
@@ -35,8 +35,8 @@ const body = z.strictObject({
 
 const urlSent = z.object({ url: body.shape.url });
 
-export const registerWebhookRoute = (house: House): void => {
-  const { context } = house.deps;
+export const registerWebhookRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
 
   /** The command looks at the address of what is right otherwise. */
   const urlProblems = async (sent: unknown): Promise<readonly Problem[]> => {
@@ -47,7 +47,7 @@ export const registerWebhookRoute = (house: House): void => {
   };
 
   defineEndpoint(
-    house,
+    route,
     'POST /v1/webhooks',
     {
       summary: 'Register a webhook; its secret is shown this once',

@@ -1,50 +1,59 @@
 import { withTimeout } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/key-cache.ts';
 import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createRegister, type FreshRegister, REGISTER_CATEGORIES } from '../../domain/register.ts';
-import { createKeyRegister, type KeyRegister, type ShownSecret } from './key-register.ts';
-import { createRegisterFacts, type RegisterFacts } from './register-facts.ts';
+import {
+  createKeyCacheQueries,
+  createSecretIndex,
+  type KeyCacheQueries,
+  type PresentedSecret,
+  type SecretIndex,
+} from './key-cache-queries.ts';
 
-export interface KeyDirectoryOptions {
-  /** The log, on a connection of its own where the engine has such: other work must not delay this. */
+/**
+ * Keys, domains and organizations in memory, fed by the log, so that a request is authenticated without a round trip.
+ * The tail of the log is read every 250 ms. The cache is trusted only while a read begun less than 900 ms ago has been
+ * applied: with re-authentication every 100 ms a revoked key stops working within 1 s. A stale cache answers 503.
+ */
+export interface KeyCacheOptions {
+  /** The log, on a connection of its own if the engine has one: other work must not delay it. */
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
   readonly system: System;
   readonly logger: Logger;
   readonly capturing: boolean;
 }
 
-/** Keys in memory, fed by the log; every answer is at most `TRUSTED_MS` behind it. */
-export interface KeyDirectory extends RegisterFacts {
-  /** Begins to follow the log; resolves after the first read of all of it, or when that failed (it goes on trying). */
+export interface KeyCache extends KeyCacheQueries {
+  /** Begins to follow the log. Resolves after the first read of the whole log, or when it failed and is retried. */
   start(): Promise<void>;
-  /** Whether what is known may still be acted upon. */
+  /** Whether the cache may be trusted. */
   isFresh(): boolean;
-  /** Applies all that was in the log when this was called. @returns whether it came about in time. */
+  /** Applies everything the log holds at the time of the call. @returns false: not in time. */
   catchUp(): Promise<boolean>;
-  /** The same by the next read that is due anyway, without causing one. */
+  /** Waits for the next regular read instead of causing one. @returns false: not in time. */
   nextRead(): Promise<boolean>;
   /** By SHA-256 of the secret, hex. */
-  find(secretHash: string): ShownSecret | undefined;
-  /** The register behind all this, for decisions that must know everything there is. */
-  readonly freshRegister: FreshRegister;
-  /** How far the log has been seen. */
+  find(secretHash: string): PresentedSecret | undefined;
+  /** For decisions that need every key. */
+  readonly load: LoadKeyCache;
+  /** Position of the last event applied. */
   position(): Position;
   close(): Promise<void>;
 }
 
-/** A key revoked elsewhere works no longer than this: the promise is one second. Shorter turns hiccups into 503. */
+/** Bounds how long a key revoked elsewhere works. Longer breaks the promise of 1 s, shorter turns hiccups into 503. */
 const TRUSTED_MS = 900;
-/** Shorter asks the log more often for nothing; longer leaves fewer tries before trust ends. */
+/** Shorter: more useless reads. Longer: fewer retries before the cache is stale. */
 const TAIL_EVERY_MS = 250;
-/** Between two of them, also where one took longer than that: shorter leaves a busy process nothing else. */
+/** Least pause between two reads. Shorter leaves a busy process no time for requests. */
 const TAIL_PAUSE_MS_MIN = 25;
-/** A read of the tail that takes longer is ended; the next goes on where it got to. */
+/** A read that takes longer is aborted; the next one continues from its position. */
 const TAIL_MS_MAX = 2_000;
-/** How long it may take to end before it is given up. Shorter loses what it has found, longer delays the next. */
+/** How long an aborted read may take to end. Shorter loses what it read, longer delays the next read. */
 const TAIL_ENDS_MS_MAX = 500;
-/** What a request waits for the log to be read: longer keeps clients hanging, shorter makes 503 of a busy moment. */
+/** How long a request waits for a catch-up. Longer keeps clients hanging, shorter turns a busy moment into 503. */
 const CATCH_UP_MS_MAX = 700;
 const PAGE_EVENTS = 1000;
 
@@ -54,14 +63,14 @@ interface Follower {
   readonly tail: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Reads the tail of the log into the registers. */
-const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegister): Follower => {
+/** Reads the tail of the log into the cache. */
+const createFollower = ({ store, system }: KeyCacheOptions, secrets: SecretIndex): Follower => {
   let position: Position = LOG_START;
   let trustedSinceMs = Number.NEGATIVE_INFINITY;
 
-  /** A read that was given up may still answer: only a page that follows upon what is known is applied. */
+  /** An abandoned read may still answer: a page is applied only if it follows the position. */
   const readPage = async (from: Position, to: Position, signal: AbortSignal): Promise<void> => {
-    const filter = { categories: REGISTER_CATEGORIES };
+    const filter = { categories: KEY_CACHE_CATEGORIES };
     const page = await store.readAll({ from, to, filter, limit: PAGE_EVENTS, signal, folded: true });
     if (position !== from) return;
     for (const event of page.events) secrets.apply(event);
@@ -83,10 +92,10 @@ const createFollower = ({ store, system }: KeyDirectoryOptions, secrets: KeyRegi
   return { tail, position: () => position, isFresh: () => system.monotonicMs() - trustedSinceMs < TRUSTED_MS };
 };
 
-export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory => {
+export const createKeyCache = (options: KeyCacheOptions): KeyCache => {
   const { system, logger, capturing } = options;
-  const register = createRegister();
-  const secrets = createKeyRegister(register);
+  const projection = createKeyCacheProjection();
+  const secrets = createSecretIndex(projection);
   const follower = createFollower(options, secrets);
   const closing = new AbortController();
   let running: Promise<boolean> | null = null;
@@ -95,8 +104,8 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
   let following: Promise<void> = Promise.resolve();
   let due = Promise.withResolvers<boolean>();
 
-  /** @param work throws nothing. */
-  const within = (work: Promise<boolean>, ms: number): Promise<boolean> =>
+  /** @param work never rejects. */
+  const inTimeOrFalse = (work: Promise<boolean>, ms: number): Promise<boolean> =>
     withTimeout({ system, ms }, work).catch(() => false);
 
   const tail = async (signal: AbortSignal): Promise<boolean> => {
@@ -113,13 +122,13 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     }
   };
 
-  /** A read that is late is told to end, and asks for nothing more: no two look through the same log. */
+  /** A late read is aborted before the next begins: the log is read once at a time. */
   const tailInTime = async (): Promise<boolean> => {
     const late = new AbortController();
     const reading = tail(AbortSignal.any([late.signal, closing.signal]));
-    if (await within(reading, TAIL_MS_MAX)) return true;
+    if (await inTimeOrFalse(reading, TAIL_MS_MAX)) return true;
     late.abort();
-    return within(reading, TAIL_ENDS_MS_MAX);
+    return inTimeOrFalse(reading, TAIL_ENDS_MS_MAX);
   };
 
   const begin = (): Promise<boolean> => {
@@ -129,7 +138,7 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     return running;
   };
 
-  /** Joins the read that begins next: the one under way may have begun before what the caller looks for was written. */
+  /** Joins the next read: the one in progress may have begun before the event the caller needs was appended. */
   const refresh = (): Promise<boolean> => {
     if (running === null) return begin();
     next ??= running.then(() => {
@@ -153,20 +162,20 @@ export const createKeyDirectory = (options: KeyDirectoryOptions): KeyDirectory =
     }
   };
 
-  const catchUp = (): Promise<boolean> => within(refresh(), CATCH_UP_MS_MAX);
+  const catchUp = (): Promise<boolean> => inTimeOrFalse(refresh(), CATCH_UP_MS_MAX);
 
   return {
-    ...createRegisterFacts(register, capturing),
+    ...createKeyCacheQueries(projection, capturing),
     start: async () => {
-      await within(refresh(), TAIL_MS_MAX);
+      await inTimeOrFalse(refresh(), TAIL_MS_MAX);
       following = follow();
     },
     isFresh: follower.isFresh,
     catchUp,
-    nextRead: () => within(due.promise, TAIL_EVERY_MS + CATCH_UP_MS_MAX),
+    nextRead: () => inTimeOrFalse(due.promise, TAIL_EVERY_MS + CATCH_UP_MS_MAX),
     find: secrets.find,
-    freshRegister: async () => {
-      if (await catchUp()) return register;
+    load: async () => {
+      if (await catchUp()) return projection;
       throw new DomainError('unavailable', 'API keys cannot be checked just now');
     },
     position: follower.position,

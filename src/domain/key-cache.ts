@@ -5,11 +5,11 @@ import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/eve
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain/sending-domain.ts';
 
-/** A key as the log tells it. */
+/** A key folded from its stream. */
 export interface KeyEntry {
   readonly key: ExistingApiKey;
   readonly revision: Revision;
-  /** Its domain was deleted after it was made, or before: it works no more, whoever registers the name again. */
+  /** Its domain was deleted. The key stays invalid even if the name is registered again. */
   readonly endedWithDomain: boolean;
 }
 
@@ -18,35 +18,35 @@ export interface DomainEntry {
   readonly revision: Revision;
 }
 
-/** What an event did to a key. */
+/** Effect of one event on a key. */
 export interface KeyChange {
-  /** undefined: it has just been made. */
+  /** undefined: the event created the key. */
   readonly before: KeyEntry | undefined;
   readonly after: KeyEntry;
 }
 
-/** Organizations, domains and keys: small enough to be held whole, and true whatever state the read models are in. */
-export interface Register {
+/** Organizations, domains and keys: few enough to hold all in memory, and independent of the read models. */
+export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
-  /** What the DNS says of domains, by their ids. */
+  /** DNS records as last checked, by domain id. */
   readonly records: ReadonlyMap<string, DomainRecords>;
   readonly keys: ReadonlyMap<string, KeyEntry>;
 }
 
-export interface WritableRegister extends Register {
-  /** Takes in the next event of the log. @returns the keys it changed. */
+export interface KeyCacheProjection extends KeyCacheState {
+  /** Applies the next event of the log. @returns the keys it changed. */
   apply(event: RecordedEvent): readonly KeyChange[];
 }
 
 /**
- * The register, knowing all that was in the log when it was asked for.
+ * Loads the key cache with every event the log holds at the time of the call.
  * @throws {DomainError} `unavailable`.
  */
-export type FreshRegister = () => Promise<Register>;
+export type LoadKeyCache = () => Promise<KeyCacheState>;
 
-/** What a register needs to see of the log. */
-export const REGISTER_CATEGORIES: readonly string[] = [
+/** Categories of the streams it is built from. */
+export const KEY_CACHE_CATEGORIES: readonly string[] = [
   organization.category,
   sendingDomain.category,
   domainRecords.category,
@@ -55,7 +55,7 @@ export const REGISTER_CATEGORIES: readonly string[] = [
 
 const NOTHING: readonly KeyChange[] = [];
 
-export const createRegister = (): WritableRegister => {
+export const createKeyCacheProjection = (): KeyCacheProjection => {
   const organizations = new Map<string, Organization>();
   const domains = new Map<string, DomainEntry>();
   const records = new Map<string, DomainRecords>();
@@ -71,7 +71,7 @@ export const createRegister = (): WritableRegister => {
     const before = keys.get(id);
     const state: ApiKey = apiKey.evolve(before?.key ?? apiKey.initial, event, event.metadata);
     if (state.status === 'absent') return NOTHING;
-    // One that was made while its domain was being deleted never works: whoever made it did not know.
+    // A key created while its domain was being deleted never becomes valid.
     const endedWithDomain = before?.endedWithDomain ?? domains.get(state.domainId)?.domain.status === 'deleted';
     return [put({ key: state, revision: event.revision, endedWithDomain })];
   };
@@ -99,7 +99,10 @@ export const createRegister = (): WritableRegister => {
   };
 
   return {
-    ...{ organizations, domains, records, keys },
+    organizations,
+    domains,
+    records,
+    keys,
     apply: (event) => {
       const id = idOf(event.stream);
       // A stream of a category holds events of its family only.
