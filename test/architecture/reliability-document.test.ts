@@ -19,7 +19,7 @@ interface Proof {
   readonly name: string;
 }
 
-const PROOFS = /^- (?<where>chaos|`test\/[^`]+`): (?<names>`[^`]+`(?:,\s+`[^`]+`)*)$/gm;
+const PROOFS = /^- (?<where>chaos|`test\/[^`]+`):\s+(?<names>`[^`]+`(?:,\s+`[^`]+`)*)$/gm;
 const proofs: readonly Proof[] = [...source.matchAll(PROOFS)].flatMap(({ groups }) =>
   [...(groups?.names ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => ({
     where: (groups?.where ?? '').replaceAll('`', ''),
