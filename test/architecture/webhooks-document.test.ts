@@ -19,19 +19,19 @@ const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
 const body = blockOf('json');
 const signed = (secrets: readonly string[], at = new Date()) => signWebhook(secrets, { id: 'evt_1', at, body });
 
-test('the snippet of docs/webhooks.md takes what we sign, by any of several secrets', () => {
+test('the snippet of docs/webhooks.md accepts what the service signs, with any of several secrets', () => {
   expect(verify(SECRET, signed([SECRET]), body)).toEqual(JSON.parse(body));
   expect(verify(SECRET, signed([OTHER, SECRET]), body)).toEqual(JSON.parse(body));
 });
 
-test('it refuses what is changed, signed by others, unsigned or old', () => {
+test('it rejects changed, foreign, unsigned and old posts', () => {
   const headers = signed([SECRET]);
-  expect(() => verify(SECRET, headers, `${body} `)).toThrow('not signed');
-  expect(() => verify(SECRET, { ...headers, 'webhook-id': 'evt_2' }, body)).toThrow('not signed');
-  expect(() => verify(OTHER, headers, body)).toThrow('not signed');
-  expect(() => verify(SECRET, { ...headers, 'webhook-signature': undefined }, body)).toThrow('not signed');
-  expect(() => verify(SECRET, signed([SECRET], new Date(Date.now() - 400_000)), body)).toThrow('not of this time');
-  expect(() => verify(SECRET, {}, body)).toThrow('not of this time');
+  expect(() => verify(SECRET, headers, `${body} `)).toThrow('no signature matches');
+  expect(() => verify(SECRET, { ...headers, 'webhook-id': 'evt_2' }, body)).toThrow('no signature matches');
+  expect(() => verify(OTHER, headers, body)).toThrow('no signature matches');
+  expect(() => verify(SECRET, { ...headers, 'webhook-signature': undefined }, body)).toThrow('no signature matches');
+  expect(() => verify(SECRET, signed([SECRET], new Date(Date.now() - 400_000)), body)).toThrow('not current');
+  expect(() => verify(SECRET, {}, body)).toThrow('not current');
 });
 
 const UNITS = [
@@ -44,7 +44,7 @@ const duration = (ms: number): string => {
   return `${ms / unit} ${name}`;
 };
 
-test('the document tells the time-out, the waits and the events as they are', () => {
+test('the document has the time-out, the waits and the events of the code', () => {
   const waits = Array.from({ length: 10 }, (_, index) => duration(webhookRetryWaitMs(index + 1, 0.5, null) ?? 0));
   expect(webhookRetryWaitMs(11, 0.5, null)).toBeNull();
   expect(text).toContain(`tried again after ${waits.join(', ')}, each ±10 %`);
