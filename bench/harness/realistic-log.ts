@@ -122,11 +122,11 @@ export const lifeOf = (system: System, number: number): readonly Append[] => {
     atMs += index === 0 ? DELIVERY_MS : RETRY_MS;
     const now = new Date(atMs).toISOString();
     const leaseUntil = new Date(atMs + LEASE_MS).toISOString();
-    const started = startAttempt(state, { now, leaseUntil, chance: 0.5 });
+    const started = startAttempt(state, { now, leaseUntil, random: 0.5 });
     happen(started, 'worker:deliver-message');
     const recipientIds = started.flatMap((event) => (event.type === 'AttemptStarted' ? event.data.recipientIds : []));
     const outcomes = outcomesOf(system, recipientIds, kind);
-    happen(recordAttempt(state, { attempt: index + 1, outcomes, now, chance: 0.5 }), 'worker:deliver-message');
+    happen(recordAttempt(state, { attempt: index + 1, outcomes, now, random: 0.5 }), 'worker:deliver-message');
   }
   return appends;
 };

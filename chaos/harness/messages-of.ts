@@ -1,6 +1,6 @@
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
-import { isOpen } from '../../src/domain/message/status.ts';
+import { isOpen } from '../../src/domain/message/recipient.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 
 const isMessageEvent = (event: RecordedEvent): event is RecordedEvent<MessageEvent> =>

@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
 
-/** Keyed digest, hex of the first 16 bytes of HMAC-SHA256: tells equal from different to whoever holds the secret. */
+/** Keyed digest, hex of the first 16 bytes of HMAC-SHA256: compares texts without revealing them. */
 export const keyedDigest = (secret: Uint8Array, purpose: string, text: string): string =>
   keyedBytes(secret, purpose, text).subarray(0, 16).toString('hex');
 
-/** A thousand take some 300 kB; fewer would be computed again more often. */
-const REMEMBERED_MAX = 1000;
-const remembered = new Map<string, string>();
+/** A thousand take some 300 kB; fewer are recomputed more often. */
+const CACHED_MAX = 1000;
+const cache = new Map<string, string>();
 
-/** As `keyedDigest`, for texts that come with message after message: it costs a tenth the second time. */
+/** As `keyedDigest`, cached: for texts that come with message after message. A repeat costs a tenth. */
 export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string => {
   const key = `${Buffer.from(secret).toString('base64')}\0${purpose}\0${text}`;
-  const known = remembered.get(key);
+  const known = cache.get(key);
   if (known !== undefined) return known;
-  if (remembered.size === REMEMBERED_MAX) remembered.clear();
+  if (cache.size === CACHED_MAX) cache.clear();
   const digest = keyedDigest(secret, purpose, text);
-  remembered.set(key, digest);
+  cache.set(key, digest);
   return digest;
 };
 
@@ -46,3 +46,22 @@ export const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 
 /** SHA-256, 32 bytes. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
+
+/** JSON text that is equal for equal values: object keys sorted, no white space (in the manner of RFC 8785). */
+export const canonicalJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, nested: unknown) =>
+    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
+      ? Object.fromEntries(Object.entries(nested).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : nested,
+  );
+
+/** A subject without differences of letter case and white space. */
+const comparable = (subject: string): string => subject.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
+
+/** Messages are searched by this digest: the log and the read models do not contain the subject itself. */
+export const subjectDigest = (secret: Uint8Array, subject: string): string =>
+  keyedDigest(secret, 'subject', comparable(subject));
+
+/** As `subjectDigest`, of one metadata entry. */
+export const metadataDigest = (secret: Uint8Array, name: string, value: string): string =>
+  keyedDigest(secret, 'metadata', `${name}\0${value}`);

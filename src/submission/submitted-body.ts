@@ -1,8 +1,14 @@
 import type { Caller } from '../domain/caller.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { canonicalAddress } from '../domain/email-address.ts';
-import { isAttachmentType, isMessageType } from '../domain/message/attachment-type.ts';
-import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../domain/message/own-header.ts';
+import {
+  isAttachmentType,
+  isHeaderName,
+  isListUnsubscribe,
+  isMessageType,
+  isOwnHeader,
+  isReplyTo,
+} from '../domain/message/draft.ts';
 import type { RepeatedHeader, StoredAlternative } from '../domain/ports/contents.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/ports/mail-parser.ts';

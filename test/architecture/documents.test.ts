@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { CONFIGURATION } from '../../src/config-variables.ts';
-import { RECIPIENT_STATUSES } from '../../src/domain/message/status.ts';
+import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');

@@ -48,7 +48,7 @@ const read = (id: string) => service.request({ url: `/v1/messages/${id}`, key: k
 const refusalOf = (answer: LightMyRequestResponse): unknown[] => [answer.statusCode, answer.json().error?.code];
 
 const claim = async (messageId: string): Promise<Claim & { claimed: true }> => {
-  const claimed = await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, chance: 0.5 });
+  const claimed = await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('it could not be claimed');
   return claimed;
 };
@@ -58,7 +58,7 @@ const ended = async (messageId: string, ...outcomes: ('delivered' | 'deferred')[
   const all = outcomes.map((outcome, index): AttemptOutcome => {
     return { ...about, recipientId: recipientIds[index] ?? '', outcome };
   });
-  await recordAttempt(service.deps.context, { message, attempt: 1, outcomes: all, replies: [], chance: 0.5 });
+  await recordAttempt(service.deps.context, { message, attempt: 1, outcomes: all, replies: [], random: 0.5 });
 };
 
 describe('POST /v1/messages/{id}/cancel', () => {

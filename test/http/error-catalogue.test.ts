@@ -106,7 +106,7 @@ const PROVOKED = {
   message_being_sent: async () => {
     const url = await sentByTestKey();
     const messageId = url.split('/').at(-1) ?? '';
-    await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, chance: 0 });
+    await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0 });
     return post(`${url}/cancel`, {}, { by: 'test' });
   },
   message_ended: async () => {

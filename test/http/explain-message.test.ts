@@ -69,7 +69,7 @@ const smtp = (code: number, replyId: string) => ({
 /** One attempt at whoever is due. @param said for each in turn: code and text. */
 const attempt = async (messageId: string, ...said: (readonly [code: number, text: string])[]): Promise<void> => {
   const { context } = service.deps;
-  const claimed = await startAttempt(context, { messageId, leaseMs: 60_000, chance: 0.5 });
+  const claimed = await startAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('it could not be claimed');
   const { message, recipientIds } = claimed;
   const ids = said.map(() => context.system.uuid());
@@ -83,7 +83,7 @@ const attempt = async (messageId: string, ...said: (readonly [code: number, text
     ...{ id: ids[index] ?? '', organizationId: message.state.organizationId },
     body: { kind: 'reply' as const, messageId, text },
   }));
-  await recordAttempt(context, { message, attempt: message.state.attempts, outcomes, replies, chance: 0.5 });
+  await recordAttempt(context, { message, attempt: message.state.attempts, outcomes, replies, random: 0.5 });
 };
 
 /** What its endpoints were told of the message: the first delivery fails once, the others are not tried yet. */

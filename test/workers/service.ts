@@ -18,8 +18,8 @@ import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
 import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
+import { isOpen } from '../../src/domain/message/recipient.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
-import { isOpen } from '../../src/domain/message/status.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
 import {

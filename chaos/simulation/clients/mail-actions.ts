@@ -1,6 +1,5 @@
 import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
-import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
-import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { unsubscribeRecipient } from '../../../src/commands/message/unsubscribe-recipient.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { fold } from '../../../src/domain/decider.ts';
 import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
-import { isOpen, messageStatus } from '../../../src/domain/message/status.ts';
+import { isOpen, messageStatus } from '../../../src/domain/message/recipient.ts';
 import type { RecordedEvent, StreamName } from '../../../src/domain/ports/event-store.ts';
 import { suppressedOnce } from '../../harness/verdicts/suppressed-once.ts';
 import { rebuilt } from '../parts/read-models.ts';

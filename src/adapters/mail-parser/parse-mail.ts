@@ -1,5 +1,5 @@
 import { addressParser, decodeWords } from 'postal-mime';
-import { isMessageType, isSevenBit } from '../../domain/message/attachment-type.ts';
+import { isMessageType, isSevenBit } from '../../domain/message/draft.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/ports/mail-parser.ts';
 import { joinedBody, type Shown, unflowed } from './body-text.ts';
 import { bytesInCharset, type ContentField, parameterOf } from './content-field.ts';

@@ -2,8 +2,7 @@ import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { bodyDigest } from './body-digest.ts';
-import type { MessageIdentity, Sender } from './prepare-message.ts';
+import { bodyDigest, type MessageIdentity, type Sender } from './prepare-message.ts';
 import { keyedMessageId } from './send-message.ts';
 
 /** A parsed request body before defaults. */

@@ -1,4 +1,9 @@
+/** Use cases by which a customer changes an accepted message: cancel it, or give it another time. */
 import type { MessageEvent } from '../../domain/events.ts';
+import {
+  cancelMessage as decideCancel,
+  rescheduleMessage as decideReschedule,
+} from '../../domain/message/change-message.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { requireOwn } from '../../domain/ownership.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
@@ -20,8 +25,7 @@ type Decide = (
   by: { readonly organizationId: string; readonly now: string },
 ) => readonly MessageEvent[];
 
-/** What the customer decides about a message that was accepted. @throws {DomainError} as `decide` does, and `precondition_failed`. */
-export const changeMessage = async (
+const changeMessage = async (
   context: ChangeContext,
   origin: Origin,
   { messageId, ...condition }: ChangeMessage,
@@ -38,3 +42,31 @@ export const changeMessage = async (
   });
   return { message: requireOwn(state, organizationId, 'message'), revision: Number(revision) };
 };
+
+/**
+ * Cancels a message, possible until an attempt is claimed. Claim and cancellation are appended at the revision read, so
+ * one of them is first and the other sees it.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `precondition_failed`.
+ */
+export const cancelMessage = (
+  context: ChangeContext,
+  origin: Origin,
+  command: ChangeMessage,
+): Promise<ChangedMessage> => changeMessage(context, origin, command, decideCancel);
+
+export interface RescheduleMessage extends ChangeMessage {
+  /** ISO 8601. */
+  readonly scheduledAt: string;
+}
+
+/**
+ * Gives a scheduled message another time.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
+ * `schedule_not_possible`, `precondition_failed`.
+ */
+export const rescheduleMessage = (
+  context: ChangeContext,
+  origin: Origin,
+  { scheduledAt, ...command }: RescheduleMessage,
+): Promise<ChangedMessage> =>
+  changeMessage(context, origin, command, (before, by) => decideReschedule(before, { ...by, scheduledAt }));

@@ -1,10 +1,18 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { isReturnPath, placesOf, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { CommandContext } from '../context.ts';
 import { type Loaded, load } from '../execute.ts';
-import { secretOfMessage } from './secret-of-message.ts';
+import { organizationSecret } from '../organization/organization-secret.ts';
+
+/** Stands in where there is no message: secrets in use are in memory as well, so a guess costs the same. */
+const NO_SECRET = new Uint8Array(32);
+
+/** The secret that addresses and links of a message are made with; one that nobody uses where there is no message. */
+export const secretOfMessage = async (secrets: Secrets, state: Message): Promise<Uint8Array> =>
+  state.status === 'absent' ? NO_SECRET : organizationSecret(secrets, state.organizationId);
 
 type Context = Pick<CommandContext, 'store' | 'secrets'>;
 
@@ -40,7 +48,7 @@ const ofAddress = (token: ReturnToken): Proof => ({
   messageId: token.messageId,
   breadth: breadthOf(token),
   isOurs: (secret) => isReturnPath(secret, token),
-  placesIn: ({ recipients }) => placesOf(token, recipients),
+  placesIn: ({ recipients }) => indexesOf(token, recipients),
   // Of the very same copy: who had another was told of that one's envelope.
   isEnvelope: (secret, id) => {
     const told = readReturnPath(id);

@@ -14,7 +14,7 @@ export interface RecordAttempt {
   /** Texts of the replies that the outcomes name. */
   readonly replies: readonly MessageContents[];
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface RecordAttempt {
  */
 export const recordAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { message: claimed, attempt, outcomes, replies, chance }: RecordAttempt,
+  { message: claimed, attempt, outcomes, replies, random }: RecordAttempt,
 ): Promise<Loaded<ExistingMessage>> => {
   const now = context.system.now().toISOString();
   const { state, revision } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
@@ -31,7 +31,7 @@ export const recordAttempt = async (
     stream: messageStream(claimed.state.accepted.messageId),
     context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
     contents: replies,
-    decide: (before) => decide(before, { attempt, outcomes, now, chance }),
+    decide: (before) => decide(before, { attempt, outcomes, now, random }),
     known: claimed,
   });
   return state.status === 'absent' ? claimed : { state, revision };

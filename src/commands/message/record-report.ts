@@ -1,6 +1,11 @@
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import type { InboundReport, ReportedFailure } from '../../domain/bounce/report.ts';
-import { attributeFailures, type ReturnedRecipient, recipientsNamed } from '../../domain/bounce/report.ts';
+import {
+  attributeFailures,
+  type InboundReport,
+  type ReportedFailure,
+  type ReturnedRecipient,
+  recipientsNamed,
+} from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { recordReport as decide, type ReportedRecipient } from '../../domain/message/record-report.ts';

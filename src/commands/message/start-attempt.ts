@@ -1,13 +1,7 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import {
-  type ExistingMessage,
-  type Message,
-  message,
-  messageStream,
-  type Recipient,
-} from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
 import { claimable, startAttempt as decide, type Hold } from '../../domain/message/start-attempt.ts';
-import { isOpen } from '../../domain/message/status.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { suppressedRecipients } from '../suppression/suppressed-recipients.ts';
@@ -40,7 +34,7 @@ export interface StartAttempt {
   /** How long nobody else may send; longer than any attempt takes. */
   readonly leaseMs: number;
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
   /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
   isDomainDeleted?(message: ExistingMessage): boolean;
   /** Whether it has to wait though these of its recipients are due. Absent: none does. */
@@ -52,7 +46,7 @@ export interface StartAttempt {
 /** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, destination, leaseMs, chance, isDomainDeleted, holdOf, ...at }: StartAttempt,
+  { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: StartAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
@@ -75,7 +69,7 @@ export const startAttempt = async (
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
     decide: (before) =>
-      decide(before, { destination, now: now.toISOString(), leaseUntil, chance, domainDeleted, suppressed, held }),
+      decide(before, { destination, now: now.toISOString(), leaseUntil, random, domainDeleted, suppressed, held }),
     known,
   });
   const started = events.find(isStarted);

@@ -1,12 +1,88 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import { type ExistingMessage, message, messageStream } from '../../domain/message/message.ts';
-import type { UnsubscribeRecipient } from '../../domain/message/unsubscribe-recipient.ts';
+import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import type { ReturnToken } from '../../domain/message/return-path.ts';
+import {
+  unsubscribeRecipient as decide,
+  hasUnsubscribed,
+  type UnsubscribeRecipient,
+} from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
-import type { CommandContext } from '../context.ts';
-import { load } from '../execute.ts';
-import type { RecipientRequest } from './recipient-origin.ts';
-import { type LinkedRecipient, recordUnsubscription } from './record-unsubscription.ts';
-import { secretOfMessage } from './secret-of-message.ts';
+import {
+  type Suppression,
+  suppression,
+  suppressionId,
+  suppressionStream,
+} from '../../domain/suppression/suppression.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
+import { findReturned, secretOfMessage } from './find-returned.ts';
+import type { ReportOutcome } from './record-report.ts';
+
+/** A request of a recipient to this service. */
+export interface RecipientRequest extends Required<Pick<Origin, 'sourceClass'>> {
+  readonly requestId: string;
+}
+
+/** What a recipient does to a message. @param request null: not by a request to this service. */
+export const recipientOrigin = (
+  { organizationId, environment, accepted: { messageId } }: ExistingMessage,
+  recipientId: string,
+  request: RecipientRequest | null,
+): Origin => ({
+  ...{ actor: `recipient:${recipientId}`, requestId: null, organizationId, environment },
+  ...request,
+  ...{ correlationId: messageId, causationId: request?.requestId ?? messageId },
+});
+
+type Tools = Pick<CommandContext, 'store' | 'system'>;
+
+/** A recipient of a message of ours. */
+export interface LinkedRecipient {
+  readonly message: Loaded<ExistingMessage>;
+  readonly recipientId: string;
+}
+
+/** Read only for who has unsubscribed before: the word of anybody else is recorded, whatever the list says. */
+const suppressionOf = async (
+  { store }: Tools,
+  { message: { state }, recipientId }: LinkedRecipient,
+): Promise<Suppression> => {
+  const isNew = state.recipients.every(({ id, unsubscribedAt }) => id !== recipientId || unsubscribedAt === null);
+  const digest = state.accepted.recipients.find(({ id }) => id === recipientId)?.digest;
+  if (isNew || digest === undefined) return suppression.initial;
+  return (await load(store, suppression, suppressionStream(suppressionId(state.environment, digest)))).state;
+};
+
+/** Whether the recipient has unsubscribed, and is on the list for it, or about to be. */
+export const isRecipientUnsubscribed = async (context: Tools, recipient: LinkedRecipient): Promise<boolean> =>
+  hasUnsubscribed(recipient.message.state, {
+    recipientId: recipient.recipientId,
+    suppression: await suppressionOf(context, recipient),
+    now: context.system.now().toISOString(),
+  });
+
+/**
+ * Records that a recipient wants no more mail; again only where his address was taken off the list since.
+ * @param by `request`: null where it was not by a request to this service.
+ * @returns whether something was written.
+ */
+export const recordUnsubscription = async (
+  context: Tools,
+  recipient: LinkedRecipient,
+  { method, request }: Pick<UnsubscribeRecipient, 'method'> & { readonly request: RecipientRequest | null },
+): Promise<boolean> => {
+  const { message: known, recipientId } = recipient;
+  const list = await suppressionOf(context, recipient);
+  const now = context.system.now().toISOString();
+  const { events } = await execute(context, {
+    aggregate: message,
+    stream: messageStream(known.state.accepted.messageId),
+    context: eventContext(recipientOrigin(known.state, recipientId, request), now),
+    decide: (state: Message) => decide(state, { recipientId, method, suppression: list, now }),
+    known,
+  });
+  return events.length > 0;
+};
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 
@@ -40,4 +116,19 @@ export const unsubscribeRecipient = async (
   const recipient = await findLinkedRecipient(context, token);
   await recordUnsubscription(context, recipient, by);
   return recipient.message.state;
+};
+
+/**
+ * Records that a recipient wants no more mail: he has written to the address of his `List-Unsubscribe` (RFC 2369 §3.2).
+ * Whatever he wrote, and whoever he says he is: nobody else was told the address.
+ */
+export const unsubscribeByMail = async (context: Context, token: ReturnToken): Promise<ReportOutcome> => {
+  const returned = await findReturned(context, [token]);
+  if (returned === null) return 'forged';
+  const [place = -1, ...others] = returned.places;
+  const { id: recipientId } = (others.length === 0 ? returned.message.state.recipients[place] : undefined) ?? {};
+  if (recipientId === undefined) return 'unmatched';
+  const linked = { message: returned.message, recipientId };
+  const isNew = await recordUnsubscription(context, linked, { method: 'mail', request: null });
+  return isNew ? 'unsubscribed' : 'unchanged';
 };

@@ -110,13 +110,13 @@ export interface AfterAttempt {
   readonly beganMs: number;
   readonly nowMs: number;
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
   readonly limits: PaceLimits;
 }
 
-const paused = (pace: Pace, { now, nowMs, chance }: AfterAttempt): Pace => {
+const paused = (pace: Pace, { now, nowMs, random }: AfterAttempt): Pace => {
   const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
-  const ms = jitter(minutes * MINUTE_MS, chance);
+  const ms = jitter(minutes * MINUTE_MS, random);
   return {
     ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1, lessSinceMs: nowMs },
     pausedUntil: new Date(Date.parse(now) + ms).toISOString(),

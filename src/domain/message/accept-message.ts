@@ -1,8 +1,8 @@
 import type { Analysis, Finding } from '../analysis/analysis.ts';
 import { type Details, DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
+import { requireSchedulable } from './change-message.ts';
 import { customerEventCount, type Message } from './message.ts';
-import { requireSchedulable } from './schedule.ts';
 
 type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
 
@@ -12,9 +12,9 @@ export interface AcceptMessage {
   readonly now: string;
   /** ISO 8601; null: at once. */
   readonly scheduledAt: string | null;
-  /** Its domain is verified, or nothing leaves. */
+  /** The domain is verified, or the mail does not leave this machine. */
   readonly sendable: boolean;
-  /** Of a message whose sender wants it refused where this fails; null: of any other. */
+  /** The analysis, if its failure refuses the message; null: it does not. */
   readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
 }
 
@@ -27,7 +27,7 @@ const sentenceOf = ({ field, line, column, message, fix }: Finding): string => {
 /** `attachments` of `attachments[0]`, as all details are named. */
 const nameOf = ({ field }: Finding): string => field.replace(/\[.*$/, '');
 
-/** What has to be corrected, by field. */
+/** Errors by field. */
 const detailsOf = (findings: Analysis['findings']): Details => {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const byField = Object.entries(Object.groupBy(errors, nameOf));
@@ -48,7 +48,7 @@ const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: A
 };
 
 /**
- * Accepts once: the same request again changes nothing, whatever would forbid it by now.
+ * Accepts once. Repeating the same request changes nothing, even if it would be refused now.
  * @throws {DomainError} `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
  */
 export const acceptMessage = (state: Message, command: AcceptMessage): readonly MessageEvent[] => {

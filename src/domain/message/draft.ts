@@ -1,12 +1,74 @@
+/** What a message may consist of: its draft, and which headers, attachment types and unsubscribe links are allowed. */
 import type { Mailbox, MessageBody } from '../ports/contents.ts';
 import type { RecipientKind } from './events.ts';
 
-/** A send request after its shape was checked and its addresses parsed: what is stored, before anything has an id. */
+/** A send request whose shape is checked and whose addresses are parsed; nothing has an id yet. */
 export interface MessageDraft extends Omit<MessageBody, 'kind' | 'messageId' | 'recipients' | 'analysis'> {
   readonly recipients: readonly (Mailbox & { readonly kind: RecipientKind })[];
   readonly stream: 'transactional' | 'bulk';
   /** ISO 8601; absent: at once. */
   readonly scheduledAt?: string;
-  /** From when it is to be sent. */
+  /** Counted from the time at which it is to be sent. */
   readonly ttlSeconds: number;
 }
+
+/** Field names of RFC 5322 §3.6.8 that fit on their line. */
+const HEADER_NAME = /^[!-9;-~]{1,76}$/;
+/** Headers that this service writes: a second one could contradict the first. */
+const OWN_HEADERS =
+  /^(?:from|to|cc|bcc|subject|date|message-id|dkim-signature|return-path|received|sender|content-.*|mime-version)$/i;
+
+export const isHeaderName = (name: string): boolean => HEADER_NAME.test(name);
+
+/** Whether only this service may write the header. `Reply-To` is not among them. */
+export const isOwnHeader = (name: string): boolean => OWN_HEADERS.test(name);
+
+/** Written by this service if the message has `unsubscribe`; a sender may write them otherwise (RFC 2369 §3.2, RFC 8058 §3.1). */
+export const isListUnsubscribe = (name: string): boolean => /^list-unsubscribe(?:-post)?$/i.test(name);
+
+export const isReplyTo = (name: string): boolean => name.toLowerCase() === 'reply-to';
+
+/** A line holds 998 characters (RFC 5322 §2.1.1); types in use are far shorter. */
+const TYPE_CHARACTERS_MAX = 500;
+/** RFC 6838 §4.2 and RFC 2045 §5.1 with parameters, those of RFC 2231 among them, on one line. */
+const TYPE =
+  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:; ?[\w!#$&^.+-]+(?:=(?:[\w!#$%&'*+.^`{|}~-]+|"(?:[ !#-[\]-~]|\\[ -~])*")|\*\d{0,2}\*?=[\w!#$%&'*+.^`{|}~-]+))*$/;
+/** RFC 2045 §6.4: these must not be encoded, so an attachment cannot be one of them. */
+const COMPOSITE = /^(?:multipart|message)\//i;
+
+/** Whether the text can be the `Content-Type` of an attachment. */
+export const isAttachmentType = (text: string): boolean =>
+  text.length <= TYPE_CHARACTERS_MAX && TYPE.test(text) && !COMPOSITE.test(text);
+
+/** A message attached to a message (RFC 2046 §5.2.1): written unencoded. */
+export const isMessageType = (text: string): boolean =>
+  /^message\/rfc822(?:;|$)/i.test(text) && text.length <= TYPE_CHARACTERS_MAX && TYPE.test(text);
+
+/** RFC 5322 §2.1.1. */
+const LINE_CHARACTERS_MAX = 998;
+const SEVEN_BIT = /^[\t\r\n -~]*$/;
+
+/** Lines of ASCII that every server transfers unchanged (RFC 2045 §2.7). */
+export const isSevenBit = (text: string): boolean =>
+  SEVEN_BIT.test(text) &&
+  text.split('\r\n').every((line) => line.length <= LINE_CHARACTERS_MAX && !/[\r\n]/.test(line));
+
+/** `List-Unsubscribe: <…>,` is one line of at most 998 characters (RFC 5322 §2.1.1). */
+const LINK_CHARACTERS_MAX = 900;
+/** Characters of RFC 3986 §2, and an authority after the scheme. Browsers accept more than mail programs do. */
+const URL_TEXT = /^https:\/\/(?=[^/?#])(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/i;
+/** Lenient readers decode it anywhere (RFC 2047). */
+const LIKE_ENCODED_WORD = /=\?[^?]*\?/;
+
+/**
+ * Why a text cannot be the link of a `List-Unsubscribe` (RFC 2369 §3.2, RFC 8058 §3.1), as a phrase to follow the
+ * field's name. null: it can.
+ */
+export const unsubscribeUrlProblem = (text: string): string | null => {
+  if (text.length > LINK_CHARACTERS_MAX) return `must have at most ${LINK_CHARACTERS_MAX} characters`;
+  if (!URL_TEXT.test(text)) return 'must be an absolute https URL in ASCII, percent-encoded where needed';
+  const parsed = URL.parse(text);
+  if (parsed === null || parsed.hostname === '') return 'must be an absolute https URL with a host';
+  if (text.split(/[/?#]/)[2]?.includes('@') === true) return 'must not contain a user name or password';
+  return LIKE_ENCODED_WORD.test(text) ? 'must not contain =?…?, which reads as an encoded word' : null;
+};

@@ -1,69 +1,29 @@
-import type { BounceCategory } from '../bounce/categories.ts';
+/** A message: its state, and how each event changes it. */
 import type { Aggregate } from '../decider.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
-import type { HoldReason, RecipientKind, SmtpFacts } from './events.ts';
-import type { RecipientStatus } from './status.ts';
+import type { Recipient, RecipientStatus } from './recipient.ts';
 
-export interface Lease {
-  readonly attempt: number;
-  readonly until: string;
-}
-
-/** What keeps a recipient back who could be sent to. */
-export interface Held {
-  readonly reason: HoldReason;
-  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
-  readonly heldBy: string | null;
-  readonly since: string;
-  /** When it is looked at again at the latest. */
-  readonly until: string;
-}
-
-export interface Recipient {
-  readonly id: string;
-  readonly kind: RecipientKind;
-  readonly domain: string;
-  readonly status: RecipientStatus;
-  readonly smtp: SmtpFacts | null;
-  readonly reason: string | null;
-  /** Of the last refusal; null: there was none, or nobody knows. */
-  readonly category: BounceCategory | null;
-  readonly nextAttemptAt: string | null;
-  /** null: nothing keeps it back. It is as due as it was: whoever finds that nothing does any more may send. */
-  readonly held: Held | null;
-  /** The attempt that has it in hand: nobody else may send to it until that ends, or its lease does. */
-  readonly lease: Lease | null;
-  /** Attempts begun for it so far. */
-  readonly attempts: number;
-  /** The outcome of an attempt is unknown: a copy may have arrived, whatever came of later ones. */
-  readonly inDoubt: boolean;
-  readonly complained: boolean;
-  /** When it did so last; null: it has not. */
-  readonly unsubscribedAt: string | null;
-  readonly updatedAt: string;
-}
-
-type Accepted = Extract<MessageEvent, { type: 'MessageAccepted' }>['data'];
+type DataOf<Type extends MessageEvent['type']> = Extract<MessageEvent, { readonly type: Type }>['data'];
 
 export interface ExistingMessage {
   readonly status: 'accepted';
   readonly organizationId: string;
   readonly environment: Environment;
   readonly acceptedAt: string;
-  /** As accepted; `recipients` below is how they stand now. */
-  readonly accepted: Accepted;
+  /** As accepted; `recipients` below is their current state. */
+  readonly accepted: DataOf<'MessageAccepted'>;
   readonly recipients: readonly Recipient[];
-  /** When it is to be sent: as asked for first, and as it stands now; null: at once. */
+  /** When it is to be sent: as first requested, and as last rescheduled; null: at once. */
   readonly schedule: { readonly first: string; readonly current: string } | null;
-  /** How long it is tried from when it is to be sent, as its sender asked. */
+  /** How long delivery is attempted, from the time at which it is to be sent. */
   readonly timeToLiveMs: number;
-  /** When undelivered recipients expire: later than that by waits that do not count. */
+  /** When undelivered recipients expire. Later than the time to live alone says if holds have extended it. */
   readonly expiresAt: string;
-  /** Attempts begun so far, to whichever destination; numbers them. */
+  /** Attempts begun so far, to any destination; numbers them. */
   readonly attempts: number;
-  /** Number the next customer event will have. */
+  /** Sequence number of the next customer event. */
   readonly nextSequence: number;
 }
 
@@ -71,7 +31,7 @@ export type Message = { readonly status: 'absent' } | ExistingMessage;
 
 export const messageStream = (messageId: string): StreamName => `message-${messageId}`;
 
-/** How many customer events a message event makes: one per recipient it concerns, none of what keeps them back. */
+/** How many customer events a message event makes: one per recipient it concerns, none for a hold. */
 export const customerEventCount = ({ type, data }: MessageEvent): number => {
   switch (type) {
     case 'MessageAccepted':
@@ -88,25 +48,93 @@ export const customerEventCount = ({ type, data }: MessageEvent): number => {
   }
 };
 
-const change = (
+type WithoutSequence<E> = E extends { readonly type: infer Type; readonly data: infer Data }
+  ? { readonly type: Type; readonly data: Omit<Data, 'sequence'> }
+  : never;
+
+/** A message event whose sequence number is not known yet. */
+export type UnnumberedEvent = WithoutSequence<MessageEvent>;
+
+/** Gives each event the sequence number that follows from the events before it. */
+export const numbered = (
+  { nextSequence }: Pick<ExistingMessage, 'nextSequence'>,
+  events: readonly UnnumberedEvent[],
+): readonly MessageEvent[] => {
+  let sequence = nextSequence;
+  return events.map(({ type, data }) => {
+    const event = { type, data: { ...data, sequence } } as MessageEvent; // the omitted field is back
+    sequence += customerEventCount(event);
+    return event;
+  });
+};
+
+/** Records that the outcome of an attempt is unknown: a copy may have arrived, or not. */
+export const outcomeUnknown = (
+  { accepted: { messageId, contentId } }: ExistingMessage,
+  { attempt, recipients }: { readonly attempt: number; readonly recipients: readonly Pick<Recipient, 'id'>[] },
+  nextAttemptAt: string,
+): UnnumberedEvent => {
+  const recipientIds = recipients.map(({ id }) => id);
+  return { type: 'AttemptOutcomeUnknown', data: { messageId, contentId, attempt, recipientIds, nextAttemptAt } };
+};
+
+const changeRecipients = (
   state: ExistingMessage,
   recipientIds: readonly string[],
-  changes: Partial<Recipient>,
+  change: (recipient: Recipient) => Partial<Recipient>,
 ): ExistingMessage => ({
   ...state,
   recipients: state.recipients.map((recipient) =>
-    recipientIds.includes(recipient.id) ? { ...recipient, ...changes } : recipient,
+    recipientIds.includes(recipient.id) ? { ...recipient, ...change(recipient) } : recipient,
   ),
 });
 
-/** What an attempt came to, or something that ends it: it is in nobody's hands any more. */
+/** Ends the attempt in flight, if there is one, and the hold. */
 const settle = (
   state: ExistingMessage,
   recipientIds: readonly string[],
   changes: Partial<Recipient>,
-): ExistingMessage => change(state, recipientIds, { ...changes, lease: null, held: null });
+): ExistingMessage => changeRecipients(state, recipientIds, () => ({ ...changes, lease: null, held: null }));
 
-type LaterEvent = Exclude<MessageEvent, { type: 'MessageAccepted' }>;
+const millisecondsBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+
+const scheduled = (
+  state: ExistingMessage,
+  { recipientIds, scheduledAt, expiresAt }: DataOf<'MessageScheduled'>,
+  updatedAt: string,
+): ExistingMessage => {
+  const schedule = { first: state.schedule?.first ?? scheduledAt, current: scheduledAt };
+  const timeToLiveMs = millisecondsBetween(scheduledAt, expiresAt);
+  return changeRecipients({ ...state, schedule, timeToLiveMs, expiresAt }, recipientIds, () => ({
+    status: 'scheduled',
+    nextAttemptAt: scheduledAt,
+    held: null,
+    updatedAt,
+  }));
+};
+
+const started = (
+  state: ExistingMessage,
+  { attempt, recipientIds, leaseUntil }: DataOf<'AttemptStarted'>,
+  updatedAt: string,
+): ExistingMessage =>
+  changeRecipients({ ...state, attempts: attempt }, recipientIds, ({ attempts }) => ({
+    status: 'sending',
+    nextAttemptAt: null,
+    lease: { attempt, until: leaseUntil },
+    attempts: attempts + 1,
+    held: null,
+    updatedAt,
+  }));
+
+const ended = (
+  state: ExistingMessage,
+  { recipientId, reason }: DataOf<'RecipientExpired'>,
+  status: RecipientStatus,
+  updatedAt: string,
+): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
+
+type LaterEvent = Exclude<MessageEvent, { readonly type: 'MessageAccepted' }>;
 
 const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, updatedAt: string): ExistingMessage => {
   switch (type) {
@@ -115,7 +143,8 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return scheduled(state, data, updatedAt);
     case 'RecipientsHeld': {
       const { recipientIds, reason, heldBy, until, expiresAt = state.expiresAt } = data;
-      return change({ ...state, expiresAt }, recipientIds, { held: { reason, heldBy, since: updatedAt, until } });
+      const held = { reason, heldBy, since: updatedAt, until };
+      return changeRecipients({ ...state, expiresAt }, recipientIds, () => ({ held }));
     }
     case 'AttemptStarted':
       return started(state, data, updatedAt);
@@ -147,56 +176,34 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'RecipientCancelled':
       return ended(state, data, 'cancelled', updatedAt);
     case 'RecipientComplained':
-      return change(state, [data.recipientId], { complained: true, updatedAt });
+      return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
     case 'RecipientUnsubscribed':
-      return change(state, [data.recipientId], { unsubscribedAt: updatedAt, updatedAt });
+      return changeRecipients(state, [data.recipientId], () => ({ unsubscribedAt: updatedAt, updatedAt }));
     default:
       return type satisfies never;
   }
 };
 
-type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>['data'];
-
-const started = (
-  state: ExistingMessage,
-  { attempt, recipientIds, leaseUntil }: Started,
+const acceptedRecipient = (
+  { id, kind, domain }: DataOf<'MessageAccepted'>['recipients'][number],
   updatedAt: string,
-): ExistingMessage => ({
-  ...state,
-  attempts: attempt,
-  recipients: state.recipients.map((recipient) =>
-    recipientIds.includes(recipient.id)
-      ? {
-          ...recipient,
-          ...{ status: 'sending', nextAttemptAt: null, lease: { attempt, until: leaseUntil }, updatedAt },
-          attempts: recipient.attempts + 1,
-          held: null,
-        }
-      : recipient,
-  ),
+): Recipient => ({
+  id,
+  kind,
+  domain,
+  status: 'accepted',
+  smtp: null,
+  reason: null,
+  category: null,
+  nextAttemptAt: null,
+  held: null,
+  lease: null,
+  attempts: 0,
+  inDoubt: false,
+  complained: false,
+  unsubscribedAt: null,
+  updatedAt,
 });
-
-const between = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
-
-type Schedule = Extract<MessageEvent, { type: 'MessageScheduled' }>['data'];
-
-const scheduled = (
-  state: ExistingMessage,
-  { recipientIds, scheduledAt, expiresAt }: Schedule,
-  updatedAt: string,
-): ExistingMessage => {
-  const schedule = { first: state.schedule?.first ?? scheduledAt, current: scheduledAt };
-  const changes: Partial<Recipient> = { status: 'scheduled', nextAttemptAt: scheduledAt, held: null, updatedAt };
-  const timeToLiveMs = between(scheduledAt, expiresAt);
-  return change({ ...state, schedule, timeToLiveMs, expiresAt }, recipientIds, changes);
-};
-
-const ended = (
-  state: ExistingMessage,
-  { recipientId, reason }: { readonly recipientId: string; readonly reason: string },
-  status: RecipientStatus,
-  updatedAt: string,
-): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
 export const message: Aggregate<Message, MessageEvent> = {
   category: 'message',
@@ -209,14 +216,9 @@ export const message: Aggregate<Message, MessageEvent> = {
         environment: environment ?? 'live',
         acceptedAt: occurredAt,
         accepted: event.data,
-        recipients: event.data.recipients.map(({ id, kind, domain }) => ({
-          ...{ id, kind, domain, status: 'accepted', smtp: null, reason: null, category: null },
-          ...{ nextAttemptAt: null, held: null, lease: null, attempts: 0 },
-          ...{ inDoubt: false, complained: false, unsubscribedAt: null },
-          updatedAt: occurredAt,
-        })),
+        recipients: event.data.recipients.map((recipient) => acceptedRecipient(recipient, occurredAt)),
         schedule: null,
-        timeToLiveMs: between(occurredAt, event.data.expiresAt),
+        timeToLiveMs: millisecondsBetween(occurredAt, event.data.expiresAt),
         expiresAt: event.data.expiresAt,
         attempts: 0,
         nextSequence: event.data.sequence + customerEventCount(event),

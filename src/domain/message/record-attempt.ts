@@ -1,18 +1,16 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../events.ts';
 import type { SmtpFacts } from './events.ts';
-import type { ExistingMessage, Message } from './message.ts';
-import { numbered, type UnnumberedEvent } from './numbered.ts';
-import { replyWaitSeconds } from './reply-waits.ts';
-import { nextAttemptAt } from './retry-schedule.ts';
+import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
+import { nextAttemptAt, replyWaitSeconds } from './retry-schedule.ts';
 
-/** Why a recipient bounced whom a server refused; its own words are in the reply. */
+/** Why a recipient bounced that a server refused; the server's words are in the reply. */
 export const REFUSED = 'the other side refused it for good';
 
-/** What one attempt came to for one recipient. */
+/** Outcome of one attempt for one recipient. */
 export type AttemptOutcome = {
   readonly recipientId: string;
-  /** Which destination it tells something of (`mail-transport.ts`); not recorded. */
+  /** The destination that it is feedback on (`mail-transport.ts`); not recorded. */
   readonly destination?: string | null;
 } & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }
@@ -27,13 +25,13 @@ export type AttemptOutcome = {
       readonly smtp: SmtpFacts;
       readonly reason: string;
       readonly category?: BounceCategory;
-      /** The wait that is to be, whatever was said. */
+      /** Overrides what the reply says. */
       readonly retryAfterSeconds?: number;
       /** The wait that the text of the reply names. */
       readonly askedSeconds?: number;
     }
   | { readonly outcome: 'suppressed' | 'failed'; readonly reason: string }
-  /** The final dot may have left, and no answer came. */
+  /** The final dot may have been sent, and no reply came. */
   | { readonly outcome: 'unknown' }
 );
 
@@ -43,26 +41,26 @@ export interface RecordAttempt {
   /** ISO 8601. */
   readonly now: string;
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
 }
 
 const categoryOf = ({ category }: { readonly category?: BounceCategory }): { readonly category?: BounceCategory } =>
   category === undefined ? {} : { category };
 
-/** The wait that is to be, else the one that the reply means; undefined: the schedule's. */
-const waitOf = (made: number, outcome: AttemptOutcome, chance: number): number | undefined => {
+/** undefined: the schedule applies. */
+const waitOf = (made: number, outcome: AttemptOutcome, random: number): number | undefined => {
   if (outcome.outcome !== 'deferred') return undefined;
-  return outcome.retryAfterSeconds ?? replyWaitSeconds(made, outcome, chance);
+  return outcome.retryAfterSeconds ?? replyWaitSeconds(made, outcome, random);
 };
 
-/** Counts what was tried for this recipient: attempts at other destinations are no reason to wait longer. */
+/** Counts attempts for this recipient: those at other destinations are no reason to wait longer. */
 const dueAfter = (
   { recipients, expiresAt }: ExistingMessage,
   outcome: AttemptOutcome,
   command: RecordAttempt,
 ): string => {
   const made = recipients.find(({ id }) => id === outcome.recipientId)?.attempts ?? command.attempt;
-  return nextAttemptAt(made, { ...command, expiresAt }, waitOf(made, outcome, command.chance));
+  return nextAttemptAt(made, { ...command, expiresAt }, waitOf(made, outcome, command.random));
 };
 
 const eventsOf = (
@@ -100,22 +98,21 @@ const eventsOf = (
       return [{ type: 'RecipientFailed', data: { ...about, recipientId, reason: outcome.reason } }];
     case 'unknown': {
       const due = dueAfter(state, outcome, command);
-      const data = { ...about, attempt, recipientIds: [recipientId], nextAttemptAt: due };
-      return [{ type: 'AttemptOutcomeUnknown', data }];
+      return [outcomeUnknown(state, { attempt, recipients: [{ id: recipientId }] }, due)];
     }
     default:
       return outcome satisfies never;
   }
 };
 
-/** Records outcomes of the attempt in hand; an attempt that is no longer in hand changes nothing (its lease was lost). */
+/** Records the outcomes of an attempt in flight. One that is no longer in flight, its lease lost, changes nothing. */
 export const recordAttempt = (state: Message, command: RecordAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
-  const inHand = new Set(
+  const inFlight = new Set(
     state.recipients.filter(({ lease }) => lease?.attempt === command.attempt).map(({ id }) => id),
   );
-  // Of two outcomes for one recipient the first counts: it has ended then.
-  const outcomes = command.outcomes.filter(({ recipientId }) => inHand.delete(recipientId));
+  // Only the first outcome of a recipient counts: it ends the attempt.
+  const outcomes = command.outcomes.filter(({ recipientId }) => inFlight.delete(recipientId));
   return numbered(
     state,
     outcomes.flatMap((outcome) => eventsOf(state, command, outcome)),

@@ -1,10 +1,10 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../events.ts';
 import type { SmtpFacts } from './events.ts';
-import type { ExistingMessage, Message, Recipient } from './message.ts';
-import { numbered, type UnnumberedEvent } from './numbered.ts';
+import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
+import type { Recipient } from './recipient.ts';
 
-/** What came back about one recipient. `shared`: others who had the same copy could have written it. */
+/** A report about one recipient. `shared`: other recipients of the same copy could have caused it. */
 export type ReportedRecipient = { readonly recipientId: string; readonly shared?: true } & (
   | {
       readonly kind: 'failure';
@@ -18,8 +18,8 @@ export type ReportedRecipient = { readonly recipientId: string; readonly shared?
 const REASON = 'a report says that it could not be delivered';
 
 /**
- * Whoever never had an attempt cannot have been reported on, and of whoever has ended otherwise nothing is left to say.
- * Who had the same copy cannot keep another from getting his: whoever waits for another attempt goes on waiting.
+ * A recipient without an attempt cannot bounce, nor one that has ended otherwise. A shared report does not end a recipient
+ * that waits for another attempt: a co-recipient must not be able to prevent its delivery.
  */
 const canBounce = (
   { status }: Recipient,
@@ -27,7 +27,7 @@ const canBounce = (
 ): boolean =>
   status === 'delivered' || (isPermanent && (status === 'sending' || (status === 'deferred' && shared !== true)));
 
-/** It reached somebody, or may have. */
+/** A copy arrived, or may have. */
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
   !complained && (status === 'delivered' || status === 'sending' || status === 'bounced' || inDoubt);
 
@@ -48,13 +48,10 @@ const eventsOf = (
   return [{ type: 'RecipientBounced', data }];
 };
 
-/**
- * Records what came back about recipients, however late. A second report of the same changes nothing, nor does one
- * about somebody who has ended otherwise.
- */
+/** Records reports about recipients, however late. Repeated reports, and those that cannot be true, change nothing. */
 export const recordReport = (state: Message, reported: readonly ReportedRecipient[]): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
-  // Of two words about one recipient the first counts.
+  // Only the first report about a recipient counts.
   const first = new Map(reported.toReversed().map((each) => [each.recipientId, each]));
   return numbered(
     state,

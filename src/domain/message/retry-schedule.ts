@@ -1,30 +1,145 @@
-import { jitter } from '../jitter.ts';
-
 /**
- * Waits after the first, second, … attempt, where the reply means nothing else (`reply-waits.ts`); the last one repeats
- * until the time to live ends.
+ * When a recipient is tried again, and when it expires. After a deferral the wait is, in this order: one that the delivery
+ * itself sets, the time that the reply names, the waits for what the reply means (`REPLY_WAITS`), the schedule.
  */
+import type { BounceCategory } from '../bounce/categories.ts';
+import { GMAIL, YAHOO } from '../bounce/reply-words.ts';
+import { jitter } from '../jitter.ts';
+import type { HoldReason } from './events.ts';
+import type { ExistingMessage } from './message.ts';
+
+/** The schedule: waits after the first, second, … attempt. The last one repeats until the time to live ends. */
 const WAIT_MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 720] as const;
 const LAST_WAIT_MINUTES = 720;
+
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
+const MINUTE_SECONDS = 60;
 
 /** Default time to live (72 h): when undelivered recipients expire. */
 export const TTL_SECONDS_DEFAULT = 259_200;
 
+/** Waits after replies with this meaning, in place of the schedule. */
+export interface ReplyWaits {
+  readonly category: BounceCategory;
+  /** After the first, second, … attempt; the schedule continues where they end. */
+  readonly minutes: readonly number[];
+  readonly reason: string;
+  /** Documentation of a program or a provider, or a clause of an RFC. */
+  readonly source: string;
+}
+
+/** All other categories keep the schedule: their cause may be gone within a minute. */
+export const REPLY_WAITS: readonly ReplyWaits[] = [
+  {
+    category: 'greylisted',
+    minutes: [6, 12, 15, 30, 60, 60],
+    reason:
+      'Most servers make strangers wait 5 min, some 1, 10, 25 or 30, a few 60: each try comes soon after one of these. A try that comes too early is only counted.',
+    source:
+      'postgrey(8) --delay 300 s; milter-greylist 30 min; OpenBSD spamd(8) 25 min; greylistd and ISMail 60 min; cPanel 10 of at most 240 min',
+  },
+  {
+    category: 'rate_limited',
+    minutes: [5, 15, 30, 60, 60],
+    reason:
+      'Limits are counted by the minute, the hour or the day. A minute later nothing has changed, and each early try counts against us.',
+    source: `Postfix minimal_backoff_time 300 s, anvil_rate_time_unit 60 s; ${GMAIL} (4.2.1, 4.7.28)`,
+  },
+  {
+    category: 'reputation',
+    minutes: [30, 60, 120, 240, 480],
+    reason: 'A reputation is computed from hours of mail: retrying does not improve it, and counts towards it.',
+    source: `${YAHOO} (421); RFC 5321 §4.5.4.1: at least 30 min`,
+  },
+  {
+    category: 'spam',
+    minutes: [30, 60, 120, 240, 480],
+    reason: 'A filter judges the same message the same a minute later; block lists and filters that learn take hours.',
+    source: 'RFC 5321 §4.5.4.1: at least 30 min',
+  },
+  {
+    category: 'mailbox_full',
+    minutes: [60, 120, 240, 480, 720],
+    reason: 'Somebody has to make room, which takes hours or days. Many tries look like a poorly kept list.',
+    source: 'Exim, retry rules for `quota`: fewer and later; RFC 5321 §4.5.4.1',
+  },
+];
+
+const MINUTES: ReadonlyMap<BounceCategory, readonly number[]> = new Map(
+  REPLY_WAITS.map(({ category, minutes }) => [category, minutes]),
+);
+
+/** A server that names less is not asked more often than others: each try costs both sides a session. */
+const NAMED_SECONDS_MIN = 60;
+/** The longest wait of the schedule. More would let one reply delay a message until it expires. */
+const NAMED_SECONDS_MAX = 43_200;
+/** How often a named time is honoured. Without a limit a server that always names a minute is asked hundreds of times. */
+const NAMED_TIMES_MAX = 6;
+/** Jitter of waits that a reply asks for: only later, since a server counts from our last try to the second. */
+const LATER = 0.1;
+
+const jitteredLater = (seconds: number, random: number): number => Math.ceil(seconds * (1 + LATER * random));
+
+export interface RetryHints {
+  readonly category?: BounceCategory | undefined;
+  /** A wait that the text of the reply names. */
+  readonly askedSeconds?: number | undefined;
+}
+
 /**
- * When to try again after this attempt (ISO 8601): never later than `expiresAt`, so that whoever looks then finds that
- * the time to live has ended.
- * @param at now and `expiresAt` (ISO 8601), and chance in [0, 1), which spreads the schedule's wait by ±10 %.
- * @param waitSeconds a wait in its place, taken as it is.
+ * The wait, in seconds, that a reply asks for after this attempt.
+ * @param random in [0, 1).
+ * @returns undefined: none; the schedule applies.
+ */
+export const replyWaitSeconds = (
+  attempt: number,
+  { category, askedSeconds }: RetryHints,
+  random: number,
+): number | undefined => {
+  if (askedSeconds !== undefined && attempt <= NAMED_TIMES_MAX) {
+    return jitteredLater(Math.min(Math.max(askedSeconds, NAMED_SECONDS_MIN), NAMED_SECONDS_MAX), random);
+  }
+  const minutes = category === undefined ? undefined : MINUTES.get(category)?.[attempt - 1];
+  return minutes === undefined ? undefined : jitteredLater(minutes * MINUTE_SECONDS, random);
+};
+
+/**
+ * When to try again after this attempt (ISO 8601). Never later than `expiresAt`: the next look then finds that the time to
+ * live has ended.
+ * @param at `now` and `expiresAt` (ISO 8601), and `random` in [0, 1), which jitters the schedule's wait by ±10 %.
+ * @param waitSeconds used as it is, in place of the schedule's wait.
  */
 export const nextAttemptAt = (
   attempt: number,
-  { now, chance, expiresAt }: { readonly now: string; readonly chance: number; readonly expiresAt: string },
+  { now, random, expiresAt }: { readonly now: string; readonly random: number; readonly expiresAt: string },
   waitSeconds?: number,
 ): string => {
   const minutes = WAIT_MINUTES[attempt - 1] ?? LAST_WAIT_MINUTES;
-  const scheduledMs = jitter(minutes * MINUTE_MS, chance);
-  const dueMs = Date.parse(now) + (waitSeconds === undefined ? scheduledMs : waitSeconds * SECOND_MS);
-  return new Date(Math.min(dueMs, Date.parse(expiresAt))).toISOString();
+  const waitMs = waitSeconds === undefined ? jitter(minutes * MINUTE_MS, random) : waitSeconds * SECOND_MS;
+  return new Date(Math.min(Date.parse(now) + waitMs, Date.parse(expiresAt))).toISOString();
+};
+
+type Expiring = Pick<ExistingMessage, 'timeToLiveMs' | 'expiresAt' | 'recipients'>;
+
+export interface Wait {
+  readonly reason: HoldReason;
+  readonly seconds: number;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+/** Until when the time to live is suspended already, because other recipients wait for the same reason. */
+const suspendedUntilMs = ({ recipients }: Expiring, reason: HoldReason): number =>
+  Math.max(0, ...recipients.map(({ held }) => (held?.reason === reason ? Date.parse(held.until) : 0)));
+
+/**
+ * When a message expires (ISO 8601) if its time to live does not run during this wait. A wait of several recipients at the
+ * same time counts once. A time to live below the default says that the mail is worthless later: it is not extended.
+ */
+export const extendedExpiry = (state: Expiring, { reason, seconds, now }: Wait): string => {
+  if (state.timeToLiveMs < TTL_SECONDS_DEFAULT * SECOND_MS) return state.expiresAt;
+  const nowMs = Date.parse(now);
+  const addedMs = nowMs + seconds * SECOND_MS - Math.max(nowMs, suspendedUntilMs(state, reason));
+  return new Date(Date.parse(state.expiresAt) + Math.max(0, addedMs)).toISOString();
 };

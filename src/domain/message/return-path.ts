@@ -3,43 +3,43 @@ import { keyedBytes } from '../digest.ts';
 import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
 
 /**
- * What it is about: what became of a message, that somebody wants no more of them, or (no address, but what servers alone
- * are told beside it, RFC 3461 §4.4) that whoever reports has had the message in hand.
+ * `bounce`: a report on a message. `unsubscribe`: a mailto unsubscription. `envelope`: an envelope id (RFC 3461 §4.4), which
+ * is told to servers only and so proves that a reporter has handled the message.
  */
 export type ReturnPurpose = 'bounce' | 'unsubscribe' | 'envelope';
 
-/** Whose an address says it is. Nothing is proved before the organization's secret has been asked. */
+/** The claim that an address makes; unproved until the MAC is checked with the organization's secret. */
 export interface ReturnToken {
   readonly purpose: ReturnPurpose;
   readonly messageId: string;
-  /** Place among the message's recipients, from 0; null: all of them, as messages had it that were sent earlier. */
+  /** Index among the message's recipients; null: all of them. */
   readonly recipientIndex: number | null;
-  /** He and the others of his domain, who had one copy together. */
+  /** The recipient and the others of its domain had one copy together. */
   readonly sharesDomain?: boolean;
   readonly mac: Buffer;
 }
 
-/** Of the HMAC: nobody guesses 104 bits by mail, and with them the bytes are whole characters. */
+/** Of the HMAC: 104 bits cannot be guessed by mail, and make the bytes whole characters. */
 const MAC_BYTES = 13;
 const TOKEN_BYTES = ID_BYTES + 1 + MAC_BYTES;
-/** Five bits each. With the letter before them they leave 15 of the octets of a local part (RFC 5321 §4.5.3.1.1). */
+/** Five bits each. With the letter before them they leave 15 octets of a local part (RFC 5321 §4.5.3.1.1). */
 const CHARACTERS = (TOKEN_BYTES * 8) / 5;
 const ALL_RECIPIENTS = 255;
-/** Beside the place of one of them. A message has 50 recipients, and this leaves room for 127. */
+/** Flag beside the index. A message has 50 recipients; this leaves room for 127. */
 const SHARES_DOMAIN = 128;
 const LETTERS: Readonly<Record<ReturnPurpose, string>> = { bounce: 'b', unsubscribe: 'u', envelope: 'e' };
 const PURPOSES = new Map(Object.entries(LETTERS).map(([purpose, letter]) => [letter, purpose as ReturnPurpose]));
-/** RFC 4648 §7: letters of either case mean the same, as relays may fold them. */
+/** RFC 4648 §7. Case-insensitive, since relays may change the case. */
 const SHAPE = /^[bue][0-9a-v]{48}$/;
 
 type Named = Pick<ReturnToken, 'purpose' | 'messageId' | 'recipientIndex' | 'sharesDomain'>;
 
-const placeOf = ({ recipientIndex, sharesDomain }: Named): number => {
+const indexByteOf = ({ recipientIndex, sharesDomain }: Named): number => {
   if (recipientIndex === null) return ALL_RECIPIENTS;
   return sharesDomain === true ? recipientIndex + SHARES_DOMAIN : recipientIndex;
 };
 
-const subjectOf = (named: Named): Buffer => Buffer.concat([bytesOfId(named.messageId), Buffer.of(placeOf(named))]);
+const subjectOf = (named: Named): Buffer => Buffer.concat([bytesOfId(named.messageId), Buffer.of(indexByteOf(named))]);
 
 const macOf = (secret: Uint8Array, named: Named): Buffer =>
   keyedBytes(secret, `return path: ${named.purpose}`, subjectOf(named).toString('hex')).subarray(0, MAC_BYTES);
@@ -54,15 +54,15 @@ const bytesOf = (text: string): Buffer => {
   return Buffer.from(number.toString(16).padStart(TOKEN_BYTES * 2, '0'), 'hex');
 };
 
-/** The local part of the address that a message is returned to: it needs no table to be known again. */
+/** The local part of the address that a message is returned to. Recognizing it needs no table. */
 export const returnPath = (secret: Uint8Array, named: Named): string => {
   const { recipientIndex } = named;
-  const isSayable = recipientIndex === null || recipientIndex < SHARES_DOMAIN - 1;
-  const known = isSayable ? named : { ...named, recipientIndex: null };
+  const fits = recipientIndex === null || recipientIndex < SHARES_DOMAIN - 1;
+  const known = fits ? named : { ...named, recipientIndex: null };
   return LETTERS[named.purpose] + base32(Buffer.concat([subjectOf(known), macOf(secret, known)]));
 };
 
-/** null: no local part was ever written like that. */
+/** null: the text never was such a local part. */
 export const readReturnPath = (localPart: string): ReturnToken | null => {
   const text = localPart.toLowerCase();
   if (!SHAPE.test(text)) return null;
@@ -77,8 +77,8 @@ export const readReturnPath = (localPart: string): ReturnToken | null => {
   };
 };
 
-/** Whom of a message it is about, by their places. */
-export const placesOf = (
+/** Indexes of the recipients that a token is about. */
+export const indexesOf = (
   { recipientIndex, sharesDomain }: Pick<ReturnToken, 'recipientIndex' | 'sharesDomain'>,
   recipients: readonly { readonly domain: string }[],
 ): readonly number[] => {
@@ -90,6 +90,6 @@ export const placesOf = (
   );
 };
 
-/** Whether it was made with this secret; as long for every answer. */
+/** Whether the token was made with this secret. Takes the same time for every answer. */
 export const isReturnPath = (secret: Uint8Array, token: ReturnToken): boolean =>
   timingSafeEqual(macOf(secret, token), token.mac);

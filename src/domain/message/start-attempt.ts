@@ -1,89 +1,80 @@
+/** Decides what a worker may do with a message now: claim an attempt, hold its recipients, or end them unsent. */
 import type { MessageEvent } from '../events.ts';
 import type { HoldReason } from './events.ts';
-import { lostAttempt, lostLeases, withDoubt } from './lease.ts';
-import type { ExistingMessage, Message, Recipient } from './message.ts';
-import { numbered, type UnnumberedEvent } from './numbered.ts';
-import { prolonged } from './prolonged.ts';
-import { nextAttemptAt } from './retry-schedule.ts';
-import { isOpen } from './status.ts';
+import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
+import { isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
+import { extendedExpiry, nextAttemptAt } from './retry-schedule.ts';
 
-/** Why a message has to wait though it is due. */
+/** Why a message waits though it is due. */
 export interface Hold {
   readonly reason: HoldReason;
-  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
+  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: only time does. */
   readonly heldBy: string | null;
-  /** After which it is looked at again, whatever happens. */
+  /** After which the message is looked at again, whatever happens. */
   readonly waitSeconds: number;
-  /** The time to live does not run meanwhile (`prolonged.ts`). Absent: it does. */
+  /** The time to live does not run meanwhile. Absent: it does. */
   readonly outsideTimeToLive?: true;
 }
 
 export interface StartAttempt {
-  /** Domain of the recipients that are meant: one attempt goes to one destination. Absent: all of them, by one server. */
+  /** Recipient domain: one attempt goes to one destination. Absent: all recipients, by one server. */
   readonly destination?: string | undefined;
   /** ISO 8601. */
   readonly now: string;
   readonly leaseUntil: string;
   /** In [0, 1). */
-  readonly chance: number;
-  /** The domain it was accepted for is gone. Absent: it is not. */
+  readonly random: number;
+  /** The domain that the message was accepted for is deleted. Absent: it is not. */
   readonly domainDeleted?: boolean;
-  /** It does not leave now; none is claimed. Absent: it does. */
+  /** Keeps the message back: no recipient is claimed. Absent: nothing does. */
   readonly held?: Hold | null;
-  /** Recipients that are to be sent nothing, with the reason in a sentence. Absent: none. */
+  /** Recipients that must not be sent to, with the reason in a sentence. Absent: none. */
   readonly suppressed?: ReadonlyMap<string, string>;
 }
 
 /**
- * A first attempt that is lost says that a worker died, not that the other side wants us to wait; a message that loses
- * its worker again may be the reason, and takes the schedule's waits.
+ * After a first lost attempt: a worker died, which does not mean that the destination wants us to wait. A message that
+ * loses its worker again may be the cause, and takes the schedule's waits.
  */
 const FIRST_LOSS_WAIT_SECONDS = 5;
+
+const TOO_LATE = 'the time to live ended before delivery';
+const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
 
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || ((status === 'deferred' || status === 'scheduled') && (due === null || due <= now));
 
-const loseAttempts = (
+const recipientsAt = ({ recipients }: ExistingMessage, { destination }: Pick<StartAttempt, 'destination'>) =>
+  recipients.filter(({ domain }) => destination === undefined || domain === destination);
+
+const recordLost = (
   state: ExistingMessage,
-  lost: ReturnType<typeof lostLeases>,
+  lost: ReturnType<typeof lostAttempts>,
   command: StartAttempt,
 ): readonly MessageEvent[] => {
   const { expiresAt } = state;
   return numbered(
     state,
-    lost.map(({ attempt, recipients }) => {
-      const made = Math.max(...recipients.map(({ attempts }) => attempts));
-      const wait = made === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined;
-      return lostAttempt(state, {
-        attempt,
-        recipients,
-        nextAttemptAt: nextAttemptAt(made, { ...command, expiresAt }, wait),
-      });
+    lost.map((attempt) => {
+      const made = Math.max(...attempt.recipients.map(({ attempts }) => attempts));
+      const waitSeconds = made === 1 ? FIRST_LOSS_WAIT_SECONDS : undefined;
+      return outcomeUnknown(state, attempt, nextAttemptAt(made, { ...command, expiresAt }, waitSeconds));
     }),
   );
 };
 
-const TOO_LATE = 'the time to live ended before delivery';
-const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
-
-const endUnsent = (
-  state: ExistingMessage,
-  type: 'RecipientExpired' | 'RecipientFailed',
-  recipients: readonly Recipient[],
+const ended = (
+  { accepted: { messageId, contentId } }: ExistingMessage,
+  type: 'RecipientExpired' | 'RecipientFailed' | 'RecipientSuppressed',
+  recipient: Recipient,
   reason: string,
-): readonly MessageEvent[] => {
-  const { messageId, contentId } = state.accepted;
-  return numbered(
-    state,
-    recipients.map((recipient) => ({
-      type,
-      data: { messageId, contentId, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
-    })),
-  );
-};
+): UnnumberedEvent => ({
+  type,
+  data: { messageId, contentId, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
+});
 
-/** Whoever is held already, and for the same, stays so: a look at what is held costs the log nothing. */
-const isNewTo = ({ held }: Recipient, { reason, heldBy }: Hold, now: string): boolean =>
+/** A recipient that is held for the same reason already stays as it is: looking at held mail costs the log nothing. */
+const isNewHold = ({ held }: Recipient, { reason, heldBy }: Hold, now: string): boolean =>
   held === null || held.until <= now || held.reason !== reason || held.heldBy !== heldBy;
 
 const hold = (
@@ -92,76 +83,75 @@ const hold = (
   held: Hold,
   command: StartAttempt,
 ): readonly UnnumberedEvent[] => {
-  const recipientIds = recipients.filter((recipient) => isNewTo(recipient, held, command.now)).map(({ id }) => id);
+  const { now } = command;
+  const recipientIds = recipients.filter((recipient) => isNewHold(recipient, held, now)).map(({ id }) => id);
   if (recipientIds.length === 0) return [];
   const { messageId, contentId } = state.accepted;
-  const { attempts } = state;
   const { reason, heldBy, waitSeconds, outsideTimeToLive } = held;
   const expiresAt =
-    outsideTimeToLive === true ? prolonged(state, { reason, seconds: waitSeconds, now: command.now }) : state.expiresAt;
-  const until = nextAttemptAt(attempts, { ...command, expiresAt }, waitSeconds);
-  const later = expiresAt === state.expiresAt ? {} : { expiresAt };
-  return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until, ...later } }];
+    outsideTimeToLive === true ? extendedExpiry(state, { reason, seconds: waitSeconds, now }) : state.expiresAt;
+  const until = nextAttemptAt(state.attempts, { ...command, expiresAt }, waitSeconds);
+  const extended = expiresAt === state.expiresAt ? {} : { expiresAt };
+  return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until, ...extended } }];
 };
 
-const meantBy = ({ recipients }: ExistingMessage, { destination }: Pick<StartAttempt, 'destination'>) =>
-  recipients.filter(({ domain }) => destination === undefined || domain === destination);
-
-/** Whom an attempt would be claimed for if nothing held it: nobody while an earlier one is lost, or all is over. */
+/** Recipients that an attempt would be claimed for if nothing held the message. */
 export const claimable = (
   state: ExistingMessage,
   command: Pick<StartAttempt, 'destination' | 'now' | 'domainDeleted' | 'suppressed'>,
 ): readonly Recipient[] => {
   const { now, domainDeleted, suppressed } = command;
-  const meant = meantBy(state, command);
+  const recipients = recipientsAt(state, command);
   const isOver = state.expiresAt <= now || domainDeleted === true;
-  if (isOver || lostLeases(meant, now).length > 0) return [];
-  return meant.filter((recipient) => isDue(recipient, now) && suppressed?.has(recipient.id) !== true);
+  if (isOver || lostAttempts(recipients, now).length > 0) return [];
+  return recipients.filter((recipient) => isDue(recipient, now) && suppressed?.has(recipient.id) !== true);
 };
 
-/** Claims the attempt for those who may be sent something; the others end here, whatever becomes of the rest. */
-const claimUnsuppressed = (
+/** Ends the suppressed recipients, and claims the attempt for the others or holds them. */
+const claim = (
   state: ExistingMessage,
   due: readonly Recipient[],
   command: StartAttempt,
-): readonly MessageEvent[] => {
+): readonly UnnumberedEvent[] => {
   const { suppressed, leaseUntil, held } = command;
   const { messageId, contentId } = state.accepted;
-  const about = { messageId, contentId };
-  const ended = due.flatMap((recipient): readonly UnnumberedEvent[] => {
+  const suppressions = due.flatMap((recipient) => {
     const reason = suppressed?.get(recipient.id);
-    if (reason === undefined) return [];
-    return [
-      {
-        type: 'RecipientSuppressed',
-        data: { ...about, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
-      },
-    ];
+    return reason === undefined ? [] : [ended(state, 'RecipientSuppressed', recipient, reason)];
   });
   const wanted = due.filter(({ id }) => suppressed?.has(id) !== true);
-  if (held) return numbered(state, [...ended, ...hold(state, wanted, held, command)]);
+  if (held) return [...suppressions, ...hold(state, wanted, held, command)];
+  if (wanted.length === 0) return suppressions;
   const recipientIds = wanted.map(({ id }) => id);
-  const claim = { ...about, attempt: state.attempts + 1, recipientIds, leaseUntil };
-  return numbered(state, recipientIds.length === 0 ? ended : [...ended, { type: 'AttemptStarted', data: claim }]);
+  const started = { messageId, contentId, attempt: state.attempts + 1, recipientIds, leaseUntil };
+  return [...suppressions, { type: 'AttemptStarted', data: started }];
 };
 
 /**
- * What a worker that holds this message may do now: claim an attempt, note that one was lost, let recipients expire or
- * fail, or (no events) nothing, because it is not due or in somebody else's hands.
+ * One step: records lost attempts, lets recipients expire or fail, or claims an attempt. No events: nothing is due, or
+ * another attempt is in flight.
  */
 export const startAttempt = (state: Message, command: StartAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   const { now } = command;
-  const meant = meantBy(state, command);
-  const lost = lostLeases(meant, now);
-  if (lost.length > 0) return loseAttempts(state, lost, command);
-  const due = meant.filter((recipient) => isDue(recipient, now));
+  const recipients = recipientsAt(state, command);
+  const lost = lostAttempts(recipients, now);
+  if (lost.length > 0) return recordLost(state, lost, command);
+  const due = recipients.filter((recipient) => isDue(recipient, now));
   if (due.length === 0) return [];
-  if (state.expiresAt <= now) return endUnsent(state, 'RecipientExpired', due, TOO_LATE);
-  if (command.domainDeleted === true) {
-    // Those that are not due yet would wait in vain; those in somebody's hands have his outcome.
-    const open = meant.filter(({ status, lease }) => isOpen(status) && lease === null);
-    return endUnsent(state, 'RecipientFailed', open, DOMAIN_DELETED);
+  if (state.expiresAt <= now) {
+    return numbered(
+      state,
+      due.map((recipient) => ended(state, 'RecipientExpired', recipient, TOO_LATE)),
+    );
   }
-  return claimUnsuppressed(state, due, command);
+  if (command.domainDeleted === true) {
+    // Recipients that are not due yet would wait in vain. Those in flight get the outcome of their attempt.
+    const open = recipients.filter(({ status, lease }) => isOpen(status) && lease === null);
+    return numbered(
+      state,
+      open.map((recipient) => ended(state, 'RecipientFailed', recipient, DOMAIN_DELETED)),
+    );
+  }
+  return numbered(state, claim(state, due, command));
 };

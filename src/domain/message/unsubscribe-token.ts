@@ -2,13 +2,13 @@ import { timingSafeEqual } from 'node:crypto';
 import { keyedBytes } from '../digest.ts';
 import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
 
-/** Of the HMAC: nobody guesses 128 bits, and links stay short. */
+/** Of the HMAC: 128 bits cannot be guessed, and links stay short. */
 const MAC_BYTES = 16;
-/** Message, recipient and HMAC, as base64url: 48 bytes leave no bits over, so each token has one spelling. */
+/** Message, recipient and HMAC as base64url. 48 bytes leave no unused bits, so each token has one spelling. */
 const SHAPE = /^[\w-]{64}$/;
 const PURPOSE = 'unsubscribe';
 
-/** Whom a link says it is of. Nothing is proved before the organization's secret has been asked. */
+/** The claim that a link makes; unproved until the MAC is checked with the organization's secret. */
 export interface UnsubscribeToken {
   readonly messageId: string;
   readonly recipientId: string;
@@ -18,13 +18,13 @@ export interface UnsubscribeToken {
 const macOf = (secret: Uint8Array, messageId: string, recipientId: string): Buffer =>
   keyedBytes(secret, PURPOSE, `${messageId}\0${recipientId}`).subarray(0, MAC_BYTES);
 
-/** The last part of one recipient's link: it needs no table to be known again, and lasts as long as the log. */
+/** The last part of a recipient's link. Recognizing it needs no table, and it lasts as long as the log. */
 export const unsubscribeToken = (secret: Uint8Array, messageId: string, recipientId: string): string =>
   Buffer.concat([bytesOfId(messageId), bytesOfId(recipientId), macOf(secret, messageId, recipientId)]).toString(
     'base64url',
   );
 
-/** null: no token was ever written like that. */
+/** null: the text never was such a token. */
 export const readUnsubscribeToken = (text: string): UnsubscribeToken | null => {
   if (!SHAPE.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
@@ -35,6 +35,6 @@ export const readUnsubscribeToken = (text: string): UnsubscribeToken | null => {
   };
 };
 
-/** Whether it was made with this secret; as long for every answer. */
+/** Whether the token was made with this secret. Takes the same time for every answer. */
 export const isUnsubscribeToken = (secret: Uint8Array, { messageId, recipientId, mac }: UnsubscribeToken): boolean =>
   timingSafeEqual(macOf(secret, messageId, recipientId), mac);

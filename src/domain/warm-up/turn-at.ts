@@ -7,20 +7,20 @@ export interface Turn {
   /** How many recipients of the same destination wait before this one. */
   readonly before: number;
   /** In [0, 1). */
-  readonly chance: number;
+  readonly random: number;
 }
 
 /**
  * When the turn of a recipient comes that has to wait, in milliseconds since 1970: on the first later day that has a
  * place for it, each day's places spread over all of the day; after the plan's last day, some time of the day after.
  */
-export const turnAt = ({ startsOn, caps }: Plan, { today, before, chance }: Turn): number => {
+export const turnAt = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
   let place = before;
   const tomorrow = Math.max(0, daysBetween(startsOn, today)) + 1;
   for (const [index, cap] of caps.entries()) {
     if (index < tomorrow) continue;
-    if (place < cap) return momentOf(dayAfter(startsOn, index), (place + chance) / cap);
+    if (place < cap) return momentOf(dayAfter(startsOn, index), (place + random) / cap);
     place -= cap;
   }
-  return momentOf(dayAfter(startsOn, Math.max(caps.length, tomorrow)), chance);
+  return momentOf(dayAfter(startsOn, Math.max(caps.length, tomorrow)), random);
 };

@@ -16,16 +16,16 @@ const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 /**
  * Milliseconds to wait after this try of a webhook; null: there is no further one.
  * @param attempt 1 for the first.
- * @param chance in [0, 1): spreads the wait by ±10 %.
+ * @param random in [0, 1): spreads the wait by ±10 %.
  * @param retryAfterSeconds what the receiver asked for, honoured where it is longer.
  */
 export const webhookRetryWaitMs = (
   attempt: number,
-  chance: number,
+  random: number,
   retryAfterSeconds: number | null,
 ): number | null => {
   const wait = WAITS_MS[attempt - 1];
   if (wait === undefined) return null;
   const asked = Math.min((retryAfterSeconds ?? 0) * SECOND_MS, RETRY_AFTER_MS_MAX);
-  return Math.max(jitter(wait, chance), asked);
+  return Math.max(jitter(wait, random), asked);
 };

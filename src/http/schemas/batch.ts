@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SentMessage } from '../../commands/message/accept-prepared.ts';
+import type { SentMessage } from '../../commands/message/send-message.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type ErrorAnswer, refusalAnswer } from '../errors/error-answer.ts';
 import { errorShape } from './error.ts';

@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import { messageStatus } from '../../domain/message/status.ts';
+import { messageStatus } from '../../domain/message/recipient.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../copy-rows.ts';
 import { asRecords, type Database } from '../database.ts';

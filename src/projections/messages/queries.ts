@@ -1,6 +1,6 @@
 import type { Environment } from '../../domain/environment.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
-import type { RecipientStatus } from '../../domain/message/status.ts';
+import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
 import { labelOf } from './labels.ts';

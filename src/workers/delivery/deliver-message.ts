@@ -64,7 +64,7 @@ const claimAttempt = async (deps: DeliverMessage, due: Due, known: Loaded<Messag
   const { messageId, destination } = due;
   const since = system.now().toISOString();
   const attempt = {
-    ...{ messageId, leaseMs: times.leaseMs, chance: random(system), isDomainDeleted: deletedDomains.has },
+    ...{ messageId, leaseMs: times.leaseMs, random: random(system), isDomainDeleted: deletedDomains.has },
     ...{ known, destination: destination ?? undefined },
     ...(holdOf === undefined ? {} : { holdOf }),
   };
@@ -210,6 +210,6 @@ export const recordOutcome = async (
   { claim, reported }: Pick<Attempted, 'claim' | 'reported'>,
 ): Promise<Claimed['message']> => {
   const { unrecorded, system } = deps;
-  const recording = { message: claim.message, attempt: claim.attempt, ...reported, chance: random(system) };
+  const recording = { message: claim.message, attempt: claim.attempt, ...reported, random: random(system) };
   return unrecorded.during(() => untilRecorded(deps, () => recordAttempt(deps, recording)));
 };

@@ -57,7 +57,7 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
   const pages = new Map<string, string>();
   const placesByHolder = new Map<string, SearchPlaces>();
 
-  const placesOf = (holder: string): SearchPlaces => {
+  const indexesOf = (holder: string): SearchPlaces => {
     const places = placesByHolder.get(holder) ?? createSearchPlaces();
     placesByHolder.set(holder, places);
     return places;
@@ -80,7 +80,7 @@ export const findReleased = ({ heldMail, isOneServer, ...holds }: FindReleased) 
   const turnPage = async (holder: string, total: number, isNew: IsNew): Promise<DuePage> => {
     const after = pages.get(holder) ?? '';
     const limit = isOneServer ? total : OF_DESTINATION_MAX;
-    const places = placesOf(holder);
+    const places = indexesOf(holder);
     const page = await heldMail.held({
       ...{ holder, after, destinations: DESTINATIONS_MAX, total, limit },
       behind: places.behind(),

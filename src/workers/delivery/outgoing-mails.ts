@@ -1,6 +1,6 @@
 import { retry } from '../../async/retry.ts';
+import { storedBody } from '../../commands/message/send-message.ts';
 import type { Claim } from '../../commands/message/start-attempt.ts';
-import { storedBody } from '../../commands/message/stored-body.ts';
 import { organizationSecret } from '../../commands/organization/organization-secret.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';

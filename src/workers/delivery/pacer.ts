@@ -150,7 +150,7 @@ export const createPacer = (system: System, logger: Logger): Pacer => {
     proven.note(operator, addresses, isGood(bearing));
     const before = paceOf(operator);
     const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
-    const after = paceAfter(before, { ...times, bearing, chance: random(system), limits: DESTINATION_LIMITS });
+    const after = paceAfter(before, { ...times, bearing, random: random(system), limits: DESTINATION_LIMITS });
     set(operator, after);
     if (after.pausedUntil === null || after.pauses === before.pauses) {
       if (!isGood(bearing)) noteTried(operator, addresses);

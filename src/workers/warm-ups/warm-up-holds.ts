@@ -1,7 +1,8 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
 import { random } from '../../domain/jitter.ts';
-import type { ExistingMessage, Recipient } from '../../domain/message/message.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
+import type { Recipient } from '../../domain/message/recipient.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -123,7 +124,7 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
   ): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
-    const atMs = turnAt(plan, { today: places.day, before, chance: random(system) });
+    const atMs = turnAt(plan, { today: places.day, before, random: random(system) });
     return {
       ...{ reason: 'warm_up', heldBy: warmUpStream(domainId) },
       waitSeconds: (atMs - now.getTime()) / SECOND_MS,

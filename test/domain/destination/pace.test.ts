@@ -23,7 +23,7 @@ const msOf = (time: string): number => Date.parse(time) - Date.parse(NOW);
 const after = (pace: Pace, bearings: readonly Bearing[], now = NOW, began = now): Pace =>
   bearings.reduce((before, bearing) => {
     const times = { now, nowMs: msOf(now), beganMs: msOf(began) };
-    return paceAfter(before, { ...times, bearing, chance: 0.5, limits });
+    return paceAfter(before, { ...times, bearing, random: 0.5, limits });
   }, pace);
 
 const times = (count: number, bearing: Bearing): readonly Bearing[] => Array(count).fill(bearing);

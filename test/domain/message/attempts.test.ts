@@ -9,11 +9,11 @@ const LEASE_UNTIL = '2026-11-21T12:05:00.000Z';
 const start =
   (now = NOW) =>
   (state: Message) =>
-    startAttempt(state, { now, leaseUntil: LEASE_UNTIL, chance: 0.5 });
+    startAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5 });
 const record =
   (attempt: number, ...outcomes: AttemptOutcome[]) =>
   (state: Message) =>
-    recordAttempt(state, { attempt, outcomes, now: NOW, chance: 0.5 });
+    recordAttempt(state, { attempt, outcomes, now: NOW, random: 0.5 });
 
 const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 const deferred = (recipientId: string): AttemptOutcome => ({
@@ -34,7 +34,7 @@ describe('starting an attempt', () => {
   test('ends those who are suppressed, and claims the others', () => {
     const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
     const startSuppressed = (state: Message) =>
-      startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, chance: 0.5, suppressed });
+      startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed });
     const ended = { ...about, recipientId: 'rcp_1', reason: 'the address is suppressed' };
     given([two])
       .when(startSuppressed)
@@ -63,7 +63,7 @@ describe('starting an attempt', () => {
       attemptStarted(1, ['rcp_1']),
       { ...lost, data: { ...lost.data, recipientIds: ['rcp_1'] } },
     ])
-      .when((state) => startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, chance: 0.5, suppressed }))
+      .when((state) => startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed }))
       .thenState({
         recipients: [
           {
@@ -144,7 +144,7 @@ describe('a message whose domain was deleted', () => {
   const startGone =
     (now = NOW) =>
     (state: Message) =>
-      startAttempt(state, { now, leaseUntil: LEASE_UNTIL, chance: 0.5, domainDeleted: true });
+      startAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true });
 
   test('fails when it is due, and says why', () => {
     const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };

@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import type { MessageEvent } from '../../../src/domain/events.ts';
-import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { cancelMessage } from '../../../src/domain/message/change-message.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
@@ -35,7 +35,7 @@ describe('cancelling a message', () => {
   /** The attempt that was claimed, ended so. */
   const after = (...outcomes: AttemptOutcome[]): MessageEvent[] => {
     const { state } = given([TWO, CLAIMED]);
-    return [TWO, CLAIMED, ...recordAttempt(state, { attempt: 1, outcomes, now: NOW, chance: 0.5 })];
+    return [TWO, CLAIMED, ...recordAttempt(state, { attempt: 1, outcomes, now: NOW, random: 0.5 })];
   };
   const delivered = (recipientId: string): AttemptOutcome => ({ recipientId, outcome: 'delivered', smtp: smtpReply() });
   const deferred = (recipientId: string): AttemptOutcome => ({
@@ -47,7 +47,7 @@ describe('cancelling a message', () => {
     given([messageAccepted(), messageScheduled()]).when(cancel()).thenEvents(cancelled('rcp_1', 3));
     const { state } = given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)]);
     given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)])
-      .when(() => startAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, chance: 0.5 }))
+      .when(() => startAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, random: 0.5 }))
       .thenNothing();
   });
   test('ends those that are deferred and leaves the others as they ended', () => {

@@ -9,7 +9,7 @@ const LEASE_UNTIL = '2026-11-21T12:05:00.000Z';
 const record =
   (attempt: number, ...outcomes: AttemptOutcome[]) =>
   (state: Message) =>
-    recordAttempt(state, { attempt, outcomes, now: NOW, chance: 0.5 });
+    recordAttempt(state, { attempt, outcomes, now: NOW, random: 0.5 });
 
 const deferred = (recipientId: string): AttemptOutcome => ({
   recipientId,
@@ -25,7 +25,7 @@ describe('an attempt at one destination', () => {
   const start =
     (destination: string, now = NOW) =>
     (state: Message) =>
-      startAttempt(state, { destination, now, leaseUntil: LEASE_UNTIL, chance: 0.5 });
+      startAttempt(state, { destination, now, leaseUntil: LEASE_UNTIL, random: 0.5 });
   const accepted = messageAccepted({ recipients });
   const first = attemptStarted(1, ['rcp_1', 'rcp_3'], { sequence: 4, leaseUntil: LEASE_UNTIL });
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
 import { type Hold, type StartAttempt, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import {
   about,
@@ -15,7 +14,7 @@ import { contextAt, NOW, specify } from '../../support/specification.ts';
 
 const LATER = '2026-11-22T12:00:00.000Z';
 const PAUSED: Hold = { reason: 'domain_paused', heldBy: 'dom_1', waitSeconds: 86_400 };
-const command: StartAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', chance: 0.5 };
+const command: StartAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', random: 0.5 };
 const held: StartAttempt = { ...command, held: PAUSED };
 const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 

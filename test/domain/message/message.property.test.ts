@@ -4,12 +4,11 @@ import { customerEvents } from '../../../src/domain/customer-events.ts';
 import { fold } from '../../../src/domain/decider.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
-import { cancelMessage } from '../../../src/domain/message/cancel-message.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
 import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
+import { isOpen } from '../../../src/domain/message/recipient.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
 import { type Hold, startAttempt } from '../../../src/domain/message/start-attempt.ts';
-import { isOpen } from '../../../src/domain/message/status.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -42,7 +41,7 @@ const step = fc.record({
   domainDeleted: fc.constantFrom(...Array.from({ length: 9 }, () => false), true),
   attemptOffset: fc.constantFrom(0, 0, 0, -1, 1),
   outcomes: fc.option(fc.array(outcome, { maxLength: 4 })),
-  chance: fc.double({ min: 0, max: 0.999, noNaN: true }),
+  random: fc.double({ min: 0, max: 0.999, noNaN: true }),
 });
 
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
@@ -99,11 +98,11 @@ const history = fc
     append(acceptance(first));
     for (const each of steps) {
       minute += each.waitMinutes;
-      const { attemptOffset, outcomes, chance, domainDeleted, held } = each;
+      const { attemptOffset, outcomes, random, domainDeleted, held } = each;
       append(askedFor(state, each, minute));
-      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), chance, domainDeleted, held }));
+      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), random, domainDeleted, held }));
       if (outcomes === null || state.status === 'absent') continue;
-      append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), chance }));
+      append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), random }));
     }
     return { recorded, state: existing(state) };
   });

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { BOUNCE_CATEGORIES } from '../../../src/domain/bounce/categories.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { REPLY_WAITS, replyWaitSeconds } from '../../../src/domain/message/reply-waits.ts';
+import { REPLY_WAITS, replyWaitSeconds } from '../../../src/domain/message/retry-schedule.ts';
 import { about, attemptStarted, messageAccepted, smtpReply } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
-const minutes = (attempt: number, said: Parameters<typeof replyWaitSeconds>[1], chance = 0): number | undefined => {
-  const seconds = replyWaitSeconds(attempt, said, chance);
+const minutes = (attempt: number, said: Parameters<typeof replyWaitSeconds>[1], random = 0): number | undefined => {
+  const seconds = replyWaitSeconds(attempt, said, random);
   return seconds === undefined ? undefined : seconds / 60;
 };
 
@@ -73,7 +73,7 @@ describe('a deferred recipient', () => {
   ] as const)('%s', (_, { category, ...said }, nextAttemptAt) => {
     given([accepted(), attemptStarted(1, ['rcp_1'])])
       .when((state) =>
-        recordAttempt(state, { attempt: 1, outcomes: [{ ...deferred, category, ...said }], now: NOW, chance: 0.5 }),
+        recordAttempt(state, { attempt: 1, outcomes: [{ ...deferred, category, ...said }], now: NOW, random: 0.5 }),
       )
       .thenEvents({
         type: 'RecipientDeferred',
@@ -89,7 +89,7 @@ describe('a deferred recipient', () => {
     given([accepted(expiresAt), attemptStarted(1, ['rcp_1'])])
       .when((state) =>
         recordAttempt(state, {
-          ...{ attempt: 1, now: NOW, chance: 0.5 },
+          ...{ attempt: 1, now: NOW, random: 0.5 },
           outcomes: [{ ...deferred, category: 'mailbox_full', askedSeconds: 300 }],
         }),
       )

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { parseMailbox } from '../../../src/domain/email-address.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import {
+  indexesOf,
   isReturnPath,
-  placesOf,
   type ReturnPurpose,
   readReturnPath,
   returnPath,
@@ -28,7 +28,7 @@ describe('whom an address is about', () => {
     [{ recipientIndex: 9 }, []],
     [{ recipientIndex: 9, sharesDomain: true }, []],
   ])('%j: %j', (token, places) => {
-    expect(placesOf(token, recipients)).toEqual(places);
+    expect(indexesOf(token, recipients)).toEqual(places);
   });
 });
 

@@ -12,7 +12,7 @@ test('the waits are those of the API, and after the last there is none', () => {
   ]);
 });
 
-test('chance spreads a wait by a tenth either way', () => {
+test('random spreads a wait by a tenth either way', () => {
   expect(webhookRetryWaitMs(2, 0, null)).toBeCloseTo(54 * SECOND);
   expect(webhookRetryWaitMs(2, 1, null)).toBeCloseTo(66 * SECOND);
 });

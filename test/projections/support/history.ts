@@ -8,9 +8,8 @@ import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
 import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
-import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
+import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
-import { rescheduleMessage } from '../../../src/commands/message/reschedule-message.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
@@ -90,7 +89,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   /** In [0, below). */
   const below = (limit: number): number => (system.randomBytes(4).reduce((n, byte) => n * 256 + byte, 0) >>> 0) % limit;
   const pick = <T>(values: readonly T[]): T | undefined => values[below(Math.max(1, values.length))];
-  const chance = (): number => below(1000) / 1000;
+  const random = (): number => below(1000) / 1000;
 
   const callerOf = ({ organizationId, domain, keys }: Tenant, environment: Environment): Caller =>
     callerWith({ keyId: pick(keys) ?? 'key_none', organizationId, environment, permissions: ['admin'], domain });
@@ -146,7 +145,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const attempt = async (): Promise<void> => {
     const messageId = pick(messageIds.slice(-60));
     if (messageId === undefined) return;
-    const claim = await startAttempt(context, { messageId, leaseMs: LEASE_MS, chance: chance() });
+    const claim = await startAttempt(context, { messageId, leaseMs: LEASE_MS, random: random() });
     if (!claim.claimed || below(8) === 0) return; // the worker was killed
     await system.advance(below(9000));
     const outcomes = claim.recipientIds.map(outcomeFor);
@@ -155,7 +154,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
       attempt: claim.attempt,
       outcomes,
       replies: [],
-      chance: chance(),
+      random: random(),
     });
   };
 

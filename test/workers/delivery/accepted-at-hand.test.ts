@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cancelMessage } from '../../../src/commands/message/cancel-message.ts';
+import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import type { EventStore, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { type Accepted, createAcceptedAtHand } from '../../../src/workers/delivery/accepted-at-hand.ts';

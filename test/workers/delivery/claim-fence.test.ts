@@ -56,7 +56,7 @@ const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<O
 /** As another process does whose clock has seen the lease end. */
 const takeOver = async ({ context, system }: Delivering, messageId: string): Promise<void> => {
   const now = () => new Date(system.now().getTime() + TIMES.leaseMs + 1_000);
-  await startAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, chance: 0.5 });
+  await startAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, random: 0.5 });
 };
 
 describe('an attempt that has taken long when its final dot is due', () => {

@@ -141,7 +141,7 @@ describe('large messages', () => {
 describe('an attempt that nobody finished', () => {
   const lost = async (service: Service): Promise<string> => {
     const id = await service.send('ann@example.org');
-    await startAttempt(service.context, { messageId: id, leaseMs: 20_000, chance: 0.5 });
+    await startAttempt(service.context, { messageId: id, leaseMs: 20_000, random: 0.5 });
     return id;
   };
 

@@ -100,7 +100,7 @@ describe('a message with unsubscribe links of ours', () => {
     const { system } = service;
     const { promise: sent, resolve } = Promise.withResolvers<string>();
     const left: string[] = [];
-    const claim = async () => startAttempt({ store, system }, { messageId: await sent, leaseMs: 300_000, chance: 0.5 });
+    const claim = async () => startAttempt({ store, system }, { messageId: await sent, leaseMs: 300_000, random: 0.5 });
     const slow: MailTransport = {
       ...transports.live,
       send: async (mail, options) => {

@@ -2,8 +2,7 @@ import { load } from '../../../src/commands/execute.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
-import { message, messageStream } from '../../../src/domain/message/message.ts';
-import { numbered, type UnnumberedEvent } from '../../../src/domain/message/numbered.ts';
+import { message, messageStream, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';
 import { LOG_START, type RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { isSuppressing, type SuppressingEvent } from '../../../src/domain/suppression/suppressing-event.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -34,7 +33,7 @@ const happen = async (
 export const bounce = async (service: Service, id: string, category: BounceCategory): Promise<void> => {
   const { store } = service.dependencies;
   const { system } = service;
-  await startAttempt({ store, system }, { messageId: id, leaseMs: 60_000, chance: 0.5 });
+  await startAttempt({ store, system }, { messageId: id, leaseMs: 60_000, random: 0.5 });
   await happen(service, id, (about, replyId) => ({
     type: 'RecipientBounced',
     data: {

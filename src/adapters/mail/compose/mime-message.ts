@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../../domain/message/own-header.ts';
+import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../../domain/message/draft.ts';
 import type {
   MessageBody,
   ShownRecipients,

@@ -1,4 +1,4 @@
-import { isAttachmentType, isMessageType, isSevenBit } from '../../../domain/message/attachment-type.ts';
+import { isAttachmentType, isMessageType, isSevenBit } from '../../../domain/message/draft.ts';
 import type { StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
 import { encodedWords, looksEncoded } from './header-fields.ts';
 import { type Base64Text, quotedPrintable } from './transfer-encodings.ts';

@@ -1,4 +1,4 @@
-import { cancelMessage } from '../../../commands/message/cancel-message.ts';
+import { cancelMessage } from '../../../commands/message/change-message.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { messageShape } from '../../schemas/message.ts';

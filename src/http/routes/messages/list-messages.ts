@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization/organization-secret.ts';
-import { keyedDigest } from '../../../domain/digest.ts';
+import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
-import { metadataDigest, subjectDigest } from '../../../domain/message/look-up.ts';
-import { RECIPIENT_STATUSES } from '../../../domain/message/status.ts';
+import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readYourWrites } from '../../read-your-writes.ts';

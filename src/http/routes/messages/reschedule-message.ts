@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rescheduleMessage } from '../../../commands/message/reschedule-message.ts';
+import { rescheduleMessage } from '../../../commands/message/change-message.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ifMatch, setRevision } from '../../revisions.ts';
 import { messageShape } from '../../schemas/message.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import type { MessageDraft } from '../../../domain/message/draft.ts';
-import { isListUnsubscribe, isReplyTo } from '../../../domain/message/own-header.ts';
+import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import type { StoredAttachment } from '../../../domain/ports/contents.ts';
 import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isBase64 } from '../../../domain/base64.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
-import { isAttachmentType } from '../../../domain/message/attachment-type.ts';
-import { isHeaderName, isOwnHeader } from '../../../domain/message/own-header.ts';
+import { isAttachmentType, isHeaderName, isOwnHeader } from '../../../domain/message/draft.ts';
 import type { Mailbox, StoredAttachment } from '../../../domain/ports/contents.ts';
 import { atMost } from '../../validation/at-most.ts';
 import { headerText, line } from '../../validation/text.ts';

@@ -9,7 +9,7 @@ import {
   type Suspension,
 } from '../../../domain/destination/destination.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
-import { isOpen } from '../../../domain/message/status.ts';
+import { isOpen } from '../../../domain/message/recipient.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 
 /** Whoever asks is kept waiting; too short, and a slow resolver hides why a message waits. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseMailbox } from '../../../domain/email-address.ts';
-import { unsubscribeUrlProblem } from '../../../domain/message/unsubscribe-url.ts';
+import { unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import type { UnsubscribeWays } from '../../../domain/ports/contents.ts';
 
 const url = z.string().superRefine((text, context) => {

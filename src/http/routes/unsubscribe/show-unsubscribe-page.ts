@@ -1,5 +1,4 @@
-import { isRecipientUnsubscribed } from '../../../commands/message/record-unsubscription.ts';
-import { findLinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
+import { findLinkedRecipient, isRecipientUnsubscribed } from '../../../commands/message/unsubscribe-recipient.ts';
 import type { RouteContext } from '../../endpoint.ts';
 import { definePage } from '../../pages/define-page.ts';
 import type { Page } from '../../pages/page.ts';

@@ -1,6 +1,6 @@
-import type { ExistingMessage, Recipient } from '../../../domain/message/message.ts';
+import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { RECIPIENT_STATUSES, type Recipient, type RecipientStatus } from '../../../domain/message/recipient.ts';
 import { REFUSED } from '../../../domain/message/record-attempt.ts';
-import { RECIPIENT_STATUSES, type RecipientStatus } from '../../../domain/message/status.ts';
 import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
 import type { WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
 import type { VerificationMethod } from '../../../domain/sending-domain/events.ts';

@@ -1,8 +1,7 @@
 import { classifyReply } from '../../../domain/bounce/classify.ts';
 import { isOwnDestination, type Suspension } from '../../../domain/destination/destination.ts';
 import type { HoldReason } from '../../../domain/message/events.ts';
-import type { Held, Recipient } from '../../../domain/message/message.ts';
-import { isOpen } from '../../../domain/message/status.ts';
+import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
 import { holdsBack, type Standing } from '../../../domain/reputation/standing.ts';
 import type { ShownSmtp } from '../../../domain/shown-event.ts';
 import { nextOf, saidOf, speakerOf } from './explain-event.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyDigest } from '../../../src/commands/message/body-digest.ts';
+import { bodyDigest } from '../../../src/commands/message/prepare-message.ts';
 
 /** A clock on which two pieces of work take longer than a turn. */
 const slowClock = () => {

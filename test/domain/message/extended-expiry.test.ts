@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { rescheduleMessage } from '../../../src/domain/message/change-message.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { rescheduleMessage } from '../../../src/domain/message/reschedule-message.ts';
 import { type StartAttempt, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
@@ -10,7 +10,7 @@ const DAY_SECONDS = 86_400;
 
 /** A look that finds that it waits, without its time to live. */
 const waiting = (days: number, at: Partial<StartAttempt> = {}): StartAttempt => ({
-  ...{ now: NOW, leaseUntil: inDays(1), chance: 0.5 },
+  ...{ now: NOW, leaseUntil: inDays(1), random: 0.5 },
   held: { reason: 'warm_up', heldBy: null, waitSeconds: days * DAY_SECONDS, outsideTimeToLive: true },
   ...at,
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
+import { unsubscribeUrlProblem } from '../../../src/domain/message/draft.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import { unsubscribeRecipient } from '../../../src/domain/message/unsubscribe-recipient.ts';
 import {
@@ -9,7 +10,6 @@ import {
   readUnsubscribeToken,
   unsubscribeToken,
 } from '../../../src/domain/message/unsubscribe-token.ts';
-import { unsubscribeUrlProblem } from '../../../src/domain/message/unsubscribe-url.ts';
 import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';

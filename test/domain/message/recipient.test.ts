@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { messageStatus } from '../../../src/domain/message/status.ts';
+import { messageStatus } from '../../../src/domain/message/recipient.ts';
 
 describe('the status of a message', () => {
   test.each([

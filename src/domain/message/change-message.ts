@@ -1,0 +1,98 @@
+/** What a customer decides about an accepted message: cancel it, or give it another time. */
+import { DomainError } from '../domain-error.ts';
+import type { MessageEvent } from '../events.ts';
+import { requireOwn } from '../ownership.ts';
+import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
+import { isInFlight, isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
+
+/** Longer keeps contents in the vault for mail that may never be wanted; shorter refuses a monthly newsletter. */
+export const SCHEDULE_DAYS_MAX = 30;
+const DAY_MS = 86_400_000;
+
+const scheduleProblem = (scheduledAtMs: number, nowMs: number): string | null => {
+  if (scheduledAtMs <= nowMs) return 'scheduled_at must be in the future';
+  if (scheduledAtMs > nowMs + SCHEDULE_DAYS_MAX * DAY_MS) {
+    return `scheduled_at must be at most ${SCHEDULE_DAYS_MAX} days ahead`;
+  }
+  return null;
+};
+
+/**
+ * Both ISO 8601.
+ * @throws {DomainError} `schedule_not_possible` unless a message accepted now could be sent then.
+ */
+export const requireSchedulable = (scheduledAt: string, now: string): void => {
+  const problem = scheduleProblem(Date.parse(scheduledAt), Date.parse(now));
+  if (problem === null) return;
+  throw new DomainError('schedule_not_possible', problem, { details: { scheduled_at: [problem] } });
+};
+
+const beingSent = (): DomainError => new DomainError('message_being_sent', 'the message is being sent right now');
+const allEnded = (): DomainError =>
+  new DomainError('message_ended', 'every recipient of the message has its final outcome: send a new message');
+
+export interface CancelMessage {
+  readonly organizationId: string;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient): UnnumberedEvent => {
+  const { messageId, contentId } = accepted;
+  const reason = withDoubt('cancelled by its sender', recipient);
+  return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
+};
+
+/**
+ * Cancels every recipient without a final outcome. Repeating it changes nothing, so a retry gets the same answer.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled), `message_ended`.
+ */
+export const cancelMessage = (state: Message, { organizationId, now }: CancelMessage): readonly MessageEvent[] => {
+  const message = requireOwn(state, organizationId, 'message');
+  if (isInFlight(message.recipients, now)) throw beingSent();
+  const open = message.recipients.filter(({ status }) => isOpen(status));
+  if (open.length > 0) {
+    return numbered(message, [
+      // As the next attempt would have recorded them.
+      ...lostAttempts(message.recipients, now).map((lost) => outcomeUnknown(message, lost, now)),
+      ...open.map((recipient) => cancelled(message, recipient)),
+    ]);
+  }
+  if (message.recipients.some(({ status }) => status === 'cancelled')) return [];
+  throw allEnded();
+};
+
+export interface RescheduleMessage extends CancelMessage {
+  /** ISO 8601. */
+  readonly scheduledAt: string;
+}
+
+const notScheduled = ({ recipients }: ExistingMessage, now: string): DomainError => {
+  if (isInFlight(recipients, now)) return beingSent();
+  if (recipients.some(({ status }) => isOpen(status))) {
+    return new DomainError('message_not_scheduled', 'the message is not waiting for a scheduled time');
+  }
+  return allEnded();
+};
+
+/**
+ * Gives a scheduled message another time; its time to live starts there and is as long as before. Setting the time it
+ * already has changes nothing.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
+ * `schedule_not_possible`.
+ */
+export const rescheduleMessage = (
+  state: Message,
+  { organizationId, scheduledAt, now }: RescheduleMessage,
+): readonly MessageEvent[] => {
+  const message = requireOwn(state, organizationId, 'message');
+  const { schedule, accepted, recipients } = message;
+  const recipientIds = recipients.filter(({ status }) => status === 'scheduled').map(({ id }) => id);
+  if (schedule === null || recipientIds.length === 0) throw notScheduled(message, now);
+  if (schedule.current === scheduledAt) return [];
+  requireSchedulable(scheduledAt, now);
+  const expiresAt = new Date(Date.parse(scheduledAt) + message.timeToLiveMs).toISOString();
+  const { messageId, contentId } = accepted;
+  const data = { messageId, contentId, recipientIds, scheduledAt, expiresAt };
+  return numbered(message, [{ type: 'MessageRescheduled', data }]);
+};
