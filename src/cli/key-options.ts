@@ -6,9 +6,8 @@ import { type Environment, environmentSchema } from '../domain/environment.ts';
 import type { KeyCacheState } from '../domain/key-cache.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
-import { showLimits } from '../http/schemas/api-key.ts';
-import { timeParameter } from '../http/validation/query.ts';
-import { line } from '../http/validation/text.ts';
+import { serializeRateLimits } from '../http/schemas/api-key.ts';
+import { line, timeParameter } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
 
 const NAME_CHARACTERS_MAX = 200;
@@ -103,7 +102,7 @@ export const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheSt
   name: key.name,
   environment: key.environment,
   permissions: key.permissions,
-  rate_limits: showLimits(key.rateLimits),
+  rate_limits: serializeRateLimits(key.rateLimits),
   effective_rate_limits: effectiveLimits(key.rateLimits, ceilingsIn(organizations.get(key.organizationId))),
   allowed_cidrs: key.allowedCidrs,
   expires_at: key.expiresAt,

@@ -2,7 +2,7 @@ import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { readDirectory } from '../composition/directory.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { UsageMark } from '../domain/ports/usage-marks.ts';
-import { showApiKey } from '../http/schemas/api-key.ts';
+import { serializeApiKey } from '../http/schemas/api-key.ts';
 import { type OperatorCommand, optional } from './command.ts';
 import { shownKey } from './key-options.ts';
 import { operatorOrigin } from './operator-origin.ts';
@@ -39,7 +39,7 @@ export const listKeysCommand: OperatorCommand = {
     );
     const now = system.now().toISOString();
     return wanted.map(({ key, endedWithDomain }) => {
-      const { status, last_used_at, last_used_address } = showApiKey(key, { marks, now, endedWithDomain });
+      const { status, last_used_at, last_used_address } = serializeApiKey(key, { marks, now, endedWithDomain });
       return { ...shownKey(key, directory), status, last_used_at, last_used_address };
     });
   },

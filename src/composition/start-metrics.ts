@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
-import { createMetricsServer } from '../http/metrics-server.ts';
+import { createMetricsServer } from '../http/metrics.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import { listenRefused } from './listen-refused.ts';
 import { measureBacklog } from './measure-backlog.ts';

@@ -8,13 +8,11 @@ import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthContext, authenticateRequest, reauthenticate } from './auth/authenticate.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
-import type { Described, Operation } from './openapi/operation.ts';
+import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
-import { routeSchema } from './route-schema.ts';
 import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
-import { detailsOf } from './validation/details.ts';
-import { nulProblems } from './validation/query.ts';
-import { type Problem, problemsIn } from './validation/wording.ts';
+import { nulProblems } from './validation/fields.ts';
+import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
 
 /** The server, what it is built on, and the auth. */
 export interface RouteContext {

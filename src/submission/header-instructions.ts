@@ -2,7 +2,7 @@ import { sha256Hex } from '../domain/digest.ts';
 import { canonicalAddress, parseMailbox } from '../domain/email-address.ts';
 import type { Mailbox, ShownRecipients } from '../domain/ports/contents.ts';
 import type { ParsedMail, WrittenAddress } from '../domain/ports/mail-parser.ts';
-import type { Problem } from '../http/validation/wording.ts';
+import type { Problem } from '../http/validation/problems.ts';
 
 /** What a client tells this service by headers that never leave it. */
 export interface Instructions {

@@ -1,5 +1,5 @@
 import { DomainError } from '../domain/domain-error.ts';
-import { errorAnswer } from '../http/errors/error-answer.ts';
+import { errorAnswer } from '../http/errors/error-response.ts';
 
 /** A reply that says no: `responseCode` and the text, its enhanced code (RFC 3463) first, are what the client is sent. */
 export class SmtpRefusal extends Error {

@@ -2,7 +2,7 @@ import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'sm
 import { withTimeout } from '../async/with-timeout.ts';
 import { isWithin, parseRange } from '../domain/address-ranges.ts';
 import { parseMailbox } from '../domain/email-address.ts';
-import { errorAnswer } from '../http/errors/error-answer.ts';
+import { errorAnswer } from '../http/errors/error-response.ts';
 import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import {
   type Admission,

@@ -9,7 +9,7 @@ import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { originOf } from '../http/request-origin.ts';
 import { ROUTES } from '../http/route-table.ts';
-import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-request.ts';
+import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 

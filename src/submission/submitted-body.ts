@@ -22,9 +22,8 @@ import {
   sendProblems,
 } from '../http/routes/messages/send-body.ts';
 import { headerProblem, headersUpTo, headerValue, mailboxes } from '../http/routes/messages/send-fields.ts';
-import { detailsOf } from '../http/validation/details.ts';
-import { headerText } from '../http/validation/text.ts';
-import { type Problem, problemsIn } from '../http/validation/wording.ts';
+import { headerText } from '../http/validation/fields.ts';
+import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
 import { addressed, addressText, instructionsOf, isInstruction } from './header-instructions.ts';
 
 /** A message that came by SMTP, in the words of HTTP. */

@@ -4,7 +4,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { webhookRetryWaitMs } from '../../src/domain/webhook/retry-schedule.ts';
 import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
-import { eventShape } from '../../src/http/schemas/event.ts';
+import { eventSchema } from '../../src/http/schemas/event.ts';
 import { WEBHOOK_TIMES } from '../../src/workers/webhooks/webhook-times.ts';
 
 const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
@@ -54,5 +54,5 @@ test('the document has the time-out, the waits and the events of the code', () =
 
 test('its example, and that of the OpenAPI document, are events', () => {
   for (const example of [JSON.parse(body), EVENT_EXAMPLE])
-    expect(eventShape.safeParse(example).error?.issues ?? []).toEqual([]);
+    expect(eventSchema.safeParse(example).error?.issues ?? []).toEqual([]);
 });

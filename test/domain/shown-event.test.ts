@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { customerEvents } from '../../src/domain/customer-events.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { showEvent } from '../../src/domain/shown-event.ts';
-import { eventShape } from '../../src/http/schemas/event.ts';
+import { eventSchema } from '../../src/http/schemas/event.ts';
+import { serializeEvent } from '../../src/projections/events/serialize-events.ts';
 import { recorded } from '../http/serialize/explain/explaining.ts';
 import { about, smtpReply } from '../support/controls/message.ts';
 
 const shown = (event: MessageEvent) =>
   recorded([{ event }])
     .flatMap(customerEvents)
-    .map((each) => showEvent(each, new Map()));
+    .map((each) => serializeEvent(each, new Map()));
 
 describe('what came back and others could have written', () => {
   const of = { ...about, sequence: 4, recipientId: 'rcp_1' };
@@ -24,7 +24,7 @@ describe('what came back and others could have written', () => {
       { type: 'message.complained', data: { shared: true } },
       { type: 'message.bounced', data: { shared: true, late: true } },
     ]);
-    for (const event of events) expect(eventShape.parse(event)).toEqual(event);
+    for (const event of events) expect(eventSchema.parse(event)).toEqual(event);
   });
 
   test('is the exception: what is proved says nothing of it', () => {

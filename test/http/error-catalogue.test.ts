@@ -4,7 +4,7 @@ import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts
 import { startAttempt } from '../../src/commands/message/start-attempt.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../src/domain/ports/event-store.ts';
-import { ERROR_STATUSES } from '../../src/http/errors/error-statuses.ts';
+import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
 import { createMemoryStore, type Service, startService } from './support/service.ts';
 
 let service: Service;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createMetricsServer } from '../../src/http/metrics-server.ts';
+import { createMetricsServer } from '../../src/http/metrics.ts';
 import { startService } from './support/service.ts';
 
 test('the metrics server tells lag by projection and times by route, never by path', async () => {

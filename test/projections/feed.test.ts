@@ -4,9 +4,9 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { customerEvents } from '../../src/domain/customer-events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
-import { presentEvents } from '../../src/projections/events/present.ts';
 import { eventsProjection } from '../../src/projections/events/projection.ts';
 import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/events/queries.ts';
+import { serializeEvents } from '../../src/projections/events/serialize-events.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
@@ -181,7 +181,7 @@ describe('the feed', () => {
     );
     const contents = createInMemoryContents();
     const headsOnly = { heads: contents.heads };
-    const erased = await presentEvents(headsOnly, withReply);
+    const erased = await serializeEvents(headsOnly, withReply);
     expect(erased[1]?.data).toMatchObject({
       recipient: { id: 'rcp_1', address: null, kind: null },
       tags: [],
@@ -204,7 +204,7 @@ describe('the feed', () => {
         body: { kind: 'reply', messageId: 'msg_1', text: 'no <ann@example.net>' },
       },
     ]);
-    const [key, bounced] = await presentEvents(headsOnly, withReply);
+    const [key, bounced] = await serializeEvents(headsOnly, withReply);
     expect(key).toMatchObject({ object: 'event', type: 'api_key.created', data: { api_key_id: 'key_1' } });
     expect(bounced).toEqual({
       ...{

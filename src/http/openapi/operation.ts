@@ -1,6 +1,14 @@
+import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import { GUARDED_ERRORS, ROUTES, type RouteName, type RouteRule } from '../route-table.ts';
+
+/** A part of the document. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** The entries of `parts` that are there, as one. */
+export const present = (parts: Json): Json =>
+  Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
 
 /** What a route says of itself. */
 export interface Described {
@@ -46,3 +54,18 @@ export const ruleOf = (name: RouteName): RouteRule => ROUTES[name];
 /** Every code that a route can be refused with. */
 export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
   rule.permission === null ? rule.errors : [...new Set([...GUARDED_ERRORS, ...rule.errors])].sort();
+
+/** Operations of the routes that are registered from now on, in that order. */
+export const collectOperations = (server: FastifyInstance): readonly Operation[] => {
+  const operations: Operation[] = [];
+  server.addHook('onRoute', ({ method, schema }) => {
+    // Fastify adds HEAD to every GET: the same operation without its body.
+    if (method !== 'HEAD' && schema?.operation !== undefined) operations.push(schema.operation);
+  });
+  return operations;
+};
+
+/** What the OpenAPI document is told of a route of the table. @param operationId what clients call it. */
+export const routeSchema = (operationId: string, name: RouteName, described: Described): FastifySchema => ({
+  operation: { ...described, name, operationId },
+});

@@ -1,10 +1,6 @@
 import { z } from 'zod';
-import { errorShape } from '../schemas/error.ts';
-import type { Json } from './json.ts';
-import { NAMED_SHAPES } from './named-shapes.ts';
-import type { Operation } from './operation.ts';
-
-for (const [id, schema] of Object.entries(NAMED_SHAPES)) z.globalRegistry.add(schema, { id });
+import { errorSchema } from '../schemas/envelope.ts';
+import type { Json, Operation } from './operation.ts';
 
 /** JSON Schemas of bodies and parameters, with whatever has a name or is a body told once. */
 export interface Schemas {
@@ -142,7 +138,7 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
     byId(operations, 'Query', ({ query }) => query),
     'parameters',
   );
-  const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorShape }, 'answer');
+  const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorSchema }, 'answer');
   const same = (name: string): string => name;
   // What is asked for may leave out what is answered always: such a schema is two.
   const differs = (name: string): boolean =>

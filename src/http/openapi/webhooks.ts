@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { eventShape } from '../schemas/event.ts';
-import type { Json } from './json.ts';
+import type { eventSchema } from '../schemas/event.ts';
+import type { Json } from './operation.ts';
 
 const DESCRIPTION = `What a webhook is sent, one event in each post, as Standard Webhooks 1.0.0 says. Any 2xx within 15 seconds is success;
 redirects are not followed. Otherwise it is posted again after 5 seconds, 1, 5 and 30 minutes, 2, 5, 10, 14, 20 and 24 hours
@@ -14,7 +14,7 @@ Check the signature before you believe a post: \`webhook-signature\` holds one o
 them, and one must be the HMAC-SHA256 of \`<webhook-id>.<webhook-timestamp>.<body as it came>\`. Its key are the bytes that the
 secret stands for in Base64, without \`whsec_\`. Refuse timestamps that are more than 5 minutes off.`;
 
-export const EVENT_EXAMPLE: z.input<typeof eventShape> = {
+export const EVENT_EXAMPLE: z.input<typeof eventSchema> = {
   id: 'evt_mzuq4z5cw2kv2x6ftf2q5l6k7e',
   object: 'event',
   type: 'message.delivered',

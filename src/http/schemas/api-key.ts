@@ -5,40 +5,44 @@ import { permissionSchema } from '../../domain/api-key/permissions.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import type { UsageMark } from '../../domain/ports/usage-marks.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.ts';
-import { timeShape } from './time.ts';
+import { timeSchema } from './envelope.ts';
 
-export const limitsShape = z.strictObject({
+export const rateLimitsAnswerSchema = z.strictObject({
   ...{ send: z.number().int(), read: z.number().int(), manage: z.number().int() },
 });
 
-export const apiKeyShape = z.strictObject({
-  id: z.string(),
-  object: z.literal('api_key'),
-  name: z.string(),
-  domain_id: z.string(),
-  permissions: z.array(permissionSchema),
-  environment: environmentSchema,
-  rate_limits: limitsShape.describe(
-    'Requests a minute by kind, the default where none was set. Where `rate_limit_ceilings` of the organization are lower, they count; `RateLimit-Limit` tells what counts.',
-  ),
-  allowed_cidrs: z.array(z.string()),
-  expires_at: timeShape().nullable(),
-  created_at: timeShape(),
-  last_used_at: timeShape().nullable(),
-  last_used_address: z.string().nullable().describe('Where the last request came from.'),
-  last4: z.string(),
-  status: z
-    .enum(['active', 'expired', 'revoked'])
-    .describe('`revoked`: ended for good, by itself or with the domain it was bound to.'),
-  earlier_secrets: z.array(
-    z.strictObject({ expires_at: timeShape(), last_used_at: timeShape().nullable(), last4: z.string() }),
-  ),
-});
-export type ApiKeyShape = z.infer<typeof apiKeyShape>;
+export const apiKeySchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('api_key'),
+    name: z.string(),
+    domain_id: z.string(),
+    permissions: z.array(permissionSchema),
+    environment: environmentSchema,
+    rate_limits: rateLimitsAnswerSchema.describe(
+      'Requests a minute by kind, the default where none was set. Where `rate_limit_ceilings` of the organization are lower, they count; `RateLimit-Limit` tells what counts.',
+    ),
+    allowed_cidrs: z.array(z.string()),
+    expires_at: timeSchema().nullable(),
+    created_at: timeSchema(),
+    last_used_at: timeSchema().nullable(),
+    last_used_address: z.string().nullable().describe('Where the last request came from.'),
+    last4: z.string(),
+    status: z
+      .enum(['active', 'expired', 'revoked'])
+      .describe('`revoked`: ended for good, by itself or with the domain it was bound to.'),
+    earlier_secrets: z.array(
+      z.strictObject({ expires_at: timeSchema(), last_used_at: timeSchema().nullable(), last4: z.string() }),
+    ),
+  })
+  .meta({ id: 'ApiKey' });
+export type SerializedApiKey = z.infer<typeof apiKeySchema>;
 
 /** The only time the value is seen. */
-export const createdKeyShape = apiKeyShape.extend({ key: z.string() });
-export const rotatedKeyShape = createdKeyShape.extend({ previous_key_expires_at: timeShape() });
+export const createdKeySchema = apiKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedApiKey' });
+export const rotatedKeySchema = createdKeySchema
+  .extend({ previous_key_expires_at: timeSchema() })
+  .meta({ id: 'RotatedApiKey' });
 
 /** What is known of a key beside its own stream. */
 export interface KeyContext extends KeyCircumstances {
@@ -46,7 +50,7 @@ export interface KeyContext extends KeyCircumstances {
   readonly marks: readonly UsageMark[];
 }
 
-const statusOf = (key: ExistingApiKey, { now, endedWithDomain }: KeyContext): ApiKeyShape['status'] => {
+const statusOf = (key: ExistingApiKey, { now, endedWithDomain }: KeyContext): SerializedApiKey['status'] => {
   if (key.status !== 'active' || endedWithDomain) return 'revoked';
   return isExpired(key, now) ? 'expired' : 'active';
 };
@@ -56,13 +60,13 @@ const newest = (marks: readonly UsageMark[]): UsageMark | undefined =>
 
 const newestTime = (marks: readonly UsageMark[]): string | null => newest(marks)?.lastUsedAt.toISOString() ?? null;
 
-export const showLimits = (limits: RateLimits): ApiKeyShape['rate_limits'] => ({
+export const serializeRateLimits = (limits: RateLimits): SerializedApiKey['rate_limits'] => ({
   send: limits.send ?? DEFAULT_RATE_LIMITS.send,
   read: limits.read ?? DEFAULT_RATE_LIMITS.read,
   manage: limits.manage ?? DEFAULT_RATE_LIMITS.manage,
 });
 
-export const showApiKey = (key: ExistingApiKey, context: KeyContext): ApiKeyShape => {
+export const serializeApiKey = (key: ExistingApiKey, context: KeyContext): SerializedApiKey => {
   const own = context.marks.filter(({ keyId }) => keyId === key.keyId);
   return {
     id: key.keyId,
@@ -71,7 +75,7 @@ export const showApiKey = (key: ExistingApiKey, context: KeyContext): ApiKeyShap
     domain_id: key.domainId,
     permissions: [...key.permissions],
     environment: key.environment,
-    rate_limits: showLimits(key.rateLimits),
+    rate_limits: serializeRateLimits(key.rateLimits),
     allowed_cidrs: [...key.allowedCidrs],
     expires_at: key.expiresAt,
     created_at: key.createdAt,

@@ -2,26 +2,43 @@ import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import type { CustomerEventType } from '../../domain/customer-event-types.ts';
 import { environmentSchema } from '../../domain/environment.ts';
+import { REPLY_STAGES, TLS_POLICIES } from '../../domain/ports/mail-transport.ts';
 import { SUPPRESSION_SCOPES } from '../../domain/suppression/events.ts';
-import { smtpShape } from './smtp.ts';
-import { timeShape } from './time.ts';
+import { timeSchema } from './envelope.ts';
 
-/** Events of these types, which have the same data. */
+/** Reply of a mail server. */
+export const smtpSchema = z.strictObject({
+  /** 0: there was no reply. */
+  code: z.number().int(),
+  enhanced: z.string().nullable(),
+  text: z.string().nullable(),
+  mx: z.string().nullable(),
+  tls: z.string().nullable(),
+  cipher: z.string().nullable(),
+  policy: z.enum(TLS_POLICIES).nullable(),
+  address: z.string().nullable(),
+  stage: z.enum(REPLY_STAGES).nullable(),
+});
+
+/** Events of several types with the same data. @param id name in the OpenAPI document. */
 const eventOf = <const Types extends readonly [CustomerEventType, ...CustomerEventType[]], Data extends z.ZodRawShape>(
+  id: string,
   types: Types,
   data: Data,
 ) =>
-  z.strictObject({
-    id: z.string(),
-    object: z.literal('event'),
-    type: z.enum(types),
-    timestamp: timeShape(),
-    environment: environmentSchema.nullable(),
-    sequence: z.number().int(),
-    data: z.strictObject(data),
-  });
+  z
+    .strictObject({
+      id: z.string(),
+      object: z.literal('event'),
+      type: z.enum(types),
+      timestamp: timeSchema(),
+      environment: environmentSchema.nullable(),
+      sequence: z.number().int(),
+      data: z.strictObject(data),
+    })
+    .meta({ id });
 
-/** Of every event of a message. */
+/** In every event about a message. */
 const message = {
   message_id: z.string(),
   recipient: z.strictObject({
@@ -35,41 +52,50 @@ const message = {
 };
 const attempt = z.number().int();
 const reason = z.string();
-/** Why it was refused. */
+/** Why the server refused it. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
-/** It suppresses nobody: others of the domain had the same copy, and could have said so. */
+/** Suppresses nobody: several recipients had the same copy, and any of them may have sent the report. */
 const shared = z.literal(true).optional();
 const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
-const SHAPES = {
-  MessageAcceptedEvent: eventOf(['message.accepted'], message),
-  MessageScheduledEvent: eventOf(['message.scheduled', 'message.rescheduled'], {
+const SCHEMAS = {
+  MessageAcceptedEvent: eventOf('MessageAcceptedEvent', ['message.accepted'], message),
+  MessageScheduledEvent: eventOf('MessageScheduledEvent', ['message.scheduled', 'message.rescheduled'], {
     ...message,
-    scheduled_at: timeShape(),
+    scheduled_at: timeSchema(),
   }),
-  MessageSendingEvent: eventOf(['message.sending'], { ...message, attempt }),
-  MessageDeliveredEvent: eventOf(['message.delivered'], { ...message, smtp: smtpShape, attempt }),
-  MessageDeferredEvent: eventOf(['message.deferred'], {
-    ...{ ...message, smtp: smtpShape.optional(), attempt },
-    ...{ next_attempt_at: timeShape(), reason, category },
+  MessageSendingEvent: eventOf('MessageSendingEvent', ['message.sending'], { ...message, attempt }),
+  MessageDeliveredEvent: eventOf('MessageDeliveredEvent', ['message.delivered'], {
+    ...message,
+    smtp: smtpSchema,
+    attempt,
   }),
-  MessageBouncedEvent: eventOf(['message.bounced'], {
-    ...{ ...message, smtp: smtpShape, attempt, reason, category },
+  MessageDeferredEvent: eventOf('MessageDeferredEvent', ['message.deferred'], {
+    ...{ ...message, smtp: smtpSchema.optional(), attempt },
+    ...{ next_attempt_at: timeSchema(), reason, category },
+  }),
+  MessageBouncedEvent: eventOf('MessageBouncedEvent', ['message.bounced'], {
+    ...{ ...message, smtp: smtpSchema, attempt, reason, category },
     /** It bounced after it had been delivered. */
     late: z.literal(true).optional(),
     shared,
   }),
-  MessageEndedEvent: eventOf(['message.failed', 'message.suppressed', 'message.cancelled', 'message.expired'], {
+  MessageEndedEvent: eventOf(
+    'MessageEndedEvent',
+    ['message.failed', 'message.suppressed', 'message.cancelled', 'message.expired'],
+    {
+      ...message,
+      reason,
+    },
+  ),
+  MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
+  MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
     ...message,
-    reason,
-  }),
-  MessageComplainedEvent: eventOf(['message.complained'], { ...message, shared }),
-  MessageUnsubscribedEvent: eventOf(['message.unsubscribed'], {
-    ...message,
-    /** How somebody unsubscribed. */
+    /** How the recipient unsubscribed. */
     method: z.enum(['one_click', 'page', 'mail']),
   }),
   DomainEvent: eventOf(
+    'DomainEvent',
     [
       ...(['domain.registered', 'domain.verified', 'domain.failed', 'domain.deleted'] as const),
       ...(['domain.dkim_keys_added', 'domain.dkim_keys_activated', 'domain.dkim_keys_destroyed'] as const),
@@ -79,42 +105,49 @@ const SHAPES = {
     { domain_id: z.string() },
   ),
   DomainTroubleEvent: eventOf(
+    'DomainTroubleEvent',
     ['domain.degraded', 'domain.sending_warned', 'domain.sending_slowed', 'domain.sending_paused'],
     { domain_id: z.string(), reason },
   ),
-  OrganizationEvent: eventOf(['organization.sending_recovered', 'organization.sending_released'], {
+  OrganizationEvent: eventOf('OrganizationEvent', ['organization.sending_recovered', 'organization.sending_released'], {
     organization_id: z.string(),
   }),
   OrganizationTroubleEvent: eventOf(
+    'OrganizationTroubleEvent',
     ['organization.sending_warned', 'organization.sending_slowed', 'organization.sending_paused'],
     { organization_id: z.string(), reason },
   ),
   ApiKeyEvent: eventOf(
+    'ApiKeyEvent',
     [
       ...(['api_key.created', 'api_key.updated', 'api_key.rotated'] as const),
       ...(['api_key.revoked', 'api_key.expired', 'api_key.deleted'] as const),
     ],
     { api_key_id: z.string() },
   ),
-  WebhookEvent: eventOf(['webhook.created', 'webhook.disabled', 'webhook.deleted'], { webhook_id: z.string() }),
-  SuppressionCreatedEvent: eventOf(['suppression.created'], {
+  WebhookEvent: eventOf('WebhookEvent', ['webhook.created', 'webhook.disabled', 'webhook.deleted'], {
+    webhook_id: z.string(),
+  }),
+  SuppressionCreatedEvent: eventOf('SuppressionCreatedEvent', ['suppression.created'], {
     suppression,
     reason,
-    /** What it keeps back. */
+    /** Which mail is suppressed. */
     scope: z.enum(SUPPRESSION_SCOPES),
     /** null: for good. */
-    expires_at: timeShape().nullable(),
+    expires_at: timeSchema().nullable(),
   }),
-  SuppressionDeletedEvent: eventOf(['suppression.deleted'], { suppression }),
+  SuppressionDeletedEvent: eventOf('SuppressionDeletedEvent', ['suppression.deleted'], { suppression }),
 };
 
-type Shapes = typeof SHAPES;
-type Described = z.output<Shapes[keyof Shapes]>['type'];
-/** The compiler names a type that is missing here. */
-export const EVENT_SHAPES: CustomerEventType extends Described ? Shapes : never = SHAPES;
+type Schemas = typeof SCHEMAS;
+type Described = z.output<Schemas[keyof Schemas]>['type'];
+/** Fails to compile if a type of event has no schema. */
+const COMPLETE: CustomerEventType extends Described ? Schemas : never = SCHEMAS;
 
-/** `domain/shown-event.ts` makes it, for the feed and for webhooks alike. */
-export const eventShape = z.discriminatedUnion(
-  'type',
-  Object.values(SHAPES) as unknown as [Shapes[keyof Shapes], ...Shapes[keyof Shapes][]],
-);
+/** Serialized by `projections/events/serialize-events.ts`, for the feed and for webhooks alike. */
+export const eventSchema = z
+  .discriminatedUnion(
+    'type',
+    Object.values(COMPLETE) as unknown as [Schemas[keyof Schemas], ...Schemas[keyof Schemas][]],
+  )
+  .meta({ id: 'Event' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { STEP_TYPES, WAIT_REASONS } from '../serialize/explain/explanation.ts';
-import { smtpShape } from './smtp.ts';
-import { timeShape } from './time.ts';
+import { timeSchema } from './envelope.ts';
+import { smtpSchema } from './event.ts';
 
 const recipient = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
@@ -17,11 +17,11 @@ const facts = z.strictObject({
   recipient_ids: z.array(z.string()).optional(),
   attempt: z.number().int().optional(),
   destinations: z.array(z.string()).optional(),
-  lease_until: timeShape().optional(),
-  scheduled_at: timeShape().optional(),
-  expires_at: timeShape().optional(),
-  next_attempt_at: timeShape().optional(),
-  smtp: smtpShape.optional(),
+  lease_until: timeSchema().optional(),
+  scheduled_at: timeSchema().optional(),
+  expires_at: timeSchema().optional(),
+  next_attempt_at: timeSchema().optional(),
+  smtp: smtpSchema.optional(),
   reason: z.string().optional(),
   method: z.string().optional(),
   /** A report came after it had been delivered. */
@@ -38,13 +38,13 @@ const wait = z.strictObject({
   recipient,
   reason: z.enum(WAIT_REASONS),
   sentence: z.string(),
-  next_attempt_at: timeShape()
+  next_attempt_at: timeSchema()
     .nullable()
     .describe('When something happens at the latest; null: it may happen at any moment.'),
 });
 
 const step = z.strictObject({
-  at: timeShape(),
+  at: timeSchema(),
   actor: z.strictObject({
     type: z.string().describe('`key`, `recipient`, `worker`, `operator` or `service`.'),
     id: z.string().nullable(),
@@ -56,7 +56,7 @@ const step = z.strictObject({
 });
 
 /** `domain/message/explain` makes it. */
-export const explanationShape = z.strictObject({
+export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
   summary: z.string().describe('How it stands and why, and what happens next, with its time.'),

@@ -4,55 +4,57 @@ import type { Contents, SuppressionEvidence } from '../../domain/ports/contents.
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES, type SuppressionScope } from '../../domain/suppression/events.ts';
 import { strongest, strongestEntry } from '../../domain/suppression/strongest-entry.ts';
 import { type ExistingSuppression, isInForce, type SuppressionEntry } from '../../domain/suppression/suppression.ts';
-import { timeShape } from './time.ts';
+import { timeSchema } from './envelope.ts';
 
 const status = z.enum(['active', 'expired', 'removed']);
 const reason = z.enum(SUPPRESSION_REASONS);
 const scope = z.enum(SUPPRESSION_SCOPES);
 
 /** One thing that speaks, or spoke, against the address. */
-const entryShape = z.strictObject({
+const entrySchema = z.strictObject({
   reason,
   scope,
   status,
   evidence: z.string().nullable().describe('The reply of the server, or the note of whoever added it.'),
   message_id: z.string().nullable().describe('The message it follows from.'),
   recipient_id: z.string().nullable(),
-  added_at: timeShape(),
-  expires_at: timeShape().nullable(),
-  removed_at: timeShape().nullable(),
+  added_at: timeSchema(),
+  expires_at: timeSchema().nullable(),
+  removed_at: timeSchema().nullable(),
 });
 
-export const suppressionShape = z.strictObject({
-  id: z.string(),
-  object: z.literal('suppression'),
-  address: z.string().nullable().describe('null once it is erased.'),
-  environment: environmentSchema,
-  status,
-  scope: scope.describe('What is kept back, by all entries that are in force.'),
-  reason: reason.describe('Of the strongest entry, as is `expires_at`.'),
-  expires_at: timeShape().nullable(),
-  entries: z.array(entryShape).describe('All that is on record, oldest first; what was taken back stays.'),
-  created_at: timeShape(),
-});
-export type SuppressionShape = z.infer<typeof suppressionShape>;
+export const suppressionSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('suppression'),
+    address: z.string().nullable().describe('null once it is erased.'),
+    environment: environmentSchema,
+    status,
+    scope: scope.describe('What is kept back, by all entries that are in force.'),
+    reason: reason.describe('Of the strongest entry, as is `expires_at`.'),
+    expires_at: timeSchema().nullable(),
+    entries: z.array(entrySchema).describe('All that is on record, oldest first; what was taken back stays.'),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Suppression' });
+export type SerializedSuppression = z.infer<typeof suppressionSchema>;
 
 /** What became of several addresses. */
-export const addedSuppressionsShape = z.strictObject({
+export const addedSuppressionsSchema = z.strictObject({
   object: z.literal('suppressions_added'),
   added: z.number().int(),
   unchanged: z.number().int().describe('They were on the list for this reason already.'),
-  data: z.array(suppressionShape).describe('In the order of `addresses`, each once.'),
+  data: z.array(suppressionSchema).describe('In the order of `addresses`, each once.'),
 });
 
-export const suppressionCheckShape = z.strictObject({
+export const suppressionCheckSchema = z.strictObject({
   object: z.literal('suppression_check'),
   address: z.string(),
   suppressed: z.strictObject({ transactional: z.boolean(), bulk: z.boolean() }),
-  suppression: suppressionShape.nullable().describe('All that is known of the address; null: nothing.'),
+  suppression: suppressionSchema.nullable().describe('All that is known of the address; null: nothing.'),
 });
 
-export const suppressionImportShape = z.strictObject({
+export const suppressionImportSchema = z.strictObject({
   object: z.literal('suppression_import'),
   imported: z.number().int(),
   unchanged: z.number().int().describe('They were on the list for this reason already.'),
@@ -69,7 +71,7 @@ const statusOf = (entry: SuppressionEntry, now: string): z.infer<typeof status> 
 
 type Loaded = ReadonlyMap<string, SuppressionEvidence>;
 
-const showEntry = (entry: SuppressionEntry, evidence: Loaded, now: string): z.infer<typeof entryShape> => ({
+const serializeEntry = (entry: SuppressionEntry, evidence: Loaded, now: string): z.infer<typeof entrySchema> => ({
   reason: entry.reason,
   scope: entry.scope,
   status: statusOf(entry, now),
@@ -91,7 +93,7 @@ const scopeOf = (state: ExistingSuppression, now: string, fallback: SuppressionS
   return bulk === true ? 'bulk' : fallback;
 };
 
-const show = (state: ExistingSuppression, evidence: Loaded, now: string): SuppressionShape => {
+const show = (state: ExistingSuppression, evidence: Loaded, now: string): SerializedSuppression => {
   const inForce = strongest(state.entries.filter((entry) => isInForce(entry, now)));
   const main = inForce ?? state.entries.at(-1);
   if (main === undefined) throw new Error(`suppression ${state.suppressionId} has no entry`);
@@ -105,7 +107,7 @@ const show = (state: ExistingSuppression, evidence: Loaded, now: string): Suppre
     scope: scopeOf(state, now, main.scope),
     reason: main.reason,
     expires_at: main.expiresAt,
-    entries: state.entries.map((entry) => showEntry(entry, evidence, now)),
+    entries: state.entries.map((entry) => serializeEntry(entry, evidence, now)),
     created_at: state.createdAt,
   };
 };
@@ -120,17 +122,17 @@ export const loadEvidence = async (
 };
 
 /** Suppressions with what is personal, from the vault. @param now ISO 8601. */
-export const showSuppressions = async (
+export const serializeSuppressions = async (
   contents: Pick<Contents, 'heads'>,
   states: readonly ExistingSuppression[],
   now: string,
-): Promise<readonly SuppressionShape[]> => {
+): Promise<readonly SerializedSuppression[]> => {
   const evidence = await loadEvidence(contents, states);
   return states.map((state) => show(state, evidence, now));
 };
 
-export const showSuppression = async (
+export const serializeSuppression = async (
   contents: Pick<Contents, 'heads'>,
   state: ExistingSuppression,
   now: string,
-): Promise<SuppressionShape> => show(state, await loadEvidence(contents, [state]), now);
+): Promise<SerializedSuppression> => show(state, await loadEvidence(contents, [state]), now);

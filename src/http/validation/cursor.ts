@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ListCursor } from '../../projections/page-of.ts';
-import { timeOf } from './time.ts';
+import { timeOf } from './fields.ts';
 
 /** Between the parts of a cursor: in none of them. */
 const SEPARATOR = '\n';

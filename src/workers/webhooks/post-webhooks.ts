@@ -7,7 +7,7 @@ import type { Logger } from '../../domain/ports/logger.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
-import { presentEvents } from '../../projections/events/present.ts';
+import { serializeEvents } from '../../projections/events/serialize-events.ts';
 import type { Work } from '../supervise.ts';
 import type { Endpoints } from './endpoints.ts';
 import { createGiveUpEndpoint } from './give-up-endpoint.ts';
@@ -89,7 +89,7 @@ const createPrepare =
     if (endpoint === undefined) return null; // disabled or deleted a moment ago
     // Concurrent callers of both share queries.
     const [[presented], secret] = await Promise.all([
-      presentEvents(contents, [delivery.event]),
+      serializeEvents(contents, [delivery.event]),
       secrets.get(endpoint.secretId),
     ]);
     if (secret !== undefined) return { delivery, url: endpoint.url, secret, body: JSON.stringify(presented) };

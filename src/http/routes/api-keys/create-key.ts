@@ -5,10 +5,10 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import { environmentSchema } from '../../../domain/environment.ts';
 import { isId } from '../../../domain/ids.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
+import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { setRevision } from '../../revisions.ts';
-import { createdKeyShape, showApiKey } from '../../schemas/api-key.ts';
-import type { Problem } from '../../validation/wording.ts';
+import { createdKeySchema, serializeApiKey } from '../../schemas/api-key.ts';
+import type { Problem } from '../../validation/problems.ts';
 import { keyFields, keyProblems } from './key-fields.ts';
 
 const body = z.strictObject({
@@ -81,7 +81,7 @@ export const createKeyRoute = (route: RouteContext): void => {
       description: 'A key reaches no further than the one that makes it: from no other addresses, and for no longer.',
       body,
       examples: EXAMPLES,
-      answer: createdKeyShape,
+      answer: createdKeySchema,
       problems: async (sent, { organizationId }) => {
         const problems = keyProblems(sent, { ceilings: keyCache.ceilingsOf(organizationId), now: now() });
         const isWrong = problems.length > 0 || !body.safeParse(sent).success;
@@ -100,7 +100,7 @@ export const createKeyRoute = (route: RouteContext): void => {
       });
       setRevision(reply, revision);
       reply.header('location', `/v1/api-keys/${key.keyId}`);
-      return { ...showApiKey(key, { now: now(), marks: [], endedWithDomain: false }), key: value };
+      return { ...serializeApiKey(key, { now: now(), marks: [], endedWithDomain: false }), key: value };
     },
   );
 };

@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { rangeProblem } from '../../../domain/address-ranges.ts';
 import { permissionSchema } from '../../../domain/api-key/permissions.ts';
 import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
-import { atMost } from '../../validation/at-most.ts';
-import { timeParameter } from '../../validation/query.ts';
-import { line } from '../../validation/text.ts';
-import type { Problem } from '../../validation/wording.ts';
+import { atMost, line, timeParameter } from '../../validation/fields.ts';
+import type { Problem } from '../../validation/problems.ts';
 
 const NAME_CHARACTERS_MAX = 200;
 /** There are four; one that is named again is taken for the same. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { rotateKey } from '../../../commands/api-key/rotate-key.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
+import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { setRevision } from '../../revisions.ts';
-import { rotatedKeyShape } from '../../schemas/api-key.ts';
-import { changeOwnKey } from './change-own-key.ts';
-import { showKey } from './show-key.ts';
+import { rotatedKeySchema } from '../../schemas/api-key.ts';
+import { changeOwnKey, serializeKey } from './own-key.ts';
 
 const body = z.strictObject({
   grace_period_minutes: z
@@ -31,7 +30,7 @@ export const rotateKeyRoute = (route: RouteContext): void => {
         'An hour for whoever uses the old value': { grace_period_minutes: 60 },
         'At once': { grace_period_minutes: 0, revoke_previous: true },
       },
-      answer: rotatedKeyShape,
+      answer: rotatedKeySchema,
     },
     async (call) => {
       const { grace_period_minutes: gracePeriodMinutes, revoke_previous: revokePrevious } = call.body;
@@ -39,7 +38,7 @@ export const rotateKeyRoute = (route: RouteContext): void => {
         rotateKey(context, call.origin, { ...change, gracePeriodMinutes, revokePrevious }),
       );
       setRevision(call.reply, revision);
-      return { ...(await showKey(route, key)), key: value, previous_key_expires_at: previousKeyExpiresAt };
+      return { ...(await serializeKey(route, key)), key: value, previous_key_expires_at: previousKeyExpiresAt };
     },
   );
 };

@@ -3,12 +3,11 @@ import { updateKey } from '../../../commands/api-key/update-key.ts';
 import { isWithin, parseRange } from '../../../domain/address-ranges.ts';
 import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';
+import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { setRevision } from '../../revisions.ts';
-import { apiKeyShape } from '../../schemas/api-key.ts';
-import { changeOwnKey } from './change-own-key.ts';
+import { apiKeySchema } from '../../schemas/api-key.ts';
 import { keyFields, keyProblems } from './key-fields.ts';
-import { showKey } from './show-key.ts';
+import { changeOwnKey, serializeKey } from './own-key.ts';
 
 const { send, read, manage } = rateLimitsSchema.shape;
 
@@ -65,7 +64,7 @@ export const updateKeyRoute = (route: RouteContext): void => {
         'What is left out stays as it is. Only `admin` sets `rate_limits` and changes keys with `admin`. No key is widened beyond the addresses and the expiry of the key that asks, itself included.',
       body,
       examples: EXAMPLES,
-      answer: apiKeyShape,
+      answer: apiKeySchema,
       problems: (sent, { organizationId }) =>
         keyProblems(sent, {
           ceilings: keyCache.ceilingsOf(organizationId),
@@ -79,7 +78,7 @@ export const updateKeyRoute = (route: RouteContext): void => {
         updateKey(context, call.origin, { ...change, changes, leavesOutRequester }),
       );
       setRevision(call.reply, revision);
-      return showKey(route, key);
+      return serializeKey(route, key);
     },
   );
 };

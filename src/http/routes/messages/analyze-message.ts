@@ -1,12 +1,10 @@
 import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
-import { domainFactsFor } from '../../domain-facts.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { analysisShape, showAnalysis } from '../../schemas/analysis.ts';
+import { analysisSchema, serializeAnalysis } from '../../schemas/sent-message.ts';
 import { draftOf, sendBody, sendProblems } from './send-body.ts';
-import { SEND_EXAMPLES } from './send-examples.ts';
-import { SEND_BOUNDS } from './send-message.ts';
+import { domainFactsFor, SEND_BOUNDS, SEND_EXAMPLES } from './send-message.ts';
 
 /** What would refuse a send is a finding here. */
 const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
@@ -27,7 +25,7 @@ export const analyzeMessageRoute = (route: RouteContext): void => {
       description: DESCRIPTION,
       body: sendBody,
       examples: SEND_EXAMPLES,
-      answer: analysisShape,
+      answer: analysisSchema,
       bounds: SEND_BOUNDS,
       problems: sendProblems(UNCHECKED),
     },
@@ -35,7 +33,7 @@ export const analyzeMessageRoute = (route: RouteContext): void => {
       const draft = draftOf(body);
       requireFromDomain(caller, draft.from.address);
       const domain = await domainFactsFor(route.auth.keyCache, caller);
-      return showAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
+      return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
     },
   );
 };

@@ -1,8 +1,197 @@
+import { withTimeout } from '../../../async/with-timeout.ts';
+import { load } from '../../../commands/execute.ts';
+import { apiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
+import { customerEvents } from '../../../domain/customer-events.ts';
+import { type Aggregate, fold } from '../../../domain/decider.ts';
+import {
+  destination,
+  destinationStream,
+  isCovered,
+  isSuspended,
+  ownDestination,
+  type Suspension,
+} from '../../../domain/destination/destination.ts';
+import type { OutboxEvent } from '../../../domain/events.ts';
+import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
+import { isOpen } from '../../../domain/message/recipient.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
+import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
+import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
+import { type Standing, standing, standingStream } from '../../../domain/reputation/standing.ts';
+import { sendingDomain, sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
+import { wants } from '../../../domain/webhook/webhook.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { explanationShape } from '../../schemas/explanation.ts';
-import { explainMessage } from '../../serialize/explain/explain-message.ts';
-import { loadMessage } from './load-message.ts';
-import { whatIsKnown } from './what-is-known.ts';
+import { isUnavailable } from '../../errors/error-response.ts';
+import { readWholeStream } from '../../read-whole-stream.ts';
+import { explanationSchema } from '../../schemas/explanation.ts';
+import {
+  type Circumstances,
+  explained,
+  explainMessage,
+  type Known,
+  quotedIn,
+} from '../../serialize/explain/explain-message.ts';
+import type { Happening } from '../../serialize/explain/explanation.ts';
+import { loadMessage } from './messages.ts';
+
+/** Most organizations have one or two; of more, the newest are looked at. */
+const ENDPOINTS_MAX = 20;
+/** Each id is a look-up by primary key: about 10 ms in all. The newest events are the ones asked about. */
+const IDS_MAX = 2_000;
+/** Each has up to eleven tries. */
+const DELIVERIES_MAX = 100;
+
+type Told = Pick<Known, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
+
+const read = async (
+  { readModels, webhookDeliveries }: HttpDependencies,
+  { organizationId, environment }: ExistingMessage,
+  happenings: readonly Happening[],
+): Promise<Told> => {
+  const { items, hasMore } = await readModels.webhooks.list({
+    ...{ organizationId, environment, limit: ENDPOINTS_MAX, after: null },
+  });
+  const events = explained(happenings).flatMap(customerEvents).reverse();
+  const ids = events.flatMap(({ id, type }) =>
+    items.filter((endpoint) => wants(endpoint.events, type)).map(({ webhookId }) => deliveryId(webhookId, id)),
+  );
+  const asked = ids.slice(0, IDS_MAX);
+  const found = asked.length === 0 ? [] : await webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 });
+  const areAll = !hasMore && ids.length === asked.length && found.length <= DELIVERIES_MAX;
+  return {
+    deliveries: found.slice(0, DELIVERIES_MAX),
+    deliveriesTold: areAll ? 'all' : 'newest',
+    disabledWebhooks: new Set(items.filter(({ status }) => status === 'disabled').map(({ webhookId }) => webhookId)),
+  };
+};
+
+/**
+ * What the organization's endpoints were told of this message; endpoints that are deleted are not looked for. A message
+ * can be explained while this cannot be read.
+ */
+export const deliveriesOf = async (
+  deps: HttpDependencies,
+  message: ExistingMessage,
+  happenings: readonly Happening[],
+): Promise<Told> => {
+  try {
+    return await read(deps, message, happenings);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    deps.logger.warn({ err: error }, 'what webhooks were told of a message cannot be read');
+    return { deliveries: [], deliveriesTold: 'unavailable', disabledWebhooks: new Set() };
+  }
+};
+
+/** How the domain or organization stands now that recipients of a message were kept back for, by its id. */
+export const standingsOf = async (
+  { context: { store } }: HttpDependencies,
+  { recipients }: ExistingMessage,
+): Promise<ReadonlyMap<string, Standing>> => {
+  const holders = [
+    ...new Set(recipients.flatMap(({ held }) => (held?.reason === 'warm_up' ? [] : (held?.heldBy ?? [])))),
+  ];
+  const standings = holders.map(async (id) => [id, (await load(store, standing, standingStream(id))).state] as const);
+  return new Map(await Promise.all(standings));
+};
+
+/** Whoever asks is kept waiting; too short, and a slow resolver hides why a message waits. */
+const LOOK_UP_MS_MAX = 1_000;
+
+type Found = readonly (readonly [domain: string, suspension: Suspension])[];
+
+/** What is suspended of the destinations that this message still waits for; what DNS does not tell in time is left out. */
+export const suspensionsOf = async (
+  { context, operatorOf, serversOf }: HttpDependencies,
+  { recipients, environment }: ExistingMessage,
+  now: string,
+): Promise<ReadonlyMap<string, Suspension>> => {
+  if (operatorOf === undefined || environment === 'test') return new Map();
+  const { store, system } = context;
+
+  const suspensionIn = async (name: string): Promise<Suspension | null> => {
+    const { state } = await load(store, destination, destinationStream(name));
+    return isSuspended(state, now) ? state.suspension : null;
+  };
+
+  const ofProvider = async (domain: string): Promise<Suspension | null> => {
+    const suspension = await suspensionIn(await operatorOf(domain));
+    const { addresses } = suspension ?? {};
+    if (addresses === undefined || serversOf === undefined) return suspension;
+    return isCovered(new Set(addresses), await serversOf(domain)) ? suspension : null;
+  };
+
+  const lookUp = async (domain: string): Promise<Found> => {
+    const suspension = (await suspensionIn(ownDestination(domain))) ?? (await ofProvider(domain));
+    return suspension === null ? [] : [[domain, suspension]];
+  };
+  const inTimeOrNothing = (domain: string): Promise<Found> =>
+    withTimeout({ system, ms: LOOK_UP_MS_MAX }, lookUp(domain)).catch(() => []);
+
+  const waitedFor = new Set(recipients.filter(({ status }) => isOpen(status)).map(({ domain }) => domain));
+  return new Map((await Promise.all([...waitedFor].map(inTimeOrNothing))).flat());
+};
+
+/** A larger body is not read for what is told of its checks: attachments can be 25 MB. */
+const BODY_BYTES_MAX = 2_000_000;
+
+/** What a stream came to before this position. */
+const stateAt = async <State, E extends OutboxEvent>(
+  { context }: HttpDependencies,
+  aggregate: Aggregate<State, E>,
+  { stream, before }: { readonly stream: StreamName; readonly before: Position },
+): Promise<State> => {
+  const events = await readWholeStream(context.store, stream);
+  return fold(
+    aggregate,
+    events.filter(({ position }) => position < before),
+  );
+};
+
+const bodyOf = async ({ context }: HttpDependencies, { accepted }: ExistingMessage): Promise<MessageBody | null> => {
+  if (accepted.sizeBytes > BODY_BYTES_MAX) return null;
+  const found = (await context.contents.get([accepted.contentId])).get(accepted.contentId);
+  return found?.kind === 'message' ? found : null;
+};
+
+const circumstancesOf = async (
+  deps: HttpDependencies,
+  existing: ExistingMessage,
+  before: Position,
+): Promise<Circumstances> => {
+  const { keyId, domainId } = existing.accepted;
+  const [key, domain, body] = await Promise.all([
+    stateAt(deps, apiKey, { stream: apiKeyStream(keyId), before }),
+    stateAt(deps, sendingDomain, { stream: sendingDomainStream(domainId), before }),
+    bodyOf(deps, existing),
+  ]);
+  return {
+    keyName: key.status === 'absent' ? null : key.name,
+    verification: domain.status === 'absent' ? null : domain.verification,
+    hadHtml: body?.html !== undefined,
+    analysis: body?.analysis ?? null,
+  };
+};
+
+/** Everything that the explanation of a message is made of. @param id of a message that there is. */
+export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<Known> => {
+  const { context } = deps;
+  // The stream of a message holds events of its family only.
+  const happenings = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
+  const state = fold(message, happenings);
+  const [first] = happenings;
+  if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
+  const now = context.system.now().toISOString();
+  const [contents, circumstances, told, suspensions, standings] = await Promise.all([
+    context.contents.heads(quotedIn(state, happenings)),
+    circumstancesOf(deps, state, first.position),
+    deliveriesOf(deps, state, happenings),
+    suspensionsOf(deps, state, now),
+    standingsOf(deps, state),
+  ]);
+  return { message: state, happenings, contents, circumstances, ...told, suspensions, standings, now };
+};
 
 export const explainMessageRoute = (route: RouteContext): void => {
   const { deps } = route;
@@ -16,7 +205,7 @@ export const explainMessageRoute = (route: RouteContext): void => {
         'was secured, waits with their reasons and what ends them, and each try to tell your webhooks. `facts` holds the ' +
         'codes beside each sentence. Sentences are for people and may change their wording; types and facts keep their ' +
         'meaning. Addresses and texts of replies are null once the contents are gone.',
-      answer: explanationShape,
+      answer: explanationSchema,
     },
     async ({ caller, id }) => {
       await loadMessage(deps, caller, id);

@@ -4,13 +4,13 @@ import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/dige
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
+import { readYourWrites } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { readYourWrites } from '../../read-your-writes.ts';
-import { listOf, listShape } from '../../schemas/list.ts';
-import { listedMessageShape, showListedMessage } from '../../schemas/message.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters, timeParameter } from '../../validation/query.ts';
-import { bodyOf } from './load-message.ts';
+import { pageParameters, timeParameter } from '../../validation/fields.ts';
+import { bodyOf } from './messages.ts';
 
 const LIST = 'messages';
 const TAG = /^([^:]{1,256}):(.{0,256})$/su;
@@ -107,7 +107,7 @@ export const listMessagesRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/messages',
-    { summary: 'List messages, newest first', query, answer: listShape(listedMessageShape) },
+    { summary: 'List messages, newest first', query, answer: listSchema(listedMessageSchema) },
     async ({ caller, query: asked }) => {
       const { organizationId, environment } = caller;
       const after = decodeCursor(LIST, asked.after);
@@ -123,7 +123,7 @@ export const listMessagesRoute = (route: RouteContext): void => {
       });
       const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
       const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
-      const items = found.map((item) => showListedMessage(item, bodyOf(deps, contents, item.contentId)));
+      const items = found.map((item) => serializeListedMessage(item, bodyOf(deps, contents, item.contentId)));
       return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
     },
   );

@@ -10,12 +10,52 @@ import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { batchShape, showBatch } from '../../schemas/batch.ts';
-import { batchRefusal } from './send-batch-refusal.ts';
+import { ERROR_STATUSES } from '../../errors/error-response.ts';
+import { batchSchema, serializeBatch } from '../../schemas/sent-message.ts';
+import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
 import { readSend } from './send-body.ts';
-import { SEND_EXAMPLES } from './send-examples.ts';
-import { SEND_BYTES_MAX, SEND_REST_BYTES_MAX } from './send-message.ts';
-import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.ts';
+import {
+  idempotencyKey,
+  SEND_BYTES_MAX,
+  SEND_EXAMPLES,
+  SEND_REST_BYTES_MAX,
+  sendRequestOf,
+  withFreshDomain,
+} from './send-message.ts';
+
+const SENTENCES = 'some messages are refused, so that none was sent: see details';
+
+/** `to is required` of the fourth message is `messages[3].to is required`. */
+const problemsOf = ([index, { message, details }]: readonly [number, DomainError]): readonly Problem[] => {
+  const place = `messages[${index}]`;
+  if (details === undefined) return [[place, `${place}: ${message}`]];
+  return Object.entries(details).flatMap(([field, sentences]) =>
+    sentences.map((sentence): Problem => {
+      const isAboutField = sentence.startsWith(field);
+      return [`${place}.${field}`, isAboutField ? `${place}.${sentence}` : sentence];
+    }),
+  );
+};
+
+/**
+ * One refusal for a whole batch: of what refuses its messages, what a client has to correct first (400 before 403 before
+ * 422), and all of that.
+ */
+export const batchRefusal = (refusals: ReadonlyMap<number, DomainError>): DomainError => {
+  const statusOf = ({ code }: DomainError): number => ERROR_STATUSES[code];
+  const lowest = Math.min(...[...refusals.values()].map(statusOf));
+  const told = [...refusals].filter(([, one]) => statusOf(one) === lowest);
+  const codes = new Set(told.map(([, { code }]) => code));
+  // Broken HTML has a code of its own where nothing else is wrong.
+  if (codes.size > 1) codes.delete('invalid_html');
+  const [code = 'invalid_request'] = codes;
+  const problems: Problem[] = [];
+  for (const one of told) {
+    if (problems.length >= PROBLEMS_MAX) break;
+    problems.push(...problemsOf(one));
+  }
+  return new DomainError(code, SENTENCES, { details: detailsOf(problems) });
+};
 
 /** More keep a client waiting for its first answer, fewer cost it round trips; all of them travel in one commit. */
 const MESSAGES_MAX = 500;
@@ -116,7 +156,7 @@ export const sendBatchRoute = (route: RouteContext): void => {
       description: DESCRIPTION,
       body,
       examples: EXAMPLES,
-      answer: batchShape,
+      answer: batchSchema,
       bounds: BOUNDS,
       deadlineMs: DEADLINE_MS,
     },
@@ -134,7 +174,7 @@ export const sendBatchRoute = (route: RouteContext): void => {
         idempotencyKey: key,
       }).catch(inOneRefusal);
       if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
-      return showBatch(sent);
+      return serializeBatch(sent);
     },
   );
 };

@@ -5,12 +5,18 @@ import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import type { StoredAttachment } from '../../../domain/ports/contents.ts';
 import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';
-import { detailsOf } from '../../validation/details.ts';
-import { headerText, text } from '../../validation/text.ts';
-import { timeField } from '../../validation/time-field.ts';
-import { type Problem, problemsIn } from '../../validation/wording.ts';
-import { ATTACHMENTS_MAX, attachments, headers, mailbox, mailboxes, metadata, tags } from './send-fields.ts';
-import { unsubscribe } from './unsubscribe-field.ts';
+import { headerText, text, timeField } from '../../validation/fields.ts';
+import { detailsOf, type Problem, problemsIn } from '../../validation/problems.ts';
+import {
+  ATTACHMENTS_MAX,
+  attachments,
+  headers,
+  mailbox,
+  mailboxes,
+  metadata,
+  tags,
+  unsubscribe,
+} from './send-fields.ts';
 
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;

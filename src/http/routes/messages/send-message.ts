@@ -1,10 +1,108 @@
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
+import type { DomainFacts } from '../../../domain/analysis/analysis.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { sentMessageShape, showSent } from '../../schemas/message.ts';
-import { isHtmlAlone, sendBody, sendProblems } from './send-body.ts';
-import { SEND_EXAMPLES } from './send-examples.ts';
-import { idempotencyKey, sendRequestOf, withFreshDomain } from './send-request.ts';
+import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
+import { type BeyondBody, draftOf, isHtmlAlone, type SendBody, sendBody, sendProblems } from './send-body.ts';
+
+const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
+
+const malformed = (problem: string): DomainError =>
+  new DomainError('invalid_request', 'the Idempotency-Key is malformed', { details: { 'Idempotency-Key': [problem] } });
+
+/** What comes twice Node joins into one value, which would be another key than the one it comes with alone. */
+const isRepeated = ({ raw }: FastifyRequest): boolean =>
+  raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'idempotency-key').length > 1;
+
+/** @throws {DomainError} `invalid_request`. */
+export const idempotencyKey = (request: FastifyRequest): string | null => {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return null;
+  if (isRepeated(request)) throw malformed('Idempotency-Key must be given once');
+  if (typeof header === 'string' && PRINTABLE.test(header)) return header;
+  throw malformed('Idempotency-Key must be 1 to 255 printable ASCII characters');
+};
+
+/** A domain verified a moment ago counts: the log is asked again before its mail is refused. */
+export const withFreshDomain = async (keyCache: KeyCache, caller: Caller): Promise<Caller> => {
+  if (caller.domain.verified || caller.environment === 'test') return caller;
+  await keyCache.catchUp();
+  return { ...caller, domain: keyCache.domainOf(caller.domain.id) };
+};
+
+/**
+ * Facts about the key's domain for an analysis, from the key cache, not the DNS. The cache catches up before a domain
+ * counts as unverified. A test key's domain needs no verification: its mail never leaves.
+ */
+export const domainFactsFor = async (
+  keyCache: KeyCache,
+  { domain: { id }, environment }: Caller,
+): Promise<DomainFacts> => {
+  const facts = keyCache.domainFactsOf(id);
+  if (facts.verified) return facts;
+  if (environment === 'test') return { ...facts, verified: true };
+  await keyCache.catchUp();
+  return keyCache.domainFactsOf(id);
+};
+
+/** One message as the command takes it, analysed where it asks for it. @throws {DomainError} `body_too_large`. */
+export const sendRequestOf = async (
+  { deps, auth }: Pick<RouteContext, 'deps' | 'auth'>,
+  caller: Caller,
+  body: SendBody,
+  beyond?: BeyondBody,
+): Promise<SendRequest> => {
+  const draft = draftOf(body, beyond);
+  if (body.analysis === 'off') return { draft };
+  const domain = await domainFactsFor(auth.keyCache, caller);
+  return {
+    draft,
+    analysed: {
+      analysis: await deps.analyzer.analyze({ draft, domain }, caller.organizationId),
+      blocks: body.analysis === 'block',
+    },
+  };
+};
+
+/** For the document, each sent by a test; ids stand for the reader's own. */
+export const SEND_EXAMPLES = {
+  'To one recipient': {
+    from: 'Shop <hello@example.test>',
+    to: 'you@example.net',
+    subject: 'Your order',
+    html: '<p>Thank you.</p>',
+  },
+  'With everything': {
+    from: 'Shop <hello@example.test>',
+    to: ['Ann <ann@example.net>', 'bob@example.org'],
+    cc: 'carol@example.net',
+    bcc: ['archive@example.test'],
+    reply_to: 'help@example.test',
+    subject: 'Your invoice',
+    html: '<p>Your invoice is attached.</p><p><img src="cid:logo" alt="Shop" width="120"></p>',
+    text: 'Your invoice is attached.',
+    attachments: [
+      { filename: 'invoice.txt', content: 'VG90YWw6IDQyLjAwIEVVUgo=', content_type: 'text/plain' },
+      {
+        filename: 'logo.gif',
+        content: 'R0lGODlhAQABAAAAACwAAAAAAQABAAA=',
+        content_type: 'image/gif',
+        content_id: 'logo',
+      },
+    ],
+    headers: { 'X-Order': '1234' },
+    tags: [{ name: 'kind', value: 'invoice' }],
+    metadata: { order: '1234' },
+    stream: 'transactional',
+    ttl_seconds: 86_400,
+  },
+} satisfies Readonly<Record<string, z.input<typeof sendBody>>>;
 
 /** An encoded message of 25 MB, its JSON around it, and bodies with some escapes. */
 export const SEND_BYTES_MAX = 29_000_000;
@@ -29,7 +127,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
       summary: 'Send a message',
       body: sendBody,
       examples: SEND_EXAMPLES,
-      answer: sentMessageShape,
+      answer: sentMessageSchema,
       bounds: SEND_BOUNDS,
       problems: sendProblems(htmlChecker),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
@@ -41,7 +139,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
       await callerNow(); // analysing it may have taken longer than its sender waits
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');
-      return showSent(sent.message, sent.body);
+      return serializeSentMessage(sent.message, sent.body);
     },
   );
 };

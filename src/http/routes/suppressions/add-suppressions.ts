@@ -2,12 +2,40 @@ import { z } from 'zod';
 import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import type { RecordedSuppression } from '../../../commands/suppression/record-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
+import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { addedSuppressionsShape, showSuppressions, suppressionShape } from '../../schemas/suppression.ts';
-import { atMost } from '../../validation/at-most.ts';
-import type { Problem } from '../../validation/wording.ts';
-import { addressField, distinct, suppressionFields } from './suppression-fields.ts';
+import { addedSuppressionsSchema, serializeSuppressions, suppressionSchema } from '../../schemas/suppression.ts';
+import { atMost, text, timeField } from '../../validation/fields.ts';
+import type { Problem } from '../../validation/problems.ts';
+
+/** Room for a sentence or two, and for what a server replied. */
+const NOTE_CHARACTERS_MAX = 2000;
+
+/** An address as it is written, without a name; parsed. */
+export const addressField = () =>
+  z
+    .string()
+    .refine((written) => typeof parseMailbox(written) !== 'string', 'is not an email address')
+    .transform((written) => {
+      const parsed = parseMailbox(written);
+      return typeof parsed === 'string' ? '' : parsed.address;
+    });
+
+/** What can be said of an address beside itself. */
+export const suppressionFields = {
+  scope: z
+    .enum(SUPPRESSION_SCOPES)
+    .default('all')
+    .describe('What is kept from the address: everything, or messages of one `stream`.'),
+  expires_at: timeField().nullable().default(null).describe('When it may be sent to again; null: never.'),
+  note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('What speaks for it.'),
+};
+
+/** Each mailbox once, however it is written; the first spelling counts. */
+export const distinct = (addresses: readonly string[]): readonly string[] =>
+  [...new Map(addresses.toReversed().map((address) => [canonicalAddress(address), address])).values()].toReversed();
 
 /** Each costs a read and an append; whoever has more imports them. */
 const ADDRESSES_MAX = 1000;
@@ -68,7 +96,7 @@ export const addSuppressionsRoute = (route: RouteContext): void => {
           expires_at: '2099-12-31T23:59:59Z',
         },
       },
-      answer: z.union([suppressionShape, addedSuppressionsShape]),
+      answer: z.union([suppressionSchema, addedSuppressionsSchema]),
       bounds: bodyOf(BODY_BYTES_MAX),
       deadlineMs: DEADLINE_MS,
       etag: false,
@@ -85,7 +113,7 @@ export const addSuppressionsRoute = (route: RouteContext): void => {
           wanted.map((one) => ({ ...about, address: one })),
         ),
       );
-      const data = await showSuppressions(
+      const data = await serializeSuppressions(
         context.contents,
         results.map(({ suppression }) => suppression),
         now(),

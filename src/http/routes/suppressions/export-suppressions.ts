@@ -3,11 +3,11 @@ import Papa from 'papaparse';
 import { z } from 'zod';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
+import { readYourWrites } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { readYourWrites } from '../../read-your-writes.ts';
 import { loadEvidence } from '../../schemas/suppression.ts';
-import { SUPPRESSION_COLUMNS } from './read-suppression-rows.ts';
-import { escapeFormula } from './spreadsheet-cell.ts';
+import { escapeFormula } from './csv.ts';
+import { SUPPRESSION_COLUMNS } from './import-suppressions.ts';
 
 const LINE_BREAK = '\r\n';
 const DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each

@@ -1,10 +1,107 @@
 import { z } from 'zod';
-import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
+import { mapConcurrently } from '../../../async/map-concurrently.ts';
+import { type AddSuppression, addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { canonicalAddress } from '../../../domain/email-address.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { suppressionImportShape } from '../../schemas/suppression.ts';
-import { readSuppressionRows, SUPPRESSION_ROWS_MAX } from './read-suppression-rows.ts';
+import { suppressionImportSchema } from '../../schemas/suppression.ts';
+import { problemsIn } from '../../validation/problems.ts';
+import { addressField, suppressionFields } from './add-suppressions.ts';
+import { type CsvRecord, readCsv, unescapeFormula } from './csv.ts';
+
+/** A row of the file that can be taken. */
+interface SuppressionRow {
+  /** Of the file, from 1. */
+  readonly line: number;
+  readonly row: Omit<AddSuppression, 'environment'>;
+}
+
+export interface RowProblem {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Each costs a read and an append: more take longer than clients wait. */
+export const SUPPRESSION_ROWS_MAX = 10_000;
+
+const rowSchema = z.strictObject({
+  address: addressField(),
+  reason: z.enum(SUPPRESSION_REASONS).default('import'),
+  ...suppressionFields,
+});
+export const SUPPRESSION_COLUMNS = ['address', 'scope', 'reason', 'expires_at', 'note'] as const;
+type Column = (typeof SUPPRESSION_COLUMNS)[number];
+
+const refuse = (problem: string): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: { csv: [`csv ${problem}`] } });
+
+const isColumn = (name: string): name is Column => (SUPPRESSION_COLUMNS as readonly string[]).includes(name);
+
+/** @throws {DomainError} `invalid_request`: the first row is not one of names. */
+const columnsOf = (header: CsvRecord | undefined): readonly Column[] => {
+  const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
+  const columns = names.filter(isColumn);
+  if (columns.length < names.length) {
+    throw refuse(`must have no other columns than ${SUPPRESSION_COLUMNS.join(', ')}, named in its first row`);
+  }
+  if (!columns.includes('address')) throw refuse('must have a column address, named in its first row');
+  if (new Set(columns).size < columns.length) throw refuse('must not have two columns of the same name');
+  return columns;
+};
+
+const readRow = ({ line, fields }: CsvRecord, columns: readonly Column[], now: string): SuppressionRow | RowProblem => {
+  if (fields.length > columns.length) return { line, message: 'has more fields than the first row' };
+  const cells = columns.map((column, index) => [column, unescapeFormula((fields[index] ?? '').trim())] as const);
+  const said = Object.fromEntries(cells.filter(([, cell]) => cell !== ''));
+  const { data, error } = rowSchema.safeParse(said);
+  if (error !== undefined) {
+    const sentences = problemsIn(error.issues, said, 'body').map(([, sentence]) => sentence);
+    return { line, message: sentences.join('; ') };
+  }
+  const { expires_at: expiresAt, note, ...rest } = data;
+  if (expiresAt !== null && expiresAt <= now) return { line, message: 'expires_at must be in the future' };
+  return { line, row: { ...rest, expiresAt, text: note } };
+};
+
+/** Of rows that say the same of an address the first counts: the others are told. */
+const withoutRepeats = (read: readonly (SuppressionRow | RowProblem)[]) => {
+  const lines = new Map<string, number>();
+  return read.map((each): SuppressionRow | RowProblem => {
+    if (!('row' in each)) return each;
+    const { line, row } = each;
+    const key = `${canonicalAddress(row.address)}\n${row.reason}\n${row.scope}`;
+    const first = lines.get(key);
+    if (first !== undefined) return { line, message: `repeats the address, reason and scope of line ${first}` };
+    lines.set(key, line);
+    return each;
+  });
+};
+
+/**
+ * What a file says, row by row, without keeping others waiting.
+ * @throws {DomainError} `invalid_request`: it cannot be read as a whole.
+ */
+export const readSuppressionRows = async (
+  csv: string,
+  system: Pick<System, 'monotonicMs' | 'now'>,
+): Promise<{ readonly rows: readonly SuppressionRow[]; readonly problems: readonly RowProblem[] }> => {
+  const records = await readCsv(csv);
+  if (typeof records === 'string') throw refuse(records);
+  const [header, ...body] = records;
+  const columns = columnsOf(header);
+  if (body.length > SUPPRESSION_ROWS_MAX) throw refuse(`must have at most ${SUPPRESSION_ROWS_MAX} rows`);
+  const now = system.now().toISOString();
+  const read = withoutRepeats(
+    await mapConcurrently(body, { system, concurrency: 1 }, (record) => readRow(record, columns, now)),
+  );
+  return {
+    rows: read.filter((each) => 'row' in each),
+    problems: read.filter((each) => 'message' in each),
+  };
+};
 
 /** Ten thousand rows of addresses and short notes. What is longer comes in several files. */
 const BODY_BYTES_MAX = 1_000_000;
@@ -43,7 +140,7 @@ export const importSuppressionsRoute = (route: RouteContext): void => {
           csv: 'address,scope,reason,expires_at,note\r\nann@example.net,bulk,unsubscribe,2099-12-31T23:59:59Z,"From the old list, 2025"\r\n',
         },
       },
-      answer: suppressionImportShape,
+      answer: suppressionImportSchema,
       bounds: bodyOf(BODY_BYTES_MAX),
       deadlineMs: DEADLINE_MS,
     },

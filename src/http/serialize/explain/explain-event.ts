@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import type { ReplyStage, TlsPolicy } from '../../../domain/ports/mail-transport.ts';
-import type { ShownSmtp } from '../../../domain/shown-event.ts';
+import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { explainHold } from './explain-waits.ts';
 import {
   actorOf,
@@ -41,28 +41,28 @@ const quoted = (text: string): string => {
 };
 
 /** `451 4.7.1 "Try again later"`; the text only while it is kept. */
-export const saidOf = ({ code, enhanced, text }: ShownSmtp): string =>
+export const saidOf = ({ code, enhanced, text }: SerializedSmtp): string =>
   [...(code === 0 ? [] : [String(code)]), enhanced, text === null ? null : quoted(text)]
     .filter((part) => part !== null)
     .join(' ');
 
 /** The same behind a colon, where there is anything. */
-export const quoteOf = (smtp: ShownSmtp): string => {
+export const quoteOf = (smtp: SerializedSmtp): string => {
   const said = saidOf(smtp);
   return said === '' ? '' : `: ${said}`;
 };
 
 /** Who spoke: nothing leaves in the test environment. */
-export const speakerOf = ({ message }: View, { mx, address }: ShownSmtp): string => {
+export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
   if (message.environment === 'test') return 'The simulation of the test environment';
   if (mx === null) return 'The other side';
   return address === null || address === mx ? mx : `${mx} (${address})`;
 };
 
-export const whereOf = ({ stage }: ShownSmtp): string => (stage === null ? '' : ` ${WHERE[stage]}`);
+export const whereOf = ({ stage }: SerializedSmtp): string => (stage === null ? '' : ` ${WHERE[stage]}`);
 
 /** How the connection was secured, as a sentence; nothing where there was none. */
-export const securityOf = ({ message }: View, { code, tls, cipher, policy }: ShownSmtp): string => {
+export const securityOf = ({ message }: View, { code, tls, cipher, policy }: SerializedSmtp): string => {
   if (message.environment === 'test' || code === 0) return '';
   if (tls === null) return ' The connection was not encrypted.';
   const how = policy === null ? 'encrypted' : HELD_TO[policy];

@@ -4,7 +4,7 @@ import { REFUSED } from '../../../domain/message/record-attempt.ts';
 import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
 import type { WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
 import type { VerificationMethod } from '../../../domain/sending-domain/events.ts';
-import type { LoadedContents } from '../../../domain/shown-event.ts';
+import type { LoadedContents } from '../../../projections/events/serialize-events.ts';
 import { explainEvent } from './explain-event.ts';
 import { explainWaits, type Waiting } from './explain-waits.ts';
 import { type DisabledWebhooks, explainWebhooks } from './explain-webhooks.ts';

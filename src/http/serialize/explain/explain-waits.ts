@@ -3,7 +3,7 @@ import { isOwnDestination, type Suspension } from '../../../domain/destination/d
 import type { HoldReason } from '../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
 import { holdsBack, type Standing } from '../../../domain/reputation/standing.ts';
-import type { ShownSmtp } from '../../../domain/shown-event.ts';
+import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { nextOf, saidOf, speakerOf } from './explain-event.ts';
 import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
 
@@ -71,7 +71,7 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
 };
 
 /** Events from before replies were classified are judged by what was said, while that is kept. */
-const isGreylisting = ({ category }: Deferred, { code, enhanced, mx, text }: ShownSmtp): boolean =>
+const isGreylisting = ({ category }: Deferred, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
   (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
 
 /** It has been tried; its next time stands. */

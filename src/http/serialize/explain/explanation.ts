@@ -2,7 +2,11 @@ import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
-import { type LoadedContents, type ShownSmtp, showSmtp } from '../../../domain/shown-event.ts';
+import {
+  type LoadedContents,
+  type SerializedSmtp,
+  serializeSmtp,
+} from '../../../projections/events/serialize-events.ts';
 
 /** What an explanation consists of, and a message as its explanation sees it. */
 
@@ -89,7 +93,7 @@ export interface StepFacts {
   readonly scheduled_at?: string;
   readonly expires_at?: string;
   readonly next_attempt_at?: string;
-  readonly smtp?: ShownSmtp;
+  readonly smtp?: SerializedSmtp;
   readonly reason?: string;
   readonly method?: string;
   readonly late?: boolean;
@@ -151,7 +155,7 @@ export interface View {
   nameOf(ids: readonly string[]): string;
   /** Of these recipients, each once. */
   domainsOf(ids: readonly string[]): readonly string[];
-  smtpOf(facts: SmtpFacts): ShownSmtp;
+  smtpOf(facts: SmtpFacts): SerializedSmtp;
   /** Whether it had been delivered to him before its event of this number. */
   wasDelivered(recipientId: string, sequence: number): boolean;
 }
@@ -189,7 +193,7 @@ export const createView = (
     recipientOf: (id) => ({ id, address: addresses.get(id) ?? null }),
     nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
     domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),
-    smtpOf: (facts) => showSmtp(facts, contents),
+    smtpOf: (facts) => serializeSmtp(facts, contents),
     wasDelivered: (recipientId, sequence) => (delivered.get(recipientId) ?? Number.POSITIVE_INFINITY) < sequence,
   };
 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { messageEvents, type SmtpFacts } from '../../../../src/domain/message/events.ts';
 import type { MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
-import type { LoadedContents } from '../../../../src/domain/shown-event.ts';
+import type { LoadedContents } from '../../../../src/projections/events/serialize-events.ts';
 import {
   about,
   attemptStarted,

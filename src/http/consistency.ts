@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Condition } from '../commands/execute.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { Position, Revision } from '../domain/ports/event-store.ts';
+import type { ProjectionName } from '../projections/names.ts';
+import type { HttpDependencies } from './dependencies.ts';
+
+/** Revisions have no more digits than a double holds exactly; what has leading zeros was never an `ETag`. */
+const ETAG = /^"(0|[1-9]\d{0,14})"$/;
+
+/** `ETag` of a single resource: the revision of its stream. */
+export const setRevision = (reply: FastifyReply, revision: Revision | 'no-stream'): void => {
+  reply.header('etag', `"${revision}"`);
+};
+
+/** What `If-Match` asks of a change (RFC 9110 §13.1.1); an entity tag that we never give is at no revision. */
+export const ifMatch = ({ headers }: FastifyRequest): Condition => {
+  const wanted = headers['if-match'];
+  if (wanted === undefined || wanted.trim() === '*') return {};
+  const tags = wanted.split(',').map((one) => ETAG.exec(one.trim())?.[1]);
+  return { atRevisions: tags.filter((one) => one !== undefined).map(Number) };
+};
+
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Returns once the read models have passed the log's head as it is now.
+ * @returns that head.
+ * @throws {DomainError} `unavailable` when that takes more than 2 s.
+ */
+export const readYourWrites = async (
+  { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
+  names: readonly ProjectionName[],
+): Promise<Position> => {
+  const head = await context.store.head();
+  if (await readModels.waitFor(names, head)) return head;
+  throw new DomainError('unavailable', 'this list is not up to date just now', {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+};

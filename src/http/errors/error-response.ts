@@ -1,0 +1,139 @@
+import { TimedOut } from '../../async/with-timeout.ts';
+import { AnalysisUnavailable } from '../../domain/analysis/analysis.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
+import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
+import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
+import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
+
+/** Status of each code of the catalogue (spec §7); the compiler names one that is missing. */
+export const ERROR_STATUSES = {
+  invalid_request: 400,
+  invalid_json: 400,
+  invalid_cursor: 400,
+  invalid_html: 400,
+  header_not_allowed: 400,
+  unauthorized: 401,
+  permission_missing: 403,
+  wider_than_own_key: 403,
+  environment_not_allowed: 403,
+  address_not_allowed: 403,
+  from_domain_mismatch: 403,
+  other_organization: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  domain_already_exists: 409,
+  key_not_active: 409,
+  too_many_live_secrets: 409,
+  last_admin_key: 409,
+  message_being_sent: 409,
+  message_ended: 409,
+  message_not_scheduled: 409,
+  resource_conflict: 409,
+  precondition_failed: 412,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  domain_is_public_suffix: 422,
+  domain_not_verified: 422,
+  schedule_not_possible: 422,
+  batch_exceeds_limit: 422,
+  analysis_failed: 422,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  internal_error: 500,
+  unavailable: 503,
+} as const satisfies Readonly<Record<ErrorCode, number>>;
+
+const OURS = [
+  ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
+  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DkimKeysBusy, TimedOut],
+];
+
+/** Of the platform, when the other side of a connection is away. */
+const SYSTEM_CODES = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
+]);
+/** PostgreSQL, Appendix A: connection exceptions, operator intervention, insufficient resources; a cancelled query. */
+const POSTGRES_CLASSES = /^(?:08|53|57)[0-9A-Z]{3}$/;
+/** What `pg` says without a code when a connection breaks or none is free in time. */
+const POSTGRES_SENTENCES =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered)/;
+
+const isConnectionFault = (error: Error & { readonly code?: unknown }): boolean => {
+  const code = typeof error.code === 'string' ? error.code : '';
+  return SYSTEM_CODES.has(code) || POSTGRES_CLASSES.test(code) || POSTGRES_SENTENCES.test(error.message);
+};
+
+/** Whether something this service depends on is away: worth a retry, and nothing is wrong with the request. */
+export const isUnavailable = (error: unknown): boolean => {
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable);
+  if (!(error instanceof Error)) return false;
+  return OURS.some((type) => error instanceof type) || isConnectionFault(error);
+};
+
+interface ErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly code: ErrorCode;
+    readonly details?: Readonly<Record<string, readonly string[]>>;
+    readonly retry_after?: number;
+  };
+}
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly body: ErrorBody;
+  /** Nobody's fault but ours: to be logged. */
+  readonly fault: boolean;
+}
+
+/** Most failures of what we depend on are over by then. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** What Fastify refuses by itself, in our words. */
+const FASTIFY_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'the body must be application/json'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is too large'],
+  FST_ERR_BAD_URL: ['invalid_request', 'the path is not well-formed'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'not found'],
+};
+
+const refusalOf = (error: unknown): DomainError | null => {
+  if (error instanceof DomainError) return error;
+  if (isUnavailable(error)) return new DomainError('unavailable', 'the service is unavailable just now');
+  if (!(error instanceof Error)) return null;
+  const { code, statusCode } = error as Error & { readonly code?: unknown; readonly statusCode?: unknown };
+  const known = FASTIFY_CODES[String(code)];
+  if (known !== undefined) return new DomainError(...known);
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+    ? new DomainError('invalid_request', 'the request is malformed')
+    : null;
+};
+
+export const refusalAnswer = ({ code, message, details, retryAfterSeconds }: DomainError): ErrorAnswer => {
+  const status = ERROR_STATUSES[code];
+  const seconds = retryAfterSeconds ?? (code === 'unavailable' ? RETRY_AFTER_SECONDS : undefined);
+  return {
+    status,
+    body: {
+      error: {
+        message,
+        code,
+        ...(details === undefined ? {} : { details }),
+        ...(seconds === undefined ? {} : { retry_after: seconds }),
+      },
+    },
+    fault: false,
+  };
+};
+
+/** How a request that failed is answered: refusals by the catalogue, what is away by 503, all else by 500. */
+export const errorAnswer = (error: unknown): ErrorAnswer => {
+  const refusal = refusalOf(error);
+  if (refusal === null) {
+    return { ...refusalAnswer(new DomainError('internal_error', 'the service failed')), fault: true };
+  }
+  return { ...refusalAnswer(refusal), fault: isUnavailable(error) };
+};

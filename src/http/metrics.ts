@@ -1,0 +1,87 @@
+import { createServer, type Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import { withTimeout } from '../async/with-timeout.ts';
+import type { ProjectionLag } from '../projections/lag.ts';
+import type { ReadModels } from '../projections/read-models.ts';
+
+/** From what a send takes to what a long poll does. */
+const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
+const MS_PER_SECOND = 1000;
+
+/** Times of answers by route and status; never by path, which names customers' things. */
+export const measureRequests = (server: FastifyInstance, registry: Registry): void => {
+  const seconds = new Histogram({
+    ...{ name: 'outbox_http_request_seconds', help: 'Time from a request to its answer' },
+    labelNames: ['method', 'route', 'status'],
+    buckets: BUCKETS_SECONDS,
+    registers: [registry],
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions } = request;
+    const labels = { method, route: routeOptions.url ?? 'unknown', status: String(reply.statusCode) };
+    seconds.observe(labels, reply.elapsedTime / MS_PER_SECOND);
+    done();
+  });
+};
+
+export interface MetricsServerOptions {
+  readonly registry: Registry;
+  /** null: this process has no read models to speak of. */
+  readonly lag: ReadModels['lag'] | null;
+}
+
+/** A scrape is given up by most collectors after 10 s. */
+const SCRAPE_MS_MAX = 5_000;
+
+interface LagFigure {
+  readonly name: string;
+  readonly help: string;
+  figureOf(lag: ProjectionLag): number;
+}
+
+const LAG_FIGURES: readonly LagFigure[] = [
+  {
+    name: 'outbox_projection_lag_seconds',
+    help: 'Age of the oldest event not yet in the read model',
+    figureOf: ({ seconds }) => seconds,
+  },
+  {
+    name: 'outbox_projection_parked_events',
+    help: 'Events that could not be applied to the read model',
+    figureOf: ({ parkedEvents }) => parkedEvents,
+  },
+];
+
+/** Each figure asks for itself: all are collected at once, and one that waited for another would be told late. */
+const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
+  for (const { figureOf, ...figure } of LAG_FIGURES) {
+    new Gauge({
+      ...{ ...figure, labelNames: ['projection'], registers: [registry] },
+      async collect() {
+        for (const one of await lag()) this.set({ projection: one.name }, figureOf(one));
+      },
+    });
+  }
+};
+
+/** What collectors scrape, and whether the process lives, in every role; on a port of its own: not for customers. Not listening yet; closed by whoever listens. */
+export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Server => {
+  collectDefaultMetrics({ register: registry });
+  if (lag !== null) measureLag(registry, lag);
+  return createServer((request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (request.url === '/livez') {
+      response.writeHead(200).end();
+      return;
+    }
+    if (request.url !== '/metrics') {
+      response.writeHead(404).end();
+      return;
+    }
+    withTimeout({ ms: SCRAPE_MS_MAX }, registry.metrics()).then(
+      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      () => response.writeHead(503, { 'retry-after': '1' }).end(),
+    );
+  });
+};

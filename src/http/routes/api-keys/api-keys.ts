@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { deleteKey } from '../../../commands/api-key/delete-key.ts';
+import { revokeKey } from '../../../commands/api-key/revoke-key.ts';
+import { readYourWrites, setRevision } from '../../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { apiKeySchema } from '../../schemas/api-key.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/fields.ts';
+import { changeOwnKey, loadApiKey, serializeKey, serializeKeys } from './own-key.ts';
+
+const LIST = 'api-keys';
+const query = z.strictObject(pageParameters);
+
+export const listKeysRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/api-keys',
+    { summary: 'List API keys, newest first', query, answer: listSchema(apiKeySchema) },
+    async ({ caller, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['api-keys']);
+      const { items, hasMore, next } = await deps.readModels.apiKeys.list({
+        organizationId: caller.organizationId,
+        environment: caller.environment === 'test' ? 'test' : null,
+        limit,
+        after,
+      });
+      return listOf(await serializeKeys(route, items), hasMore, encodeCursor(LIST, next));
+    },
+  );
+};
+
+export const getKeyRoute = (route: RouteContext): void => {
+  defineEndpoint(
+    route,
+    'GET /v1/api-keys/:id',
+    { summary: 'Read an API key; never its value', answer: apiKeySchema },
+    async ({ caller, id, reply }) => {
+      const { key, revision } = await loadApiKey(route.deps, caller, id);
+      setRevision(reply, revision);
+      return serializeKey(route, key);
+    },
+  );
+};
+
+export const revokeKeyRoute = (route: RouteContext): void => {
+  defineEndpoint(
+    route,
+    'POST /v1/api-keys/:id/revoke',
+    { summary: 'End an API key and all its values', answer: apiKeySchema },
+    async (call) => {
+      const { key, revision } = await changeOwnKey(route, call, 'revoke', (change) =>
+        revokeKey(route.deps.context, call.origin, change),
+      );
+      setRevision(call.reply, revision);
+      return serializeKey(route, key);
+    },
+  );
+};
+
+export const deleteKeyRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/api-keys/:id',
+    {
+      summary: 'Delete an API key',
+      description: 'Ends it and all its values, and takes it out of the list. Its history can still be read.',
+    },
+    async (call) => {
+      await changeOwnKey(route, call, 'delete', (change) => deleteKey(deps.context, call.origin, change));
+      await auth.keyCache.catchUp();
+    },
+  );
+};

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { type ApiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
+import { keyRefusalsStream } from '../../../domain/api-key/key-refusals.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
+import { isId } from '../../../domain/ids.ts';
+import { requireOwn } from '../../../domain/ownership.ts';
+import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
+import { sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { readWholeStream } from '../../read-whole-stream.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import {
+  type KeyHistoryEvent,
+  keyHistoryEntrySchema,
+  serializeKeyHistoryEntry,
+  statesBefore,
+} from '../../schemas/key-history.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/fields.ts';
+
+/** One thing that happened, and the key as it was until then. */
+export interface Happening {
+  readonly event: KeyHistoryEvent;
+  readonly before: ApiKey;
+}
+
+/** How far a reader has got, from the newest on: the next are below these in the key's life and among its refusals. */
+export interface HistoryPlace {
+  readonly life: number;
+  readonly refusals: number;
+}
+
+export interface HistoryPage {
+  readonly happenings: readonly Happening[];
+  /** null: nothing is left. */
+  readonly next: HistoryPlace | null;
+}
+
+type Deletion = RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>;
+
+/** The deletion of its domain, where that ended the key. */
+const deletionIn = (
+  domainEvents: readonly RecordedEvent[],
+  life: readonly Happening[],
+  last: ApiKey,
+): readonly Happening[] => {
+  const born = life[0]?.event.position ?? '';
+  const deletion = domainEvents.find(
+    (event): event is Deletion => event.type === 'DomainDeleted' && event.position > born,
+  );
+  if (deletion === undefined) return [];
+  const before = life.find(({ event }) => event.position > deletion.position)?.before ?? last;
+  return before.status === 'active' ? [{ event: deletion, before }] : [];
+};
+
+/** Everything that became of the key, oldest first: it only ever grows at its end. */
+const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<readonly Happening[]> => {
+  // The stream of a key holds events of its family only.
+  const events = (await readWholeStream(store, apiKeyStream(id))) as readonly RecordedEvent<ApiKeyEvent>[];
+  const states = statesBefore(events);
+  const last = states.at(-1) ?? { status: 'absent' };
+  const key = requireOwn(last, caller.organizationId, 'API key');
+  if (caller.environment === 'test' && key.environment === 'live')
+    throw new DomainError('not_found', 'API key not found');
+  const own = events.map((event, index): Happening => ({ event, before: states[index] ?? { status: 'absent' } }));
+  const deletion = deletionIn(await readWholeStream(store, sendingDomainStream(key.domainId)), own, last);
+  return [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
+};
+
+/** Refusals below a revision, newest first; the key as it was does not matter to them. */
+const refusalsOf = async (
+  store: EventStore,
+  id: string,
+  { below, limit }: { readonly below: number | undefined; readonly limit: number },
+): Promise<readonly Happening[]> => {
+  if (below === 0) return [];
+  const found = await store.readStream(keyRefusalsStream(id), {
+    ...{ direction: 'backwards', limit },
+    ...(below === undefined ? {} : { from: below - 1 }),
+  });
+  return found.map((event) => ({ event: event as RecordedEvent<ApiKeyRefusalEvent>, before: { status: 'absent' } }));
+};
+
+const isRefusal = ({ event }: Happening): boolean => event.type === 'KeyChangeRefused';
+
+/**
+ * A page of a key's history, newest first; the key may be deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
+ */
+export const readKeyHistory = async (
+  store: EventStore,
+  caller: Caller,
+  { id, limit, place }: { readonly id: string; readonly limit: number; readonly place: HistoryPlace | null },
+): Promise<HistoryPage> => {
+  const all = await lifeOf(store, caller, id);
+  const life = all.slice(0, place?.life ?? all.length).reverse();
+  const refusals = await refusalsOf(store, id, { below: place?.refusals, limit: limit + 1 });
+  const merged = [...life, ...refusals].sort((left, right) => (left.event.position > right.event.position ? -1 : 1));
+  const happenings = merged.slice(0, limit);
+  const refused = happenings.filter(isRefusal);
+  const newestRefusal = (refusals[0]?.event.revision ?? -1) + 1;
+  const next = {
+    life: life.length - (happenings.length - refused.length),
+    refusals: refused.at(-1)?.event.revision ?? place?.refusals ?? newestRefusal,
+  };
+  return { happenings, next: merged.length > happenings.length ? next : null };
+};
+
+const query = z.strictObject(pageParameters);
+const NUMBER = /^(?:0|[1-9]\d{0,8})$/;
+
+const listName = (id: string): string => `key-history:${id}`;
+
+/** @throws {DomainError} `invalid_cursor`. */
+const decodePlace = (id: string, cursor: string | undefined): HistoryPlace | null => {
+  if (cursor === undefined) return null;
+  const [name, life = '', refusals = ''] = decodeParts(cursor, 3);
+  if (name !== listName(id) || !NUMBER.test(life) || !NUMBER.test(refusals)) throw invalidCursor();
+  return { life: Number(life), refusals: Number(refusals) };
+};
+
+const encodePlace = (id: string, place: HistoryPlace | null): string | null =>
+  place === null ? null : encodeParts([listName(id), String(place.life), String(place.refusals)]);
+
+export const listKeyHistoryRoute = (route: RouteContext): void => {
+  const { store } = route.deps.context;
+  defineEndpoint(
+    route,
+    'GET /v1/api-keys/:id/history',
+    {
+      summary: 'List who did what to an API key, newest first',
+      description: 'Changes, and those that were refused; of a deleted key too. Never its values.',
+      query,
+      answer: listSchema(keyHistoryEntrySchema),
+    },
+    async ({ caller, id, query: { limit, after } }) => {
+      if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
+      const place = decodePlace(id, after);
+      const { happenings, next } = await readKeyHistory(store, caller, { id, limit, place });
+      const entries = happenings.map(({ event, before }) => serializeKeyHistoryEntry(event, before));
+      return listOf(entries, next !== null, encodePlace(id, next));
+    },
+  );
+};

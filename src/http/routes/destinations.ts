@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { releaseDestination } from '../../commands/destination/release-destination.ts';
+import type { Suspension } from '../../domain/destination/destination.ts';
+import { readYourWrites } from '../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
+import { pageParameters } from '../validation/fields.ts';
+
+/** Of a mailbox provider: a name in A-labels; of a recipient domain alone the same behind an `@`. */
+export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
+
+const SENTENCES = {
+  busy: 'It asked for less mail for now, even one message at a time.',
+  unreachable: 'None of its servers could be reached.',
+  refused: 'Its servers take no sessions with this service.',
+  recipient_domain:
+    'What the domain itself says is in the way: its DNS, its MTA-STS policy or its TLSA records. Its mailbox provider is not meant.',
+} as const;
+
+export const suspensionSchema = z.strictObject({
+  object: z.literal('suspended_destination'),
+  /**
+   * Mailbox provider, whose recipient domains wait together, as far as they have the servers that were tried; or one
+   * recipient domain alone, `@example.com`.
+   */
+  destination: z.string(),
+  reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),
+  message: z.string(),
+  since: timeSchema(),
+  until: timeSchema(),
+  /** Suspensions in a row: each lasts longer, up to half an hour. */
+  times: z.number().int(),
+  smtp: z.strictObject({ code: z.number().int(), enhanced: z.string().nullable(), mx: z.string().nullable() }),
+});
+
+export const serializeSuspension = (suspension: Suspension): z.infer<typeof suspensionSchema> => {
+  const { operator, reason, since, until, times, code, enhanced, mx } = suspension;
+  return {
+    ...{ object: 'suspended_destination', destination: operator, reason, message: SENTENCES[reason] },
+    ...{ since, until, times, smtp: { code, enhanced, mx } },
+  };
+};
+
+const LIST = 'destinations';
+const query = z.strictObject(pageParameters);
+
+export const listDestinationsRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/destinations',
+    {
+      summary: 'List destinations that get no mail for now, the latest first',
+      description:
+        'Mail servers that do not answer, or ask for less, are left alone for a minute, and longer each time, up to half an ' +
+        'hour. Their messages wait, and expire at the end of their time to live; those of other destinations go on. A domain ' +
+        'that waits by itself, for what its own DNS or policy says, is not listed: `GET /v1/messages/{id}/explain` tells of it.',
+      query,
+      answer: listSchema(suspensionSchema),
+    },
+    async ({ query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor, DESTINATION);
+      await readYourWrites(deps, ['destinations']);
+      const now = deps.context.system.now().toISOString();
+      const page = await deps.readModels.destinations.suspended({ now, limit, after });
+      return listOf(page.items.map(serializeSuspension), page.hasMore, encodeCursor(LIST, page.next));
+    },
+  );
+};
+
+const body = z.strictObject({
+  destination: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .refine(
+      (text) => DESTINATION.test(text),
+      'is not the name of a destination: GET /v1/destinations lists those suspended',
+    )
+    .describe('As `GET /v1/destinations` names it.'),
+});
+
+const releasedSchema = z.strictObject({
+  object: z.literal('released_destination'),
+  destination: z.string(),
+  /** false: it was not suspended, and nothing has changed. */
+  released: z.boolean(),
+});
+
+export const releaseDestinationRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/destinations/release',
+    {
+      summary: 'Let a suspended destination have mail again at once',
+      description:
+        'Mail for it whose time has come is tried within seconds; what an attempt has deferred keeps the time of its next ' +
+        'one. If nothing has changed there, it is suspended again.',
+      body,
+      examples: { 'A destination': { destination: 'example.net' } },
+      answer: releasedSchema,
+    },
+    async ({ origin, body: { destination } }) => ({
+      object: 'released_destination',
+      destination,
+      released: await releaseDestination(deps.context, origin, destination),
+    }),
+  );
+};

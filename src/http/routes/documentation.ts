@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { docsPage } from '../docs/page.ts';
+import type { RouteContext } from '../endpoint.ts';
+import { openApiDocument } from '../openapi/document.ts';
+import { routeSchema } from '../openapi/operation.ts';
+
+/** One page in one encoding. All answers share its bytes. */
+interface Representation {
+  readonly bytes: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface PreparedPage {
+  readonly plain: Representation;
+  readonly compressed: Representation;
+}
+
+/** May be kept, but is asked for again: another version of the service may stand behind the same address. */
+const CACHE_CONTROL = 'no-cache';
+const compress = promisify(gzip);
+
+const representation = (bytes: Buffer, type: string, encoding?: string): Representation => ({
+  bytes,
+  headers: {
+    'content-type': type,
+    etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`,
+    'cache-control': CACHE_CONTROL,
+    vary: 'Accept-Encoding',
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+  },
+});
+
+const prepare = async (text: string, type: string): Promise<PreparedPage> => {
+  const bytes = Buffer.from(text);
+  return {
+    plain: representation(bytes, type),
+    compressed: representation(await compress(bytes, { level: 9 }), type, 'gzip'),
+  };
+};
+
+/** RFC 9110 §12.5.3; a weight of zero means "not acceptable". */
+const acceptsGzip = ({ headers }: FastifyRequest): boolean =>
+  String(headers['accept-encoding'] ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
+    .some((one) => /^(?:x-)?gzip(?=$|[\s;])/.test(one) && !/;\s*q=0(?:\.0*)?$/.test(one));
+
+/** RFC 9110 §13.1.2: the comparison is weak. */
+const isKnown = ({ headers }: FastifyRequest, etag: string | undefined): boolean =>
+  (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
+
+const send = (page: PreparedPage, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const { bytes, headers } = acceptsGzip(request) ? page.compressed : page.plain;
+  reply.headers(headers);
+  return isKnown(request, headers.etag) ? reply.code(304).send() : reply.send(bytes);
+};
+
+/**
+ * A page that does not change while the process runs. Making it holds the event loop for 100 to 200 ms, so it is made
+ * once and before the process says that it is ready; without a listener (`inject`) on the first request.
+ */
+const preparedPage = ({ server }: RouteContext, type: string, textOf: () => string) => {
+  let page: Promise<PreparedPage> | undefined;
+  const prepared = (): Promise<PreparedPage> => {
+    page ??= prepare(textOf(), type);
+    return page;
+  };
+  server.addHook('onListen', async () => void (await prepared()));
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
+    send(await prepared(), request, reply);
+};
+
+/** The OpenAPI document. */
+export const openapiRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
+  const schema = routeSchema(operationId, 'GET /openapi.json', {
+    summary: 'This document',
+    answer: z.record(z.string(), z.unknown()),
+    conditional: true,
+  });
+  const answer = preparedPage(route, 'application/json; charset=utf-8', () =>
+    JSON.stringify(openApiDocument(operations, deps.publicUrl)),
+  );
+  server.get('/openapi.json', { schema }, answer);
+};
+
+/** The same for people; nothing on the page comes from anywhere else. */
+export const docsRoute = (route: RouteContext): void => {
+  const { server, deps, operationId, operations } = route;
+  const schema = routeSchema(operationId, 'GET /docs', {
+    summary: 'This document, to be read',
+    answer: z.string(),
+    mediaType: 'text/html',
+    conditional: true,
+  });
+  const answer = preparedPage(route, 'text/html; charset=utf-8', () =>
+    docsPage(openApiDocument(operations, deps.publicUrl)),
+  );
+  server.get('/docs', { schema }, (request, reply) => answer(request, reply.header('content-security-policy', POLICY)));
+};
+
+/** Nothing is loaded, run or framed. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+
+/** For whoever opens the address that was printed. */
+export const rootRoute = ({ server, operationId }: RouteContext): void => {
+  const schema = routeSchema(operationId, 'GET /', { summary: 'Leads to the documentation' });
+  server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));
+};

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { load } from '../../commands/execute.ts';
+import { deleteDomain } from '../../commands/sending-domain/delete-domain.ts';
+import { registerDomain } from '../../commands/sending-domain/register-domain.ts';
+import { rotateDkim } from '../../commands/sending-domain/rotate-dkim.ts';
+import { verifyDomain } from '../../commands/sending-domain/verify-domain.ts';
+import type { Caller } from '../../domain/caller.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { domainOf, parseMailbox } from '../../domain/email-address.ts';
+import { isId } from '../../domain/ids.ts';
+import type { Revision } from '../../domain/ports/event-store.ts';
+import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
+import {
+  type ExistingSendingDomain,
+  sendingDomain,
+  sendingDomainStream,
+} from '../../domain/sending-domain/sending-domain.ts';
+import { visibleDomainId } from '../auth/authenticate.ts';
+import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
+import type { HttpDependencies } from '../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { domainSchema, type SerializedDomain, serializeDomain } from '../schemas/domain.ts';
+import { listOf, listSchema } from '../schemas/envelope.ts';
+import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
+import { pageParameters } from '../validation/fields.ts';
+
+/** A domain as its stream tells it. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadDomain = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly domain: ExistingSendingDomain; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('dom', id)) throw new DomainError('not_found', 'domain not found');
+  const { state, revision } = await load(context.store, sendingDomain, sendingDomainStream(id));
+  return { domain: requireOwnDomain(state, caller.organizationId), revision };
+};
+
+/** A domain as clients see it, by what the register knows of its records. */
+export const serializeDomainOf = (
+  { deps: { context }, auth }: Pick<RouteContext, 'deps' | 'auth'>,
+  domain: ExistingSendingDomain,
+): SerializedDomain =>
+  serializeDomain(domain, {
+    capturing: context.capturing,
+    bounceDomain: context.bounceDomain ?? null,
+    records: auth.keyCache.domainRecordsOf(domain.domainId),
+    now: context.system.now().toISOString(),
+  });
+
+/** A-labels, lower case; null where no address could be on such a domain. */
+const domainName = (text: string): string | null => {
+  const parsed = text.includes('@') ? 'not a name' : parseMailbox(`postmaster@${text}`);
+  return typeof parsed === 'string' ? null : domainOf(parsed.address);
+};
+
+const body = z.strictObject({
+  name: z
+    .string()
+    .refine((text) => domainName(text) !== null, 'is not a domain name')
+    .transform((text) => domainName(text) ?? '')
+    .describe('`mail.example.com`: all that stands behind the @ of addresses.'),
+});
+
+export const registerDomainRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  const { keyCache } = route.auth;
+  defineEndpoint(
+    route,
+    'POST /v1/domains',
+    {
+      summary: 'Register a sending domain',
+      body,
+      examples: { 'A domain': { name: 'mail.example.com' } },
+      answer: domainSchema,
+    },
+    async ({ origin, body: { name }, reply }) => {
+      const { domain, revision } = await registerDomain(context, origin, { name });
+      setRevision(reply, revision);
+      reply.header('location', `/v1/domains/${domain.domainId}`);
+      await keyCache.catchUp();
+      return serializeDomainOf(route, domain);
+    },
+  );
+};
+
+const LIST = 'domains';
+const query = z.strictObject(pageParameters);
+
+export const listDomainsRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/domains',
+    { summary: 'List sending domains, newest first', query, answer: listSchema(domainSchema) },
+    async ({ caller, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await Promise.all([readYourWrites(deps, ['domains']), auth.keyCache.catchUp()]);
+      const { items, hasMore, next } = await deps.readModels.domains.list({
+        organizationId: caller.organizationId,
+        domainId: visibleDomainId(caller),
+        limit,
+        after,
+      });
+      return listOf(
+        items.map((domain) => serializeDomainOf(route, domain)),
+        hasMore,
+        encodeCursor(LIST, next),
+      );
+    },
+  );
+};
+
+export const getDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/domains/:id',
+    { summary: 'Read a domain and the records to publish for it', answer: domainSchema },
+    async ({ caller, id, reply }) => {
+      const { domain, revision } = await loadDomain(deps, caller, id);
+      setRevision(reply, revision);
+      await auth.keyCache.catchUp();
+      return serializeDomainOf(route, domain);
+    },
+  );
+};
+
+export const verifyDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/domains/:id/verify',
+    {
+      summary: 'Look for the records of a domain now',
+      description:
+        'Asks the DNS past whatever is remembered, and says of each record what was found and what is wrong with it. ' +
+        'A domain is verified once the `required` ones are valid; a DNS that does not answer changes nothing.',
+      answer: domainSchema,
+    },
+    async ({ caller, origin, id, request, reply }) => {
+      await loadDomain(deps, caller, id);
+      const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
+      setRevision(reply, revision);
+      await auth.keyCache.catchUp();
+      return serializeDomainOf(route, domain);
+    },
+  );
+};
+
+export const rotateDkimRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/domains/:id/dkim/rotate',
+    {
+      summary: 'Make new DKIM keys for a domain',
+      description:
+        'The new keys wait beside those that sign, and take over once the record of the RSA key is seen in the DNS: ' +
+        'by itself, or by `verify`. Leave the records of the earlier keys where they are until `safe_to_remove_at`: ' +
+        'mail under way is verified by them. Rotating again before that replaces the keys that wait.',
+      answer: domainSchema,
+    },
+    async ({ caller, origin, id, request, reply }) => {
+      await loadDomain(deps, caller, id);
+      const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
+      setRevision(reply, revision);
+      await auth.keyCache.catchUp();
+      return serializeDomainOf(route, domain);
+    },
+  );
+};
+
+export const deleteDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/domains/:id',
+    {
+      summary: 'Delete a domain; the keys bound to it end with it',
+      description:
+        'Messages from it that wait, for their time or for another attempt, stay as they are and fail when they fall due: ' +
+        'cancel them first to have them end at once.',
+    },
+    async ({ caller, origin, id, request }) => {
+      await loadDomain(deps, caller, id);
+      const { load: loadKeyCache } = auth.keyCache;
+      await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
+      await auth.keyCache.catchUp();
+    },
+  );
+};

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { withTimeout } from '../../async/with-timeout.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { RouteContext } from '../endpoint.ts';
+import { routeSchema } from '../openapi/operation.ts';
+
+/** A healthy database answers in milliseconds; balancers ask every few seconds. */
+const PROBE_MS_MAX = 1_000;
+
+const alive = z.strictObject({ status: z.literal('ok') });
+
+/** Whether this process runs at all. */
+export const livezRoute = ({ server, operationId }: RouteContext): void => {
+  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Whether the process is alive', answer: alive });
+  server.get('/livez', { schema }, async () => ({ status: 'ok' }));
+};
+
+/** Whether requests should be sent here: keys can be checked, all it depends on answers, and it is not closing. */
+export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteContext): void => {
+  const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
+    try {
+      await withTimeout({ ms: PROBE_MS_MAX }, probe());
+      return [];
+    } catch {
+      return [name];
+    }
+  };
+
+  const schema = routeSchema(operationId, 'GET /readyz', {
+    summary: 'Whether the process can serve',
+    answer: alive,
+  });
+  server.get('/readyz', { schema }, async () => {
+    const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();
+    const fresh = auth.keyCache.isFresh() || (await auth.keyCache.catchUp());
+    const away = [...probes, ...(fresh ? [] : ['log']), ...(closing.aborted ? ['process: it is closing'] : [])];
+    if (away.length > 0) throw new DomainError('unavailable', `not ready: ${away.join(', ')}`);
+    return { status: 'ok' };
+  });
+};

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { Caller } from '../../domain/caller.ts';
+import type { CapturedMail, InboxFilter } from '../../domain/ports/inbox.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { decodePlace, encodePlace } from '../validation/cursor.ts';
+import { pageParameters } from '../validation/fields.ts';
+
+export const capturedMailSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('captured_mail'),
+    received_at: timeSchema(),
+    envelope: z.strictObject({ from: z.string(), to: z.array(z.string()) }),
+    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    subject: z.string().nullable(),
+    text: z.string().nullable(),
+    html: z.string().nullable(),
+    attachments: z.array(
+      z.strictObject({
+        filename: z.string().nullable(),
+        content_type: z.string(),
+        disposition: z.string().nullable(),
+        content_id: z.string().nullable(),
+        size_bytes: z.number().int(),
+        content: z.string(),
+      }),
+    ),
+    raw: z.string(),
+  })
+  .meta({ id: 'CapturedMail' });
+export type SerializedCapturedMail = z.infer<typeof capturedMailSchema>;
+
+export const serializeCapturedMail = (mail: CapturedMail): SerializedCapturedMail => ({
+  id: mail.id,
+  object: 'captured_mail',
+  received_at: mail.receivedAt.toISOString(),
+  envelope: { from: mail.envelope.from, to: [...mail.envelope.to] },
+  headers: mail.headers.map(({ name, value }) => ({ name, value })),
+  subject: mail.subject,
+  text: mail.text,
+  html: mail.html,
+  attachments: mail.attachments.map(({ contentType, contentId, sizeBytes, ...rest }) => ({
+    ...rest,
+    content_type: contentType,
+    content_id: contentId,
+    size_bytes: sizeBytes,
+  })),
+  raw: mail.raw,
+});
+
+const TEXT_CHARACTERS_MAX = 998;
+
+/** Which captured mail; together they narrow. */
+export const inboxFilterFields = {
+  id: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('This one alone.'),
+  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail to this address, by its envelope.'),
+  subject: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail with this in its subject, in whatever case.'),
+};
+
+type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
+
+/** An organization sees the mail that was sent from its domains; a test key, what was simulated. */
+export const inboxFilterOf = (
+  { auth }: RouteContext,
+  { organizationId, environment }: Caller,
+  { id, to, subject }: Asked,
+): InboxFilter => ({
+  id,
+  to,
+  subject,
+  environment,
+  fromDomains: auth.keyCache.domainNamesOf(organizationId),
+});
+
+const LIST = 'inbox';
+const listQuery = z.strictObject({ ...pageParameters, ...inboxFilterFields });
+
+/** Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. */
+export const listInboxRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
+  if (inbox === null) return;
+  defineEndpoint(
+    route,
+    'GET /v1/inbox',
+    {
+      summary: 'Captured mail of the organization, newest first',
+      query: listQuery,
+      answer: listSchema(capturedMailSchema),
+    },
+    async ({ caller, query: { limit, after, ...asked } }) => {
+      const filter = inboxFilterOf(route, caller, asked);
+      const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
+      return listOf(mails.map(serializeCapturedMail), next !== null, encodePlace(LIST, next));
+    },
+  );
+};
+
+const deleteQuery = z.strictObject(inboxFilterFields);
+
+/** Only there while mail is captured. */
+export const deleteInboxRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
+  if (inbox === null) return;
+  defineEndpoint(
+    route,
+    'DELETE /v1/inbox',
+    {
+      summary: 'Delete captured mail of the organization',
+      description: 'All of it, or what the query names. What is not there is no mistake.',
+      query: deleteQuery,
+    },
+    async ({ caller, query: asked }) => {
+      await inbox.remove(inboxFilterOf(route, caller, asked));
+    },
+  );
+};

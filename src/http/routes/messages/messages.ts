@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import { cancelMessage, rescheduleMessage } from '../../../commands/message/change-message.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { customerEvents } from '../../../domain/customer-events.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { isId } from '../../../domain/ids.ts';
+import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
+import { requireOwn } from '../../../domain/ownership.ts';
+import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/ports/contents.ts';
+import type { Revision } from '../../../domain/ports/event-store.ts';
+import { serializeEvents } from '../../../projections/events/serialize-events.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { readWholeStream } from '../../read-whole-stream.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { eventSchema } from '../../schemas/event.ts';
+import {
+  messageContentSchema,
+  messageSchema,
+  type SerializedMessage,
+  serializeMessage,
+  serializeMessageContent,
+} from '../../schemas/message.ts';
+import { decodePlace, encodePlace } from '../../validation/cursor.ts';
+import { pageParameters, timeField } from '../../validation/fields.ts';
+
+const notFound = (): DomainError => new DomainError('not_found', 'message not found');
+
+/**
+ * A message as its stream tells it, if the caller may see it.
+ * @throws {DomainError} `not_found`, `other_organization`.
+ */
+export const loadMessage = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly message: ExistingMessage; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('msg', id)) throw notFound();
+  const { state, revision } = await load(context.store, message, messageStream(id));
+  const found = requireOwn(state, caller.organizationId, 'message');
+  const domainId = visibleDomainId(caller);
+  if (found.environment !== caller.environment) throw notFound();
+  if (domainId !== null && found.accepted.domainId !== domainId) throw notFound();
+  return { message: found, revision };
+};
+
+/** A message's body or head among loaded contents. What is missing and was not erased is a fault: it is told, once per read. */
+export const bodyOf = <Body extends MessageHead>(
+  { logger }: Pick<HttpDependencies, 'logger'>,
+  contents: ReadonlyMap<string, Body | ReplyText | SuppressionEvidence>,
+  contentId: string,
+): Body | null => {
+  const found = contents.get(contentId);
+  if (found?.kind === 'message') return found;
+  logger.error({ contentId }, 'the vault holds no contents that an event names');
+  return null;
+};
+
+/** A message as it stands, with what the vault still holds of it. */
+export const serializeCurrent = async (
+  deps: HttpDependencies,
+  message: ExistingMessage,
+): Promise<SerializedMessage> => {
+  const { contentId } = message.accepted;
+  const replies = message.recipients.map(({ smtp }) => smtp?.replyId ?? null).filter((one) => one !== null);
+  const contents = await deps.context.contents.heads([contentId, ...replies]);
+  return serializeMessage(message, bodyOf(deps, contents, contentId), contents);
+};
+
+export const getMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/messages/:id',
+    { summary: 'Read a message and how it stands', answer: messageSchema },
+    async ({ caller, id, reply }) => {
+      const { message, revision } = await loadMessage(deps, caller, id);
+      setRevision(reply, revision);
+      return serializeCurrent(deps, message);
+    },
+  );
+};
+
+export const getMessageContentRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/messages/:id/content',
+    { summary: 'Read what a message says', answer: messageContentSchema },
+    async ({ caller, id }) => {
+      const { message } = await loadMessage(deps, caller, id);
+      const { contentId } = message.accepted;
+      const body = bodyOf(deps, await deps.context.contents.get([contentId]), contentId);
+      if (body === null) throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
+      return serializeMessageContent(id, body);
+    },
+  );
+};
+
+const listOfMessage = (id: string): string => `message-events/${id}`;
+const query = z.strictObject(pageParameters);
+
+export const listMessageEventsRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/messages/:id/events',
+    { summary: 'What has happened to a message, newest first', query, answer: listSchema(eventSchema) },
+    async ({ caller, id, query: { limit, after: cursor } }) => {
+      const { after } = decodePlace(listOfMessage(id), cursor);
+      const before = Number(after ?? Number.POSITIVE_INFINITY);
+      await loadMessage(deps, caller, id);
+      const all = (await readWholeStream(deps.context.store, messageStream(id)))
+        .flatMap(customerEvents)
+        .filter(({ sequence }) => sequence < before);
+      const shown = all.toReversed().slice(0, limit);
+      const last = shown.at(-1);
+      const hasMore = all.length > shown.length;
+      return listOf(
+        await serializeEvents(deps.context.contents, shown),
+        hasMore,
+        encodePlace(listOfMessage(id), hasMore && last !== undefined ? String(last.sequence) : null),
+      );
+    },
+  );
+};
+
+export const cancelMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/messages/:id/cancel',
+    {
+      summary: 'Call a message off',
+      description:
+        'Every recipient who has not got it yet is `cancelled`: those accepted, scheduled or deferred, until the instant ' +
+        'at which the message is taken to be sent. While it is being sent nothing is cancelled (409). Cancelling what is ' +
+        'cancelled already changes nothing and succeeds, so that a request can be repeated.',
+      answer: messageSchema,
+    },
+    async ({ caller, origin, id, request, reply }) => {
+      await loadMessage(deps, caller, id);
+      const { message, revision } = await cancelMessage(deps.context, origin, { messageId: id, ...ifMatch(request) });
+      setRevision(reply, revision);
+      return serializeCurrent(deps, message);
+    },
+  );
+};
+
+const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with its zone.') });
+
+export const rescheduleMessageRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'PATCH /v1/messages/:id',
+    {
+      summary: 'Give a scheduled message another time',
+      description:
+        'Sooner or later, at most 30 days ahead, until the instant at which the message is taken to be sent. Its time to ' +
+        'live is as long as it was, counted from the new time.',
+      body,
+      examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
+      answer: messageSchema,
+    },
+    async ({ caller, origin, id, body: { scheduled_at: scheduledAt }, request, reply }) => {
+      await loadMessage(deps, caller, id);
+      const command = { messageId: id, scheduledAt, ...ifMatch(request) };
+      const { message, revision } = await rescheduleMessage(deps.context, origin, command);
+      setRevision(reply, revision);
+      return serializeCurrent(deps, message);
+    },
+  );
+};

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { Caller } from '../../domain/caller.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import {
+  STATS_DIMENSIONS,
+  STATS_GRANULARITIES,
+  STATS_METRICS,
+  type StatsGranularity,
+  type StatsMetric,
+} from '../../projections/stats/metrics.ts';
+import { STATS_BUCKETS_MAX, type Stats, type StatsRow } from '../../projections/stats/queries.ts';
+import { visibleDomainId } from '../auth/authenticate.ts';
+import { readYourWrites } from '../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { timeSchema } from '../schemas/envelope.ts';
+import { timeParameter } from '../validation/fields.ts';
+
+const count = z.number().int().optional();
+const latency = z
+  .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
+  .nullable()
+  .describe('From acceptance, or from `scheduled_at`, to delivery, in milliseconds; null where nothing was delivered.');
+
+/** A metric is there unless `metrics` left it out. */
+const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
+
+export const statsSchema = z
+  .strictObject({
+    object: z.literal('stats'),
+    from: timeSchema(),
+    to: timeSchema(),
+    granularity: z.enum(STATS_GRANULARITIES),
+    timezone: z.string(),
+    totals: z.strictObject({ ...counts, latency_ms: latency }),
+    data: z.array(
+      z.strictObject({ start: timeSchema(), group: z.string().optional(), ...counts, latency_ms: latency }),
+    ),
+  })
+  .meta({ id: 'Stats' });
+
+export interface StatsAsked {
+  readonly from: string;
+  readonly to: string;
+  readonly granularity: string;
+  readonly timezone: string;
+  readonly metrics: readonly StatsMetric[];
+}
+
+const serializeRow = (row: StatsRow, metrics: readonly StatsMetric[]): Readonly<Record<string, unknown>> => ({
+  ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
+  latency_ms: row.latency,
+});
+
+export const serializeStats = ({ totals, data }: Stats, { metrics, ...asked }: StatsAsked) => ({
+  object: 'stats' as const,
+  ...asked,
+  totals: serializeRow(totals, metrics),
+  data: data.map(({ start, group, ...row }) => ({
+    start,
+    ...(group === undefined ? {} : { group }),
+    ...serializeRow(row, metrics),
+  })),
+});
+
+const HOUR_MS = 3_600_000;
+const DAYS_DEFAULT = 30;
+/** Of the shortest one. */
+const GRANULARITY_HOURS: Readonly<Record<StatsGranularity, number>> = { hour: 1, day: 23, week: 167, month: 671 };
+const FILTER_CHARACTERS_MAX = 253;
+
+const isMetric = (text: string): text is StatsMetric => (STATS_METRICS as readonly string[]).includes(text);
+
+const isTimeZone = (text: string): boolean => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).format(0) !== '' && /^[A-Za-z]/.test(text);
+  } catch {
+    return false;
+  }
+};
+
+const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Counts only what has this value.');
+
+const query = z.strictObject({
+  from: timeParameter().optional().describe(`In ISO 8601; ${DAYS_DEFAULT} days before \`to\` when absent.`),
+  to: timeParameter().optional().describe('In ISO 8601; now when absent.'),
+  granularity: z.enum(STATS_GRANULARITIES).default('day').describe('How long a bucket is.'),
+  timezone: z
+    .string()
+    .refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin')
+    .default('UTC')
+    .describe('Where days begin, by its IANA name.'),
+  group_by: z.enum(STATS_DIMENSIONS).optional().describe('Counts apart for each value of this.'),
+  metrics: z
+    .string()
+    .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
+    .transform((text) => text.split(',').filter(isMetric))
+    .optional()
+    .describe('Which counts, with commas between them; all when absent.'),
+  domain: filter,
+  stream: filter,
+  api_key: filter,
+  recipient_domain: filter,
+});
+type Asked = z.output<typeof query>;
+
+const refuse = (field: string, sentence: string): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
+
+/** @throws {DomainError} when it ends before it begins, or has too many buckets. */
+const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
+  const end = to ?? now.toISOString();
+  const start = from ?? new Date(Date.parse(end) - DAYS_DEFAULT * 24 * HOUR_MS).toISOString();
+  const hours = (Date.parse(end) - Date.parse(start)) / HOUR_MS;
+  if (hours <= 0) throw refuse('from', 'from must be before to');
+  if (hours / GRANULARITY_HOURS[granularity] > STATS_BUCKETS_MAX) {
+    throw refuse('granularity', `granularity must make at most ${STATS_BUCKETS_MAX} buckets of the range`);
+  }
+  return { from: start, to: end };
+};
+
+/** @throws {DomainError} `permission_missing` for another domain than the key's own, where it sees no other. */
+const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
+  const own = visibleDomainId(caller);
+  if (own !== null && domain !== undefined && domain !== own) {
+    throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
+  }
+  const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+};
+
+export const getStatsRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/stats',
+    { summary: 'Recipients by what became of them, over time', query, answer: statsSchema },
+    async ({ caller, query: asked }) => {
+      const { granularity, timezone } = asked;
+      const range = rangeOf(asked, deps.context.system.now());
+      const where = filtersOf(asked, caller);
+      await readYourWrites(deps, ['stats']);
+      const stats = await deps.readModels.stats.query({
+        ...{ organizationId: caller.organizationId, environment: caller.environment, granularity, timezone, where },
+        ...range,
+        groupBy: asked.group_by ?? null,
+      });
+      return serializeStats(stats, { ...range, granularity, timezone, metrics: asked.metrics ?? STATS_METRICS });
+    },
+  );
+};

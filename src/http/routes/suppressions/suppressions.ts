@@ -1,0 +1,140 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import { organizationSecret } from '../../../commands/organization/organization-secret.ts';
+import { addressDigest } from '../../../commands/suppression/add-suppressions.ts';
+import { removeSuppression } from '../../../commands/suppression/remove-suppression.ts';
+import type { Caller } from '../../../domain/caller.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { isId } from '../../../domain/ids.ts';
+import type { Revision } from '../../../domain/ports/event-store.ts';
+import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
+import { requireSuppression } from '../../../domain/suppression/remove-suppression.ts';
+import { strongestEntry } from '../../../domain/suppression/strongest-entry.ts';
+import {
+  type ExistingSuppression,
+  suppression,
+  suppressionId,
+  suppressionStream,
+} from '../../../domain/suppression/suppression.ts';
+import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import {
+  serializeSuppression,
+  serializeSuppressions,
+  suppressionCheckSchema,
+  suppressionSchema,
+} from '../../schemas/suppression.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/fields.ts';
+import { addressField } from './add-suppressions.ts';
+
+/** A suppression of the caller's environment as its stream tells it. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadSuppression = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly suppression: ExistingSuppression; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('sup', id)) throw new DomainError('not_found', 'suppression not found');
+  const { state, revision } = await load(context.store, suppression, suppressionStream(id));
+  return { suppression: requireSuppression(state, caller), revision };
+};
+
+const LIST = 'suppressions';
+const listQuery = z.strictObject({
+  ...pageParameters,
+  reason: z.enum(SUPPRESSION_REASONS).optional().describe('With an entry in force for this reason.'),
+  scope: z.enum(SUPPRESSION_SCOPES).optional().describe('With an entry in force of this scope.'),
+  address: addressField().optional().describe('Of this address alone.'),
+});
+
+const LIST_DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
+domain the key is bound to: what is suppressed is so for all of its domains.`;
+
+export const listSuppressionsRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  const { contents, secrets, system } = deps.context;
+
+  const idOf = async ({ organizationId, environment }: Caller, address: string | undefined): Promise<string | null> =>
+    address === undefined
+      ? null
+      : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
+
+  defineEndpoint(
+    route,
+    'GET /v1/suppressions',
+    {
+      summary: 'List suppressed addresses, newest first',
+      description: LIST_DESCRIPTION,
+      query: listQuery,
+      answer: listSchema(suppressionSchema),
+    },
+    async ({ caller, query: { limit, after: cursor, reason = null, scope = null, address } }) => {
+      const { organizationId, environment } = caller;
+      const after = decodeCursor(LIST, cursor);
+      const id = await idOf(caller, address);
+      await readYourWrites(deps, ['suppressions']);
+      const now = system.now().toISOString();
+      const { items, hasMore, next } = await deps.readModels.suppressions.list({
+        ...{ organizationId, environment, now, reason, scope, suppressionId: id, limit, after },
+      });
+      return listOf(await serializeSuppressions(contents, items, now), hasMore, encodeCursor(LIST, next));
+    },
+  );
+};
+
+const GET_DESCRIPTION = 'One that was taken off the list is shown too, with all that spoke for it.';
+
+export const getSuppressionRoute = (route: RouteContext): void => {
+  const { contents, system } = route.deps.context;
+  defineEndpoint(
+    route,
+    'GET /v1/suppressions/:id',
+    { summary: 'Read what is on record against an address', description: GET_DESCRIPTION, answer: suppressionSchema },
+    async ({ caller, id, reply }) => {
+      const { suppression, revision } = await loadSuppression(route.deps, caller, id);
+      setRevision(reply, revision);
+      return serializeSuppression(contents, suppression, system.now().toISOString());
+    },
+  );
+};
+
+const checkQuery = z.strictObject({ address: addressField().describe('The address to ask about.') });
+
+export const checkSuppressionRoute = (route: RouteContext): void => {
+  const { store, contents, secrets, system } = route.deps.context;
+  defineEndpoint(
+    route,
+    'GET /v1/suppressions/check',
+    { summary: 'Whether mail to an address would be kept back now', query: checkQuery, answer: suppressionCheckSchema },
+    async ({ caller: { organizationId, environment }, query: { address } }) => {
+      const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
+      const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
+      const now = system.now().toISOString();
+      const isKeptBack = (stream: 'transactional' | 'bulk'): boolean => strongestEntry(state, stream, now) !== null;
+      return {
+        ...{ object: 'suppression_check', address },
+        suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
+        suppression: state.status === 'absent' ? null : await serializeSuppression(contents, state, now),
+      };
+    },
+  );
+};
+
+const DELETE_DESCRIPTION = `It can be sent to again from now on, until something new happens. What spoke against it stays on record; adding the
+address puts it back.`;
+
+export const deleteSuppressionRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/suppressions/:id',
+    { summary: 'Take an address off the list', description: DELETE_DESCRIPTION },
+    async ({ caller, origin, id, request }) => {
+      await loadSuppression(deps, caller, id);
+      const command = { suppressionId: id, environment: caller.environment, ...ifMatch(request) };
+      await removeSuppression(deps.context, origin, command);
+    },
+  );
+};

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { load } from '../../commands/execute.ts';
+import { endWarmUp } from '../../commands/warm-up/end-warm-up.ts';
+import { startWarmUp } from '../../commands/warm-up/start-warm-up.ts';
+import type { Places } from '../../domain/warm-up/allot-places.ts';
+import { dayOf } from '../../domain/warm-up/day.ts';
+import { CAP_MAX, DEFAULT_PLAN, PLAN_DAYS_MAX } from '../../domain/warm-up/start-warm-up.ts';
+import {
+  lastDayOf,
+  type Plan,
+  type PlannedDay,
+  plannedDay,
+  type WarmUp,
+  warmUp,
+  warmUpStream,
+} from '../../domain/warm-up/warm-up.ts';
+import { warmUpDay, warmUpDayStream } from '../../domain/warm-up/warm-up-day.ts';
+import type { HttpDependencies } from '../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { atMost } from '../validation/fields.ts';
+import { loadDomain } from './domains.ts';
+
+const daySchema = () => z.string().meta({ format: 'date' });
+
+const destinationSchema = z.strictObject({
+  destination: z.string().describe('Who runs its mail servers.'),
+  recipients: z
+    .number()
+    .int()
+    .describe('As many were sent to, or may be by places that are set aside: a twentieth of the share at a time.'),
+});
+
+export const warmUpSchema = z.strictObject({
+  object: z.literal('domain_warm_up'),
+  domain_id: z.string(),
+  status: z.enum(['none', 'running', 'over']).describe('`none`: never begun, or ended before its time.'),
+  plan: z.array(z.number().int()).describe('Recipients a day and destination, from the first day on.'),
+  starts_on: daySchema().nullable(),
+  ends_on: daySchema().nullable().describe('The last day on which mail is held back.'),
+  day: z.number().int().nullable().describe('Today’s number, from 1; null: no plan runs.'),
+  recipients_max: z.number().int().nullable().describe('Of each destination today; null: no plan runs.'),
+  today: z.array(destinationSchema).describe('Those that got most today, at most a hundred.'),
+});
+
+/** A longer list shows those that are far from their share; the log has all. */
+const SHOWN_MAX = 100;
+
+export interface WarmUpNow {
+  readonly plan: Plan | null;
+  readonly planned: PlannedDay | null;
+  readonly taken: Places;
+}
+
+const statusOf = ({ plan, planned }: WarmUpNow): z.infer<typeof warmUpSchema>['status'] => {
+  if (plan === null) return 'none';
+  return planned === null ? 'over' : 'running';
+};
+
+export const serializeWarmUp = (domainId: string, now: WarmUpNow): z.infer<typeof warmUpSchema> => {
+  const { plan, planned, taken } = now;
+  const most = [...taken].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, SHOWN_MAX);
+  return {
+    ...{ object: 'domain_warm_up', domain_id: domainId, status: statusOf(now), plan: [...(plan?.caps ?? [])] },
+    ...{ starts_on: plan?.startsOn ?? null, ends_on: plan === null ? null : lastDayOf(plan) },
+    ...{ day: planned?.number ?? null, recipients_max: planned?.cap ?? null },
+    today: most.map(([destination, recipients]) => ({ destination, recipients })),
+  };
+};
+
+/** A domain's warm-up with what was taken of today's share; that is read only where there is one. */
+export const serializeWarmUpOf = async (
+  { context: { store, system } }: Pick<HttpDependencies, 'context'>,
+  domainId: string,
+  { plan }: WarmUp,
+): Promise<z.infer<typeof warmUpSchema>> => {
+  const today = dayOf(system.now());
+  const planned = plan === null ? null : plannedDay(plan, today);
+  const { state } =
+    planned === null ? { state: warmUpDay.initial } : await load(store, warmUpDay, warmUpDayStream(domainId, today));
+  return serializeWarmUp(domainId, { plan, planned, taken: state.taken });
+};
+
+export const getWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/domains/:id/warm-up',
+    {
+      summary: 'See how far the warm-up of a domain is, and what its destinations got today',
+      answer: warmUpSchema,
+    },
+    async ({ caller, id }) => {
+      await loadDomain(deps, caller, id);
+      const { state } = await load(deps.context.store, warmUp, warmUpStream(id));
+      return serializeWarmUpOf(deps, id, state);
+    },
+  );
+};
+
+const body = z.strictObject({
+  plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
+    .default([...DEFAULT_PLAN])
+    .describe('Recipients that each destination gets on the first day, the second, and so on.'),
+});
+
+export const startWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'PUT /v1/domains/:id/warm-up',
+    {
+      summary: 'Have receivers get to know a domain: less mail a day at first, and more from day to day',
+      description:
+        'Begins today, in place of another plan; the same plan, where it runs already, goes on as it is. A destination is ' +
+        'whoever runs the mail servers of recipients’ domains; where one server takes all mail (`MAIL_URL=smtp://…`), each ' +
+        'recipient’s domain is one. All live mail of the domain is counted; bulk mail above the day’s share waits for a ' +
+        'later day, and its `ttl_seconds` do not run meanwhile unless they are fewer than the default. Transactional ' +
+        'mail never waits. Days are UTC.',
+      body,
+      examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
+      answer: warmUpSchema,
+    },
+    async ({ caller, origin, id, body: { plan } }) => {
+      await loadDomain(deps, caller, id);
+      return serializeWarmUpOf(deps, id, await startWarmUp(deps.context, origin, { domainId: id, caps: plan }));
+    },
+  );
+};
+
+export const endWarmUpRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/domains/:id/warm-up',
+    {
+      summary: 'End the warm-up of a domain before its time',
+      description:
+        'Its mail is held back no more; what waits already leaves from now on, within seconds, and a long list in its turn ' +
+        'beside other mail. Where no plan runs, nothing changes.',
+    },
+    async ({ caller, origin, id }) => {
+      await loadDomain(deps, caller, id);
+      await endWarmUp(deps.context, origin, id);
+    },
+  );
+};

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
+
+/** ISO 8601 in UTC with milliseconds. */
+export const timeSchema = () => z.iso.datetime({ precision: 3 });
+
+/** One page, newest first. */
+export const listSchema = <Item extends z.ZodType>(item: Item) =>
+  z.strictObject({
+    object: z.literal('list'),
+    data: z.array(item),
+    has_more: z.boolean(),
+    next_cursor: z.string().nullable(),
+  });
+
+export interface List<Item> {
+  readonly object: 'list';
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export const listOf = <Item>(data: readonly Item[], hasMore: boolean, cursor: string | null): List<Item> => ({
+  object: 'list',
+  data,
+  has_more: hasMore,
+  next_cursor: cursor,
+});
+
+/** HTML that a person is shown: of use to nobody else. */
+export const pageSchema = z.string().meta({ id: 'Page' });
+
+const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
+
+/** Every error there is (spec §2). */
+export const errorSchema = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string(),
+      code: z.enum(codes),
+      details: z.record(z.string(), z.array(z.string())).optional(),
+      retry_after: z.number().int().optional(),
+    }),
+  })
+  .meta({ id: 'Error' });

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import type { Problem } from './problems.ts';
+
+const EARLIEST_MS = 0;
+const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * A time as ISO 8601 writes it, in UTC; null outside the years 1970 to 9999, which are all that everything which stores,
+ * compares or shows times agrees on.
+ */
+export const timeOf = (ms: number): string | null =>
+  ms >= EARLIEST_MS && ms <= LATEST_MS ? new Date(ms).toISOString() : null;
+
+const PAGE_DEFAULT = 25;
+const PAGE_MAX = 100;
+/** Ours are shorter. */
+const CURSOR_CHARACTERS_MAX = 512;
+
+/** An integer as a query parameter says it. */
+export const integerParameter = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .refine(
+      (text) => /^\d{1,9}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum,
+      `must be an integer between ${minimum} and ${maximum}`,
+    )
+    .transform(Number)
+    .meta({ type: 'integer', minimum, maximum });
+
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+const DATE_CHARACTERS = '2026-01-31'.length;
+
+/** `Date.parse` takes the 30th of February for the 2nd of March. */
+const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
+
+const parseTime = (text: string): string | null =>
+  TIME.test(text) && isDay(text.slice(0, DATE_CHARACTERS)) ? timeOf(Date.parse(text)) : null;
+
+/** A time in ISO 8601 in the years 1970 to 9999, or a date for its midnight in UTC. */
+export const timeParameter = () =>
+  z
+    .string()
+    .refine(
+      (text) => parseTime(text) !== null,
+      'must be a time in ISO 8601 in the years 1970 to 9999, 2026-01-31T12:00:00Z',
+    )
+    .transform((text) => parseTime(text) ?? '');
+
+/** PostgreSQL's text cannot hold NUL, and nothing that is looked for has one. */
+export const nulProblems = (query: unknown): readonly Problem[] =>
+  Object.entries(query ?? {})
+    .filter(([, value]) => [value].flat().some((one) => typeof one === 'string' && one.includes('\0')))
+    .map(([name]) => [name, `${name} must not contain NUL`]);
+
+/** What every list takes. */
+export const pageParameters = {
+  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT).describe(`Items of a page; ${PAGE_DEFAULT} when absent.`),
+  after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the page before.'),
+};
+
+const WITH_ZONE = /T.*(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** A field of a body: an instant in ISO 8601. Parsed, it is in UTC with milliseconds. A date alone is 24 hours long. */
+export const timeField = () =>
+  z
+    .string()
+    .refine((text) => WITH_ZONE.test(text), 'must be a time in ISO 8601 with its zone, 2026-01-31T12:00:00Z')
+    .pipe(timeParameter())
+    .meta({ format: 'date-time' });
+
+/** Half of a character: no encoding can carry it. */
+const broken = (text: string): boolean => !text.isWellFormed();
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** Text that may have lines; NUL cannot be stored and ends strings elsewhere. */
+export const text = (maximum: number) =>
+  z
+    .string()
+    .max(maximum)
+    .refine((value) => !value.includes('\0') && !broken(value), 'must not contain NUL or unpaired surrogates');
+
+const isLine = (value: string): boolean => !CONTROL.test(value) && !broken(value);
+
+/** Text that stays on its line wherever it is put: a header, a log, a list. */
+export const line = (maximum: number, minimum = 1) =>
+  z.string().min(minimum).max(maximum).refine(isLine, 'must not contain line breaks or control characters');
+
+/** Of a header of the message: HTAB is white space there (RFC 5322 §2.2.2), and is written as a space. */
+export const headerText = (maximum: number, minimum = 1) =>
+  z
+    .string()
+    .min(minimum)
+    .max(maximum)
+    .refine((value) => isLine(value.replaceAll('\t', ' ')), 'must not contain line breaks or control characters');
+
+const countOf = (value: unknown): readonly [count: number, unit: string] => {
+  if (Array.isArray(value)) return [value.length, 'items'];
+  return typeof value === 'object' && value !== null ? [Object.keys(value).length, 'keys'] : [0, ''];
+};
+
+/**
+ * A list or an object of at most so many members. They are counted before any of them is looked at: zod's own bounds
+ * come after its look at each member, and after a problem for each that is wrong.
+ */
+export const atMost = <Schema extends z.ZodType>(maximum: number, schema: Schema) =>
+  z.preprocess((value: z.input<Schema>, context) => {
+    const [count, unit] = countOf(value);
+    if (count <= maximum) return value;
+    context.addIssue({ code: 'custom', message: `must have at most ${maximum} ${unit}` });
+    return z.NEVER;
+  }, schema);

@@ -1,0 +1,133 @@
+import type { z } from 'zod';
+import type { Details } from '../../domain/domain-error.ts';
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+/** A name that a client made up can be as long as it likes. */
+const NAME_CHARACTERS_MAX = 100;
+/** Of what one issue says: nobody reads more. */
+const KEYS_TOLD_MAX = 100;
+
+const nameOf = (key: PropertyKey): string => {
+  const name = String(key);
+  return name.length > NAME_CHARACTERS_MAX ? `${name.slice(0, NAME_CHARACTERS_MAX)}…` : name;
+};
+
+/** `to[1]`, `rate_limits.send`. */
+const pathText = (path: Path): string =>
+  path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    return text === '' ? nameOf(key) : `${text}.${nameOf(key)}`;
+  }, '');
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+  record: 'an object',
+};
+
+const UNIT_WORDS: Readonly<Record<string, string>> = {
+  string: ' characters',
+  array: ' items',
+  record: ' keys',
+  object: ' keys',
+};
+
+const bound = (origin: string, words: string, value: number | bigint): string => {
+  const unit = UNIT_WORDS[origin];
+  if (unit === undefined) return `must be ${words} ${value}`;
+  return words === 'at least' && value === 1 ? 'must not be empty' : `must have ${words} ${value}${unit}`;
+};
+
+/** What stands in the data where an issue points to. */
+const valueAt = (data: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
+    data,
+  );
+
+/** One sentence without its subject: `must be a string`. */
+const predicate = (issue: Issue): string => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return bound(issue.origin, 'at least', issue.minimum);
+    case 'too_big':
+      return bound(issue.origin, 'at most', issue.maximum);
+    case 'invalid_value':
+      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'custom':
+      return issue.message;
+    default:
+      return 'is malformed';
+  }
+};
+
+/** Of a union's branches, the problems of the one that got furthest; null where none got further than the others. */
+const deepest = (issue: z.core.$ZodIssueInvalidUnion): readonly Issue[] | null => {
+  const depth = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
+  const best = issue.errors.toSorted((left, right) => depth(right) - depth(left))[0] ?? [];
+  return depth(best) === 0 ? null : best.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+};
+
+/** A problem: the field it is listed under, and its sentence. */
+export type Problem = readonly [field: string, sentence: string];
+
+/** Fields of the request that a schema does not describe are named as what they are. */
+export type Part = 'body' | 'query';
+
+const UNKNOWN: Readonly<Record<Part, string>> = {
+  body: 'is not a known field',
+  query: 'is not a known query parameter',
+};
+
+const problemsOf = (issue: Issue, data: unknown, part: Part): readonly Problem[] => {
+  const prefix = issue.path;
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys
+      .slice(0, KEYS_TOLD_MAX)
+      .map((key) => [nameOf(prefix[0] ?? key), `${pathText([...prefix, key])} ${UNKNOWN[part]}`]);
+  }
+  const inner = issue.code === 'invalid_union' ? deepest(issue) : null;
+  if (inner !== null) return inner.flatMap((one) => problemsOf(one, data, part));
+  const field = nameOf(prefix[0] ?? part);
+  const subject = prefix.length === 0 ? part : pathText(prefix);
+  return [[field, `${subject} ${saidOf(issue, valueAt(data, prefix), part)}`]];
+};
+
+const saidOf = (issue: Issue, value: unknown, part: Part): string => {
+  if (issue.code !== 'custom' && value === undefined) return 'is required';
+  if (part === 'query' && Array.isArray(value)) return 'is given more than once';
+  return issue.code === 'invalid_union' ? issue.message : predicate(issue);
+};
+
+/** Of a value of the wrong type nothing else is worth saying; an array has a length, as a string has. */
+const withoutEchoes = (issues: readonly Issue[]): readonly Issue[] => {
+  const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => pathText(path)));
+  if (mistyped.size === 0) return issues;
+  return issues.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pathText(path)));
+};
+
+/** All that a schema found wrong with the data it was given. */
+export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
+  withoutEchoes(issues).flatMap((issue) => problemsOf(issue, data, part));
+
+/** A request can be wrong in a million places: nobody reads more than this, and fewer would hide some. */
+export const PROBLEMS_MAX = 100;
+
+/** Problems by field, each once. */
+export const detailsOf = (problems: readonly Problem[], maximum = PROBLEMS_MAX): Details => {
+  const details = new Map<string, string[]>();
+  for (const [field, sentence] of problems.slice(0, maximum)) {
+    const known = details.get(field) ?? [];
+    if (!known.includes(sentence)) known.push(sentence);
+    details.set(field, known);
+  }
+  return Object.fromEntries(details);
+};

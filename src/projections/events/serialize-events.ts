@@ -1,0 +1,153 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import type { CustomerEventType } from '../../domain/customer-event-types.ts';
+import type { CustomerEvent } from '../../domain/customer-events.ts';
+import type { Environment } from '../../domain/environment.ts';
+import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
+import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
+import type { ReplyStage, TlsPolicy } from '../../domain/ports/mail-transport.ts';
+
+/** Of the vault, by id; nothing shown here needs more than heads. */
+export type LoadedContents = ReadonlyMap<string, StoredHead>;
+
+/** What the other side said, its text included; null is what is not known, or a text that there is no more. */
+export interface SerializedSmtp {
+  readonly code: number;
+  readonly enhanced: string | null;
+  readonly text: string | null;
+  readonly mx: string | null;
+  readonly tls: string | null;
+  readonly cipher: string | null;
+  readonly policy: TlsPolicy | null;
+  readonly address: string | null;
+  readonly stage: ReplyStage | null;
+}
+
+/** A customer event as the feed and webhooks show it: the JSON of one event. */
+export interface SerializedEvent {
+  readonly id: string;
+  readonly object: 'event';
+  readonly type: CustomerEventType;
+  readonly timestamp: string;
+  readonly environment: Environment | null;
+  readonly sequence: number;
+  readonly data: SerializedEventData;
+}
+
+interface SerializedEventData {
+  readonly message_id?: string;
+  readonly recipient?: { readonly id: string; readonly address: string | null; readonly kind: RecipientKind | null };
+  readonly tags?: MessageHead['tags'];
+  readonly metadata?: MessageHead['metadata'];
+  readonly domain_id?: string;
+  readonly organization_id?: string;
+  readonly api_key_id?: string;
+  readonly webhook_id?: string;
+  readonly suppression?: { readonly id: string; readonly address: string | null };
+  readonly smtp?: SerializedSmtp;
+  readonly attempt?: number;
+  readonly next_attempt_at?: string;
+  readonly reason?: string;
+  readonly category?: BounceCategory;
+  readonly late?: true;
+  readonly shared?: true;
+  readonly scheduled_at?: string;
+  readonly method?: string;
+  readonly scope?: string;
+  readonly expires_at?: string | null;
+}
+
+/** Contents to be loaded before these events can be shown. */
+export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
+  ...new Set(
+    events.flatMap(({ contentId, facts }) =>
+      [contentId, facts.smtp?.replyId ?? null].filter((id): id is string => id !== null),
+    ),
+  ),
+];
+
+const messageIn = (contents: LoadedContents, id: string | null): MessageHead | null => {
+  const found = id === null ? undefined : contents.get(id);
+  return found?.kind === 'message' ? found : null;
+};
+
+export const serializeSmtp = ({ replyId, ...smtp }: SmtpFacts, contents: LoadedContents): SerializedSmtp => {
+  const reply = replyId === null ? undefined : contents.get(replyId);
+  const { code, enhanced, mx, tls, cipher = null, policy = null, address = null, stage = null } = smtp;
+  const text = reply?.kind === 'reply' ? reply.text : null;
+  return { code, enhanced, text, mx, tls, cipher, policy, address, stage };
+};
+
+type Addressed = Mailbox & { readonly id: string; readonly kind: RecipientKind };
+
+/** Addresses, tags and metadata are null or empty once the contents are erased. */
+const messageData = (
+  { subjectId, recipientId, contentId }: CustomerEvent,
+  contents: LoadedContents,
+): SerializedEventData => {
+  const body = messageIn(contents, contentId);
+  const recipient: Addressed | undefined = body?.recipients.find(({ id }) => id === recipientId);
+  return {
+    message_id: subjectId,
+    ...(recipientId === null
+      ? {}
+      : { recipient: { id: recipientId, address: recipient?.address ?? null, kind: recipient?.kind ?? null } }),
+    tags: body?.tags ?? [],
+    metadata: body?.metadata ?? {},
+  };
+};
+
+const suppressionData = (
+  { subjectId, contentId }: CustomerEvent,
+  contents: LoadedContents,
+): Pick<SerializedEventData, 'suppression'> => {
+  const found = contentId === null ? undefined : contents.get(contentId);
+  return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
+};
+
+const subjectData = (event: CustomerEvent, contents: LoadedContents): SerializedEventData => {
+  const family = event.type.slice(0, event.type.indexOf('.'));
+  if (family === 'message') return messageData(event, contents);
+  if (family === 'domain') return { domain_id: event.subjectId };
+  if (family === 'organization') return { organization_id: event.subjectId };
+  if (family === 'suppression') return suppressionData(event, contents);
+  return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
+};
+
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** Without the fields that there are none of. */
+const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+
+/** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
+export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): SerializedEvent => {
+  const { smtp, nextAttemptAt, scheduledAt, expiresAt, ...facts } = event.facts;
+  return {
+    id: event.id,
+    object: 'event',
+    type: event.type,
+    timestamp: event.timestamp,
+    environment: event.environment,
+    sequence: event.sequence,
+    data: {
+      ...subjectData(event, contents),
+      ...defined({
+        smtp: smtp && serializeSmtp(smtp, contents),
+        attempt: facts.attempt,
+        next_attempt_at: nextAttemptAt,
+      }),
+      ...defined({ reason: facts.reason, category: facts.category, late: facts.late, shared: facts.shared }),
+      ...defined({ scheduled_at: scheduledAt, method: facts.method, scope: facts.scope, expires_at: expiresAt }),
+    },
+  };
+};
+
+/** Events as the feed and webhooks show them: with what is personal, from the vault; what is erased is null or empty. */
+export const serializeEvents = async (
+  contents: Pick<Contents, 'heads'>,
+  events: readonly CustomerEvent[],
+): Promise<readonly SerializedEvent[]> => {
+  const ids = contentIdsOf(events);
+  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads(ids);
+  return events.map((event) => serializeEvent(event, loaded));
+};
