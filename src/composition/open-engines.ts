@@ -20,6 +20,7 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
+import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
 import { migrate } from '../projections/migrate.ts';
 import type { Closers } from './closers.ts';
 import { readFailPoint } from './fail-points.ts';
@@ -35,8 +36,9 @@ export interface Engines {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly secretKeys: SecretKeys;
-  /** The log as everybody uses it: guarded, and with what is only folded read from a copy. */
+  /** The log as everybody uses it: guarded, with what is only folded read from a copy, followed by one subscription. */
   readonly store: EventStore;
+  readonly logFollower: LogFollower;
   readonly logGuard: LogGuard;
   /** The log itself: for making read models, and for asking whether it is the right one. */
   readonly log: EventStore;
@@ -95,7 +97,11 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   closers.add('event store', log.close);
   const logGuard = await createLogGuard({ store: log, system, logger });
   closers.add('guard of the log', logGuard.close);
-  const store = withCopyForFolding({ store: logGuard.guard(log), db: pool, logger });
+  const guarded = logGuard.guard(log);
+  const logFollower = createLogFollower({ store: guarded, system });
+  closers.add('log follower', logFollower.close);
+  const followed: EventStore = { ...guarded, subscribe: logFollower.subscribe };
+  const store = withCopyForFolding({ store: followed, db: pool, logger });
   const capturing = config.mail.kind === 'capture';
   const allowLoopback = capturing || config.trial.isQuick;
   const resolver = createStubResolver({ system, servers: config.dnsServers });
@@ -115,6 +121,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     pool,
     secretKeys,
     store,
+    logFollower,
     logGuard,
     log,
     context,

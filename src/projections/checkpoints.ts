@@ -16,11 +16,11 @@ export interface Checkpoint {
   readonly position: Position;
 }
 
-/** Some of the log that is to be applied as one. */
+/** Consecutive events that are applied in one transaction. */
 export interface Batch {
-  /** Where the read model must stand. */
+  /** Where the checkpoint must be before. */
   readonly after: Position;
-  /** Where it stands then: at or behind the last event. */
+  /** Where it is afterwards: at or behind the last event. */
   readonly position: Position;
   readonly events: readonly RecordedEvent[];
 }

@@ -6,7 +6,7 @@ import type { System } from '../domain/ports/system.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';
 import { type LaneOptions, runLane } from './lane.ts';
-import { createLogWindow } from './log-window.ts';
+import { createLogFollower, type LogFollower } from './log-follower.ts';
 import type { Projection } from './projection.ts';
 import { rebuild } from './rebuild.ts';
 import { SILENCE_MS_MAX } from './session.ts';
@@ -20,6 +20,8 @@ export interface RunnerOptions {
   /** For rebuilds, whose statements take longer; as many connections. Default: the same. */
   readonly rebuildPool?: Pool;
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
+  /** What else of the process follows the log shares it. Default: one of its own. */
+  readonly log?: LogFollower;
   readonly system: System;
   readonly logger: Logger;
   readonly projections?: readonly Projection[];
@@ -48,6 +50,7 @@ export const createProjectionRunner = ({
   pool,
   rebuildPool = pool,
   store,
+  log: shared,
   system,
   logger,
   projections = PROJECTIONS,
@@ -90,7 +93,7 @@ export const createProjectionRunner = ({
     await requireSameLog(pool, logId);
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
-    const log = createLogWindow({ store, system, signal: either });
+    const log = shared ?? createLogFollower({ store, system });
     const options: LaneOptions = { pool, system, logger, logId, log, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);
@@ -103,6 +106,7 @@ export const createProjectionRunner = ({
       await runLane(projection, options);
     };
     const ended = await Promise.allSettled(projections.map((projection) => lane(projection).catch(stopAll)));
+    if (log !== shared) await log.close();
     const failure = ended.find(({ status }) => status === 'rejected');
     if (failure?.status === 'rejected' && !signal.aborted) throw failure.reason;
   };

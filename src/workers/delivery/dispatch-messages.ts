@@ -1,4 +1,3 @@
-import { pause } from '../../async/with-timeout.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Duty } from '../duty.ts';
@@ -16,7 +15,7 @@ export interface DispatchMessages {
   readonly recentlyAdded: RecentlyAdded;
   readonly acceptedAtHand: Pick<AcceptedAtHand, 'add'>;
   readonly duty: Pick<Duty, 'isOn'>;
-  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+  readonly system: Pick<System, 'monotonicMs'>;
 }
 
 /**
@@ -26,11 +25,6 @@ export interface DispatchMessages {
 const HIGH_WATER_JOBS = 500;
 /** The queue's depth is asked this often at most: a question for every lone message would cost more than the message. */
 const DEPTH_AGE_MS_MAX = 250;
-
-/** So many messages at once mean load: what comes then is let gather, because the queue's cost is per job. */
-const BUSY_MESSAGES = 5;
-/** How long. Longer is felt by whoever waits for his mail, shorter makes more jobs of fewer messages. */
-const GATHER_MS = 50;
 
 /**
  * What wants to be sent at once. A message for later follows its acceptance with its schedule, in the same append; where a
@@ -95,10 +89,8 @@ export const dispatchMessages =
     };
 
     const follow = store.subscribe(await store.head(), { categories: ['message'] }, signal);
-    for await (const { events, isFull: isOneOfMany } of follow) {
-      const wanted = wantedIn(events);
-      await dispatchAll(wanted);
+    for await (const { events } of follow) {
+      await dispatchAll(wantedIn(events));
       working();
-      if (wanted.length >= BUSY_MESSAGES && !isOneOfMany) await pause(system, GATHER_MS, signal);
     }
   };

@@ -27,10 +27,6 @@ export interface RecordWebhookDeliveries {
 const CHECKPOINT_EVERY_MS = 1000;
 /** One process records, others watch whether it goes on: longer than the above, or two would take turns. */
 const STANDBY_LOOK_MS = 3000;
-/** So many events at once mean load: what comes then is let gather, because reading costs by the page. */
-const BUSY_EVENTS = 20;
-/** How long. Longer is felt by whoever waits for his webhooks, shorter makes more pages of fewer events. */
-const GATHER_MS = 50;
 
 /** The endpoints as they stood at a position: all their events up to there. */
 const endpointsAt = async (
@@ -96,7 +92,6 @@ const follow = async (
   for await (const page of store.subscribe(from ?? LOG_START, {}, signal)) {
     if (!(await record(page))) return;
     working();
-    if (page.events.length >= BUSY_EVENTS && !page.isFull) await pause(system, GATHER_MS, signal);
   }
 };
 

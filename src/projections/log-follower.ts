@@ -1,0 +1,223 @@
+import {
+  type EventStore,
+  type Filter,
+  type FollowedPage,
+  LOG_START,
+  type Position,
+  passes,
+} from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
+
+/**
+ * The one follower of the log in a process. Projections, live views, dispatch and the recording of webhook deliveries
+ * read from it, so an event is fetched and decoded once.
+ *
+ * It keeps the newest pages of one subscription. Each consumer keeps its own position and asks for what comes after it:
+ * one that is near the end is served from the kept pages, one that has fallen behind them reads the log by itself in
+ * bounded pages until it reaches them. No consumer delays another. A fault of the subscription fails every consumer that
+ * waits; each tries again on its own terms.
+ */
+export interface LogFollower {
+  /** Some events after a position, as soon as there are any; null: the follower was closed. */
+  next(after: Position, options: NextOptions): Promise<Batch | null>;
+  /** The same contract as the log's own. */
+  readonly subscribe: EventStore['subscribe'];
+  close(): Promise<void>;
+}
+
+export interface NextOptions {
+  /** Default: all events. The position moves past the others too. */
+  readonly filter?: Filter;
+  /** A page of the subscription is never split, so a batch may hold more. */
+  readonly eventsMax: number;
+}
+
+/** Consecutive events of the log. */
+export interface Batch extends FollowedPage {
+  /** The position asked for; `position` is at or behind the last event. */
+  readonly after: Position;
+}
+
+/** Events per page of `subscribe`: larger pages hold more memory, smaller ones cost their consumer more transactions. */
+const PAGE_EVENTS_MAX = 1000;
+/** Kept events, some 10 MB. Higher: more memory. Lower: consumers that lag a little read and decode by themselves. */
+const KEPT_EVENTS_MAX = 8000;
+/** Kept pages: many hold one event. Higher: a longer scan per batch. Lower: consumers read by themselves earlier. */
+const KEPT_PAGES_MAX = 500;
+/** A page of this many events means load. */
+const BUSY_PAGE_EVENTS = 10;
+/** Pause after such a page. Longer delays mail and webhooks under load, shorter costs more queries of fewer events. */
+const GATHER_MS = 50;
+
+interface Kept extends FollowedPage {
+  readonly after: Position;
+}
+
+interface Subscription {
+  readonly pages: AsyncIterator<FollowedPage>;
+  stop(): void;
+}
+
+export interface LogFollowerOptions {
+  readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+}
+
+/** Resolves with null on abort, or when aborted already. The promise may then fail unheard. */
+export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> =>
+  new Promise((resolve, reject) => {
+    const aborted = (): void => resolve(null);
+    if (signal.aborted) aborted();
+    signal.addEventListener('abort', aborted, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+
+/** As many of the pages as fit into a batch; the first always does. */
+const fitting = (pages: readonly Kept[], eventsMax: number): readonly Kept[] => {
+  let events = 0;
+  const end = pages.findIndex((page, index) => {
+    events += page.events.length;
+    return index > 0 && events > eventsMax;
+  });
+  return end === -1 ? pages : pages.slice(0, end);
+};
+
+export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFollower => {
+  const closing = new AbortController();
+  let kept: Kept[] = [];
+  let keptEvents = 0;
+  /** Position of the last kept page. */
+  let end: Position = LOG_START;
+  let subscription: Subscription | undefined;
+  let pulling: Promise<void> | undefined;
+  let pullFromMs = Number.NEGATIVE_INFINITY;
+
+  const start = (): Position => kept[0]?.after ?? end;
+
+  const open = (after: Position): Subscription => {
+    const controller = new AbortController();
+    const either = AbortSignal.any([closing.signal, controller.signal]);
+    const pages = store.subscribe(after, {}, either)[Symbol.asyncIterator]();
+    return {
+      pages,
+      stop: () => {
+        controller.abort();
+        // It may be between two pages, where nothing else ends it.
+        pages.return?.().catch(() => undefined);
+      },
+    };
+  };
+
+  /** A consumer is further on than the subscription, which continues from there. */
+  const jump = (to: Position): void => {
+    subscription?.stop();
+    subscription = undefined;
+    kept = [];
+    keptEvents = 0;
+    end = to;
+  };
+
+  const keep = (page: FollowedPage): void => {
+    kept.push({ ...page, after: end });
+    keptEvents += page.events.length;
+    end = page.position;
+    while (kept.length > 1 && (kept.length > KEPT_PAGES_MAX || keptEvents > KEPT_EVENTS_MAX)) {
+      keptEvents -= kept.shift()?.events.length ?? 0;
+    }
+    const isBusy = page.events.length >= BUSY_PAGE_EVENTS && !page.isFull;
+    pullFromMs = isBusy ? system.monotonicMs() + GATHER_MS : Number.NEGATIVE_INFINITY;
+  };
+
+  /** @throws {Error} the subscription failed, or ended by itself: asked again at once, it would spin. */
+  const nextPage = async ({ pages }: Subscription): Promise<FollowedPage | null> => {
+    const { done, value } = await pages.next();
+    if (done !== true) return value;
+    if (closing.signal.aborted) return null;
+    throw new Error('the log ended its subscription');
+  };
+
+  const gather = async (): Promise<void> => {
+    const waitMs = pullFromMs - system.monotonicMs();
+    if (waitMs > 0) await system.sleep(waitMs);
+  };
+
+  const pull = async (): Promise<void> => {
+    await gather();
+    subscription ??= open(end);
+    const current = subscription;
+    const isLeft = (): boolean => current !== subscription; // by a jump, meanwhile
+    try {
+      const page = await nextPage(current);
+      if (page !== null && !isLeft()) keep(page);
+    } catch (error) {
+      if (isLeft()) return;
+      subscription = undefined;
+      throw error;
+    }
+  };
+
+  /** Every consumer that waits shares one pull. */
+  const pullShared = (): Promise<void> => {
+    pulling ??= pull().finally(() => {
+      pulling = undefined;
+    });
+    return pulling;
+  };
+
+  /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between. */
+  const readBehind = async (after: Position, { filter, eventsMax }: NextOptions): Promise<Batch | null> => {
+    const page = await store.readAll({ from: after, limit: eventsMax, ...(filter === undefined ? {} : { filter }) });
+    if (page.position <= after) return null;
+    const to = start();
+    if (page.position <= to) return { after, events: page.events, position: page.position, isFull: true };
+    return { after, events: page.events.filter(({ position }) => position <= to), position: to, isFull: true };
+  };
+
+  const readKept = (after: Position, { filter, eventsMax }: NextOptions): Batch | null => {
+    const following = kept.slice(kept.findLastIndex(({ position }) => position <= after) + 1);
+    const pages = fitting(following, eventsMax);
+    const last = pages.at(-1);
+    if (last === undefined) return null;
+    return {
+      after,
+      events: pages
+        .flatMap(({ events }) => events)
+        .filter(({ position, stream }) => position > after && passes(filter, stream)),
+      position: last.position,
+      isFull: last.isFull || pages.length < following.length,
+    };
+  };
+
+  const atHand = async (after: Position, options: NextOptions): Promise<Batch | null> => {
+    if (after > end) jump(after);
+    return after < start() ? readBehind(after, options) : readKept(after, options);
+  };
+
+  const next: LogFollower['next'] = async (after, options) => {
+    while (!closing.signal.aborted) {
+      const batch = await atHand(after, options);
+      if (batch !== null) return batch;
+      await pullShared();
+    }
+    return null;
+  };
+
+  async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
+    let position = after;
+    while (!signal.aborted) {
+      const page = await untilAborted(next(position, { filter, eventsMax: PAGE_EVENTS_MAX }), signal);
+      if (page === null) return;
+      position = page.position;
+      yield page;
+    }
+  }
+
+  return {
+    next,
+    subscribe,
+    close: async () => {
+      closing.abort();
+      await pulling?.catch(() => undefined);
+    },
+  };
+};
