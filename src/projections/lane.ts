@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { pause } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/is-fatal.ts';
 import type { Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
@@ -7,7 +8,7 @@ import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
 import { withConnection } from './connection.ts';
 import { tryLockRunning } from './lock.ts';
-import { type Batch, type LogFollower, untilAborted } from './log-follower.ts';
+import type { Batch, LogFollower } from './log-follower.ts';
 import type { Projection } from './projection.ts';
 import { endWhenSilent, whileAlive } from './session.ts';
 
@@ -59,9 +60,6 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 
-const pause = ({ system, signal }: LaneOptions, ms: number): Promise<void> =>
-  system.sleep(ms, signal).catch(() => undefined); // an abort ends the pause
-
 const paceMs = ({ isFull, events: { length: events } }: Batch): number => {
   if (isFull) return 0;
   if (events >= HEAVY_BATCH_EVENTS) return HEAVY_PACE_MS;
@@ -74,9 +72,10 @@ const createNextBatch = (options: LaneOptions): ((after: Position) => Promise<Ba
   let nextMs = Number.NEGATIVE_INFINITY;
   return async (after) => {
     const waitMs = nextMs - system.monotonicMs();
-    if (waitMs > 0) await pause(options, waitMs);
-    const batch = await untilAborted(log.next(after, { eventsMax: BATCH_EVENTS_MAX }), signal);
-    if (batch !== null) nextMs = system.monotonicMs() + paceMs(batch);
+    if (waitMs > 0) await pause(system, waitMs, signal);
+    const batch = await untilAborted(signal, log.next(after, { eventsMax: BATCH_EVENTS_MAX }));
+    if (batch == null) return null;
+    nextMs = system.monotonicMs() + paceMs(batch);
     return batch;
   };
 };
@@ -104,7 +103,8 @@ const follow = async (client: PoolClient, projection: Projection, options: LaneO
 
 /** Asks for the projection's lock until no other process has it. */
 const standBy = async (client: PoolClient, { name }: Projection, options: LaneOptions): Promise<void> => {
-  while (!(options.signal.aborted || (await tryLockRunning(client, name)))) await pause(options, STANDBY_MS);
+  while (!(options.signal.aborted || (await tryLockRunning(client, name))))
+    await pause(options.system, STANDBY_MS, options.signal);
 };
 
 /** One turn at running a projection, on one connection: stands by while another process has it, until the signal aborts. */
@@ -165,11 +165,11 @@ const guardedTurn = async (projection: Projection, options: LaneOptions, faults:
  * @throws {UnknownEvent} this process is older than the log. @throws {MalformedEvent} @throws {StartRefused}
  */
 export const runLane = async (projection: Projection, options: LaneOptions): Promise<void> => {
-  const { signal } = options;
+  const { system, signal } = options;
   const faults = createFaults(projection, options.logger);
   while (!signal.aborted) {
     const waitMs = await guardedTurn(projection, options, faults);
     if (waitMs === null) return;
-    await pause(options, waitMs);
+    await pause(system, waitMs, signal);
   }
 };

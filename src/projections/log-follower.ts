@@ -1,3 +1,4 @@
+import { untilAborted } from '../async/with-timeout.ts';
 import {
   type EventStore,
   type Filter,
@@ -62,15 +63,6 @@ export interface LogFollowerOptions {
   readonly store: Pick<EventStore, 'readAll' | 'subscribe'>;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
-
-/** Resolves with null on abort, or when aborted already. The promise may then fail unheard. */
-export const untilAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | null> =>
-  new Promise((resolve, reject) => {
-    const aborted = (): void => resolve(null);
-    if (signal.aborted) aborted();
-    signal.addEventListener('abort', aborted, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
-  });
 
 /** As many of the pages as fit into a batch; the first always does. */
 const fitting = (pages: readonly Kept[], eventsMax: number): readonly Kept[] => {
@@ -205,8 +197,8 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
   async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
     let position = after;
     while (!signal.aborted) {
-      const page = await untilAborted(next(position, { filter, eventsMax: PAGE_EVENTS_MAX }), signal);
-      if (page === null) return;
+      const page = await untilAborted(signal, next(position, { filter, eventsMax: PAGE_EVENTS_MAX }));
+      if (page == null) return;
       position = page.position;
       yield page;
     }
