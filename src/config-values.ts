@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseMailbox } from './domain/email-address.ts';
-import { readLimits } from './domain/reputation/sending-limits.ts';
+import { readLimits } from './domain/reputation/evaluate-reputation.ts';
 
 /** What values of the configuration look like. */
 

@@ -1,4 +1,4 @@
-import { judgeSending } from '../../src/commands/reputation/judge-sending.ts';
+import { judgeSending } from '../../src/commands/reputation.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';

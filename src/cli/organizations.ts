@@ -1,5 +1,4 @@
-import { createOrganization } from '../commands/organization/create-organization.ts';
-import { setCeilings } from '../commands/organization/set-ceilings.ts';
+import { createOrganization, setCeilings } from '../commands/organization.ts';
 import { readDirectory } from '../composition/directory.ts';
 import { type OperatorCommand, required } from './command.ts';
 import { ceilingsOf, limitOptions } from './key-options.ts';

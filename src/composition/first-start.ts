@@ -1,8 +1,8 @@
 import { retryWhileAway } from '../async/retry.ts';
-import { createKey, type KeyWithValue } from '../commands/api-key/create-key.ts';
+import { type KeyWithValue, createKey } from '../commands/api-key/create-key.ts';
 import { rotateKey } from '../commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../commands/context.ts';
-import { createOrganization } from '../commands/organization/create-organization.ts';
+import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/key-life.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';

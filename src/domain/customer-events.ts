@@ -6,7 +6,7 @@ import type { MessageEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
-import { judgedIn } from './reputation/standing.ts';
+import { judgedIn } from './reputation/reputation.ts';
 import { tellStanding } from './reputation/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judgeSending } from '../../src/commands/reputation/judge-sending.ts';
+import { judgeSending } from '../../src/commands/reputation.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 
 let service: DatabaseService;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { takePlaces } from '../../src/commands/warm-up/take-places.ts';
-import { dayOf } from '../../src/domain/warm-up/day.ts';
-import { DEFAULT_PLAN } from '../../src/domain/warm-up/start-warm-up.ts';
+import { takePlaces } from '../../src/commands/warm-up.ts';
+import { DEFAULT_PLAN, dayOf } from '../../src/domain/warm-up/warm-up.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 
 let service: DatabaseService;

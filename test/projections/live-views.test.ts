@@ -1,15 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import type { Aggregate } from '../../src/domain/decider.ts';
 import { destination } from '../../src/domain/destination/destination.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
-import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';
+import { KEY_CACHE_CATEGORIES, createKeyCacheProjection } from '../../src/domain/key-cache.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { readFamilies } from '../../src/domain/read-families.ts';
 import { standingEvents } from '../../src/domain/reputation/events.ts';
-import { standing } from '../../src/domain/reputation/standing.ts';
+import { standing } from '../../src/domain/reputation/reputation.ts';
 import { domainRecords } from '../../src/domain/sending-domain/domain-records.ts';
 import { domainRecordsEvents } from '../../src/domain/sending-domain/events.ts';
 import { liveViewsProjection } from '../../src/projections/live-views/projection.ts';

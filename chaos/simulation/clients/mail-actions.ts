@@ -1,4 +1,4 @@
-import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
+import { releaseDestination } from '../../../src/commands/destination.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';

@@ -2,10 +2,9 @@ import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memor
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
-import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import { registerWebhook } from '../../../src/commands/webhook/register-webhook.ts';
+import { registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { World } from '../world.ts';

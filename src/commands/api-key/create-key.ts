@@ -1,11 +1,11 @@
-import { apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import { type CreateKey as Decision, createKey as decide } from '../../domain/api-key/create-key.ts';
-import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
-import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import { type ExistingApiKey, apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
+import { type CreateKey as Decision, createKey as decideCreateKey } from '../../domain/api-key/create-key.ts';
+import { SECRET_RANDOM_BYTES, formatSecret, secretFacts } from '../../domain/api-key/secret.ts';
+import { ID_BYTES, formatId } from '../../domain/ids.ts';
 import { requireOwn } from '../../domain/ownership.ts';
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
 import { execute, load } from '../execute.ts';
 
 export interface CreateKey extends Omit<Decision, 'keyId' | 'secret'> {
@@ -35,7 +35,7 @@ export const createKey = async (context: CommandContext, origin: Origin, command
     aggregate: apiKey,
     stream: apiKeyStream(keyId),
     context: eventContext({ ...origin, environment: rest.environment }, system.now().toISOString()),
-    decide: (before) => decide(before, { ...rest, keyId, secret: secretFacts(value) }),
+    decide: (before) => decideCreateKey(before, { ...rest, keyId, secret: secretFacts(value) }),
     known: { state: apiKey.initial, revision: 'no-stream' },
   });
   const key = requireOwn(state, origin.organizationId, 'API key');

@@ -1,5 +1,5 @@
 import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
-import { expireKey as decide } from '../../domain/api-key/expire-key.ts';
+import { expireKey as decideExpireKey } from '../../domain/api-key/expire-key.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, load } from '../execute.ts';
 
@@ -19,6 +19,6 @@ export const expireKey = async (
   await execute(context, {
     ...{ aggregate: apiKey, stream, known },
     context: eventContext(origin, now),
-    decide: (state) => decide(state, now),
+    decide: (state) => decideExpireKey(state, now),
   });
 };

@@ -1,14 +1,8 @@
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import {
-  noteRefusal as decide,
-  type KeyChangeName,
-  keyRefusals,
-  keyRefusalsStream,
-  REFUSALS_PER_MINUTE_MAX,
-} from '../../domain/api-key/key-refusals.ts';
+import { type KeyChangeName, REFUSALS_PER_MINUTE_MAX, keyRefusals, keyRefusalsStream, noteRefusal as decideNoteRefusal } from '../../domain/api-key/key-refusals.ts';
 import { fold } from '../../domain/decider.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
 import { execute } from '../execute.ts';
 
 /** Keeps for the key's history that somebody wanted to change it and was refused. */
@@ -25,6 +19,7 @@ export const noteRefusal = async (
     ...{ aggregate: keyRefusals, stream },
     context: eventContext({ ...origin, environment }, at),
     known: { state: fold(keyRefusals, latest.toReversed()), revision: latest[0]?.revision ?? 'no-stream' },
-    decide: (state) => decide(state, { keyId, change: refused.change, code: refused.code, actor: origin.actor, at }),
+    decide: (state) =>
+      decideNoteRefusal(state, { keyId, change: refused.change, code: refused.code, actor: origin.actor, at }),
   });
 };

@@ -1,10 +1,10 @@
 import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
 import { requireOwnKey } from '../../domain/api-key/own-key.ts';
-import { type RotateKey as Decision, rotateKey as decide } from '../../domain/api-key/rotate-key.ts';
-import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
+import { type RotateKey as Decision, rotateKey as decideRotateKey } from '../../domain/api-key/rotate-key.ts';
+import { SECRET_RANDOM_BYTES, formatSecret, secretFacts } from '../../domain/api-key/secret.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
-import { changeKey, type KeyChange } from './change-key.ts';
+import { type KeyChange, changeKey } from './change-key.ts';
 import type { KeyWithValue } from './create-key.ts';
 
 export interface RotateKey extends KeyChange, Pick<Decision, 'gracePeriodMinutes' | 'revokePrevious'> {
@@ -29,7 +29,7 @@ export const rotateKey = async (context: CommandContext, origin: Origin, command
   const { key, revision } = await changeKey(context, origin, {
     ...change,
     decide: (before, circumstances) =>
-      decide(before, {
+      decideRotateKey(before, {
         ...{ ...circumstances, by: change.by, gracePeriodMinutes, revokePrevious },
         organizationId: origin.organizationId,
         secret: secretFacts(value),

@@ -1,6 +1,6 @@
-import { updateKey as decide, type KeyChanges } from '../../domain/api-key/update-key.ts';
+import { type KeyChanges, updateKey as decideUpdateKey } from '../../domain/api-key/update-key.ts';
 import type { CommandContext, Origin } from '../context.ts';
-import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
+import { type KeyAtRevision, type KeyChange, changeKey } from './change-key.ts';
 
 export interface UpdateKey extends KeyChange {
   readonly changes: KeyChanges;
@@ -20,7 +20,7 @@ export const updateKey = (
   changeKey(context, origin, {
     ...change,
     decide: (state, circumstances) =>
-      decide(state, { ...circumstances, changes, by: change.by, organizationId: origin.organizationId }),
+      decideUpdateKey(state, { ...circumstances, changes, by: change.by, organizationId: origin.organizationId }),
     shutsOut: (events) =>
       leavesOutRequester && events.some(({ type, data }) => type === 'KeyUpdated' && data.allowedCidrs !== undefined),
   });

@@ -1,11 +1,11 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
+import { type ReturnToken, indexesOf, isReturnPath, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { CommandContext } from '../context.ts';
 import { type Loaded, load } from '../execute.ts';
-import { organizationSecret } from '../organization/organization-secret.ts';
+import { organizationSecret } from '../organization.ts';
 
 /** Stands in where there is no message: secrets in use are in memory as well, so a guess costs the same. */
 const NO_SECRET = new Uint8Array(32);

@@ -1,8 +1,8 @@
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { type AttemptOutcome, recordAttempt as decide } from '../../domain/message/record-attempt.ts';
+import { type AttemptOutcome, recordAttempt as decideRecordAttempt } from '../../domain/message/record-attempt.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
-import { execute, type Loaded } from '../execute.ts';
+import { type Loaded, execute } from '../execute.ts';
 import { workerOrigin } from './start-attempt.ts';
 
 export interface RecordAttempt {
@@ -31,7 +31,7 @@ export const recordAttempt = async (
     stream: messageStream(claimed.state.accepted.messageId),
     context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
     contents: replies,
-    decide: (before) => decide(before, { attempt, outcomes, now, random }),
+    decide: (before) => decideRecordAttempt(before, { attempt, outcomes, now, random }),
     known: claimed,
   });
   return state.status === 'absent' ? claimed : { state, revision };

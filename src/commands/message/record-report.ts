@@ -1,19 +1,13 @@
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import {
-  attributeFailures,
-  type InboundReport,
-  type ReportedFailure,
-  type ReturnedRecipient,
-  recipientsNamed,
-} from '../../domain/bounce/report.ts';
+import { type InboundReport, type ReportedFailure, type ReturnedRecipient, attributeFailures, recipientsNamed } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { recordReport as decide, type ReportedRecipient } from '../../domain/message/record-report.ts';
+import { type ReportedRecipient, recordReport as decideRecordReport } from '../../domain/message/record-report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
-import { execute, type Loaded } from '../execute.ts';
-import { findReturned, type Returned } from './find-returned.ts';
+import { type Loaded, execute } from '../execute.ts';
+import { type Returned, findReturned } from './find-returned.ts';
 import { workerOrigin } from './start-attempt.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
@@ -124,7 +118,10 @@ export const recordReport = async (context: Context, command: RecordReport): Pro
     context: eventContext(workerOrigin(state, 'returned-mail'), context.system.now().toISOString()),
     contents: replies,
     decide: (before) =>
-      decide(before, returned.isVouched ? reported : reported.map((each) => ({ ...each, shared: true as const }))),
+      decideRecordReport(
+        before,
+        returned.isVouched ? reported : reported.map((each) => ({ ...each, shared: true as const })),
+      ),
     known: returned.message,
   });
   return outcomeOf(events);

@@ -1,13 +1,13 @@
-import { workingAdminKeys } from '../../domain/api-key/admin-power.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
-import { deleteDomain as decide } from '../../domain/sending-domain/delete-domain.ts';
+import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
+import { deleteDomain as decideDeleteDomain } from '../../domain/sending-domain/delete-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
 import { type Condition, load, requireRevision } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
-import { releaseAdminKeys } from '../organization/release-admin-keys.ts';
+import { releaseAdminKeys } from '../organization.ts';
 
 export interface DeleteDomain extends Condition {
   readonly by: KeyAuthority;
@@ -36,7 +36,7 @@ const once = async (
   requireRevision(condition, known);
   const now = system.now().toISOString();
   const keys = boundTo(await loadKeyCache(), domainId).map(({ key }) => key);
-  const events = decide(known.state, { by, organizationId, keys });
+  const events = decideDeleteDomain(known.state, { by, organizationId, keys });
   const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
     workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
   // Without admin keys too: somebody may be making one at this moment, and another counting on it.

@@ -1,8 +1,8 @@
 import { requireOwn } from '../../domain/ownership.ts';
 import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
-import { registerDomain as decide } from '../../domain/sending-domain/register-domain.ts';
+import { registerDomain as decideRegisterDomain } from '../../domain/sending-domain/register-domain.ts';
 import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 import { isPublicSuffix } from './is-public-suffix.ts';
@@ -31,12 +31,12 @@ export const registerDomain = async (
   const command = { domainId, name, token, takenByAnother, isPublicSuffix: isPublicSuffix(name) };
   const stream = sendingDomainStream(domainId);
   const known = await load(store, sendingDomain, stream);
-  decide(known.state, { ...command, dkim: [] }); // what is refused costs no keys
+  decideRegisterDomain(known.state, { ...command, dkim: [] }); // what is refused costs no keys
   const dkim = await makeKeys(context, origin.organizationId);
   const { state, revision } = await execute(context, {
     ...{ aggregate: sendingDomain, stream, known },
     context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
-    decide: (before) => decide(before, { ...command, dkim }),
+    decide: (before) => decideRegisterDomain(before, { ...command, dkim }),
   });
   if (capturing) return verifyDomain(context, origin, { domainId });
   return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };

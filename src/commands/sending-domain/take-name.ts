@@ -2,8 +2,8 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { domainName, domainNameStream, releaseName } from '../../domain/sending-domain/domain-name.ts';
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
 import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
-import { takeName as decide } from '../../domain/sending-domain/verify-domain.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { takeName as decideTakeName } from '../../domain/sending-domain/verify-domain.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
 import { execute } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
 import { nameHolder } from './name-holder.ts';
@@ -27,7 +27,7 @@ export const takeName = async (
     const append = holder.revision === 'no-stream' ? execute : executeOnce;
     const taken = await append(context, {
       ...{ aggregate: domainName, stream: domainNameStream(name), context: metadata, known: holder },
-      decide: (state) => decide(state, { name, domainId, method, formerHolder }),
+      decide: (state) => decideTakeName(state, { name, domainId, method, formerHolder }),
     });
     if (taken !== null) return;
   }

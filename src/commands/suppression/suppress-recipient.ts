@@ -3,7 +3,7 @@ import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
 import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
-import { recordSuppression } from './record-suppression.ts';
+import { recordSuppression } from './change-suppression.ts';
 
 const originOf = ({ id, metadata }: SuppressingEvent): Origin => ({
   ...{ actor: 'worker:suppress-recipients', requestId: null },

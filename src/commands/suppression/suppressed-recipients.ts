@@ -1,8 +1,7 @@
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
 import type { SuppressionReason } from '../../domain/suppression/events.ts';
-import { strongestEntry } from '../../domain/suppression/strongest-entry.ts';
-import { suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
+import { strongestEntry, suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
 

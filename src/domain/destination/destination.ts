@@ -44,3 +44,16 @@ export const destination: Aggregate<Destination, DestinationEvent> = {
 
 export const isSuspended = ({ suspension }: Destination, now: string): boolean =>
   suspension !== null && suspension.until > now;
+
+export type SuspendDestination = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'];
+
+/** Once: of several processes that find it so, the first says until when. @param now ISO 8601. */
+export const suspendDestination = (
+  state: Destination,
+  suspension: SuspendDestination,
+  now: string,
+): readonly DestinationEvent[] => (isSuspended(state, now) ? [] : [{ type: 'DestinationSuspended', data: suspension }]);
+
+/** Ends a suspension before its time; one that is over, or never was, is left as it is. @param now ISO 8601. */
+export const releaseDestination = (state: Destination, operator: string, now: string): readonly DestinationEvent[] =>
+  isSuspended(state, now) ? [{ type: 'DestinationReleased', data: { operator } }] : [];

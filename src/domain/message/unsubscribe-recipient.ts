@@ -1,6 +1,5 @@
 import type { MessageEvent } from '../events.ts';
-import { isUnsubscribed } from '../suppression/is-unsubscribed.ts';
-import type { Suppression } from '../suppression/suppression.ts';
+import { type Suppression, isUnsubscribed } from '../suppression/suppression.ts';
 import { type Message, numbered } from './message.ts';
 
 type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];

@@ -1,4 +1,6 @@
 import type { Aggregate } from '../decider.ts';
+import { canonicalJson } from '../digest.ts';
+import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
 import type { Revision, StreamName } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
@@ -58,4 +60,22 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         return event satisfies never;
     }
   },
+};
+
+export interface CreateOrganization {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly ceilings: RateLimits | null;
+}
+
+export const createOrganization = (state: Organization, command: CreateOrganization): readonly OrganizationEvent[] => {
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'organization exists already');
+  return [{ type: 'OrganizationCreated', data: { ...command } }];
+};
+
+/** Highest limits its keys may have from now on; null: none. The same again is nothing. @throws {DomainError} `not_found`. */
+export const setCeilings = (state: Organization, ceilings: RateLimits | null): readonly OrganizationEvent[] => {
+  if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
+  if (canonicalJson(ceilings) === canonicalJson(state.ceilings)) return [];
+  return [{ type: 'OrganizationCeilingsSet', data: { organizationId: state.organizationId, ceilings } }];
 };

@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import type { StreamName } from '../ports/event-store.ts';
+import type { SuppressionReason } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 
@@ -88,3 +89,48 @@ export const entryOfKind = (
   { entries }: ExistingSuppression,
   kind: Pick<Added, 'reason' | 'scope'>,
 ): SuppressionEntry | undefined => entries.find(isSameKind(kind));
+
+/** What says most about why nothing is to be sent: the recipient's own word, then that of his server, then ours. */
+const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];
+
+/** Whoever is sent nothing at all before whoever is sent no bulk mail; then by reason. */
+const rank = ({ scope, reason }: SuppressionEntry): number =>
+  (scope === 'all' ? 0 : STRENGTH.length) + STRENGTH.indexOf(reason);
+
+export const strongest = (entries: readonly SuppressionEntry[]): SuppressionEntry | null =>
+  entries.toSorted((left, right) => rank(left) - rank(right))[0] ?? null;
+
+/**
+ * What keeps mail of a stream from an address; null: nothing does.
+ * @param now ISO 8601: what has expired by then is not in force.
+ */
+export const strongestEntry = (
+  state: Suppression,
+  stream: 'transactional' | 'bulk',
+  now: string,
+): SuppressionEntry | null => {
+  if (state.status === 'absent') return null;
+  return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, stream)));
+};
+
+export interface IsUnsubscribed {
+  readonly stream: 'transactional' | 'bulk';
+  /** When the recipient said so last. */
+  readonly saidAt: string;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+const endOf = ({ removedAt, expiresAt }: SuppressionEntry): string | null => removedAt ?? expiresAt;
+
+/**
+ * Whether somebody's word that he wants no more mail still counts. It does while it is on the list, and before it got
+ * there, which takes a moment; not once it was taken off, or has expired, after he said it.
+ */
+export const isUnsubscribed = (state: Suppression, { stream, saidAt, now }: IsUnsubscribed): boolean => {
+  if (state.status === 'absent') return true;
+  const unsubscribed = state.entries.filter(({ reason }) => reason === 'unsubscribe');
+  if (unsubscribed.some((entry) => isInForce(entry, now) && covers(entry, stream))) return true;
+  const ends = [state.removedAt, ...unsubscribed.filter((entry) => !isInForce(entry, now)).map(endOf)];
+  return ends.every((end) => end === null || end < saidAt);
+};

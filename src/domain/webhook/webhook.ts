@@ -1,6 +1,8 @@
 import type { Aggregate } from '../decider.ts';
+import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';
+import { requireOwn } from '../ownership.ts';
 import type { StreamName } from '../ports/event-store.ts';
 
 export interface ExistingWebhook {
@@ -41,3 +43,39 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
     }
   },
 };
+
+export interface RegisterWebhook {
+  readonly webhookId: string;
+  readonly environment: Environment;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description: string | null;
+  readonly secretId: string;
+}
+
+export const registerWebhook = (state: Webhook, command: RegisterWebhook): readonly WebhookEvent[] => {
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'webhook exists already');
+  return [{ type: 'WebhookRegistered', data: { ...command, events: [...command.events] } }];
+};
+
+/** The receiver said 410, or has failed for too long; an endpoint that is not enabled stays as it is. */
+export const disableWebhook = (state: Webhook, reason: 'gone' | 'failing'): readonly WebhookEvent[] =>
+  state.status === 'enabled' ? [{ type: 'WebhookDisabled', data: { webhookId: state.webhookId, reason } }] : [];
+
+/** The endpoint, if it is the caller's, of the caller's environment, and not deleted. @throws {DomainError} */
+export const requireWebhook = (
+  state: Webhook,
+  by: { readonly organizationId: string; readonly environment: Environment },
+): ExistingWebhook => {
+  const existing = requireOwn(state, by.organizationId, 'webhook');
+  if (existing.status === 'deleted' || existing.environment !== by.environment) {
+    throw new DomainError('not_found', 'webhook not found');
+  }
+  return existing;
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const deleteWebhook = (
+  state: Webhook,
+  by: { readonly organizationId: string; readonly environment: Environment },
+): readonly WebhookEvent[] => [{ type: 'WebhookDeleted', data: { webhookId: requireWebhook(state, by).webhookId } }];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { releaseDestination } from '../../commands/destination/release-destination.ts';
+import { releaseDestination } from '../../commands/destination.ts';
 import type { Suspension } from '../../domain/destination/destination.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
-import { releaseSending } from '../../commands/reputation/release-sending.ts';
-import { MEASURES } from '../../domain/reputation/events.ts';
+import { releaseSending } from '../../commands/reputation.ts';
 import {
   countedFrom,
   NOTHING_SENT,
   type SendingCounts,
   type Share,
   sharesOf,
-} from '../../domain/reputation/sending-counts.ts';
-import { STANDING_LEVELS, type Standing, standing, standingStream } from '../../domain/reputation/standing.ts';
+} from '../../domain/reputation/evaluate-reputation.ts';
+import { MEASURES } from '../../domain/reputation/events.ts';
+import { STANDING_LEVELS, type Standing, standing, standingStream } from '../../domain/reputation/reputation.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
-import { endWarmUp } from '../../commands/warm-up/end-warm-up.ts';
-import { startWarmUp } from '../../commands/warm-up/start-warm-up.ts';
-import type { Places } from '../../domain/warm-up/allot-places.ts';
-import { dayOf } from '../../domain/warm-up/day.ts';
-import { CAP_MAX, DEFAULT_PLAN, PLAN_DAYS_MAX } from '../../domain/warm-up/start-warm-up.ts';
+import { endWarmUp, startWarmUp } from '../../commands/warm-up.ts';
+import { type Places, warmUpDay, warmUpDayStream } from '../../domain/warm-up/daily-quota.ts';
 import {
+  CAP_MAX,
+  DEFAULT_PLAN,
+  dayOf,
   lastDayOf,
+  PLAN_DAYS_MAX,
   type Plan,
   type PlannedDay,
   plannedDay,
@@ -14,7 +15,6 @@ import {
   warmUp,
   warmUpStream,
 } from '../../domain/warm-up/warm-up.ts';
-import { warmUpDay, warmUpDayStream } from '../../domain/warm-up/warm-up-day.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { atMost } from '../validation/fields.ts';

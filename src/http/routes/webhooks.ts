@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
-import { deleteWebhook } from '../../commands/webhook/delete-webhook.ts';
-import { registerWebhook } from '../../commands/webhook/register-webhook.ts';
+import { deleteWebhook, registerWebhook } from '../../commands/webhook.ts';
 import type { Caller } from '../../domain/caller.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-event-types.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -9,8 +8,7 @@ import { environmentSchema } from '../../domain/environment.ts';
 import { isId } from '../../domain/ids.ts';
 import type { Revision } from '../../domain/ports/event-store.ts';
 import type { WebhookDelivery } from '../../domain/ports/webhook-deliveries.ts';
-import { requireWebhook } from '../../domain/webhook/delete-webhook.ts';
-import { type ExistingWebhook, webhook, webhookStream } from '../../domain/webhook/webhook.ts';
+import { type ExistingWebhook, requireWebhook, webhook, webhookStream } from '../../domain/webhook/webhook.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';

@@ -2,8 +2,13 @@ import { z } from 'zod';
 import { environmentSchema } from '../../domain/environment.ts';
 import type { Contents, SuppressionEvidence } from '../../domain/ports/contents.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES, type SuppressionScope } from '../../domain/suppression/events.ts';
-import { strongest, strongestEntry } from '../../domain/suppression/strongest-entry.ts';
-import { type ExistingSuppression, isInForce, type SuppressionEntry } from '../../domain/suppression/suppression.ts';
+import {
+  type ExistingSuppression,
+  isInForce,
+  type SuppressionEntry,
+  strongest,
+  strongestEntry,
+} from '../../domain/suppression/suppression.ts';
 import { timeSchema } from './envelope.ts';
 
 const status = z.enum(['active', 'expired', 'removed']);

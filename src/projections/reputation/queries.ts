@@ -1,4 +1,4 @@
-import type { SendingCounts } from '../../domain/reputation/sending-counts.ts';
+import type { SendingCounts } from '../../domain/reputation/evaluate-reputation.ts';
 import type { Database } from '../database.ts';
 
 export interface SenderCounts extends SendingCounts {

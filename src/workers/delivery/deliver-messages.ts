@@ -1,12 +1,12 @@
 import { retry } from '../../async/retry.ts';
 import { createSemaphore } from '../../async/semaphore.ts';
 import { pause } from '../../async/with-timeout.ts';
-import type { SuspendDestination } from '../../domain/destination/suspend-destination.ts';
+import type { SuspendDestination } from '../../domain/destination/destination.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { createUnrecordedOutcomes } from './claim-fence.ts';
-import { type Attempted, attemptMessage, type DeliverMessageParts, recordOutcome } from './deliver-message.ts';
+import { type Attempted, type DeliverMessageParts, attemptMessage, recordOutcome } from './deliver-message.ts';
 import type { DeliveryJob, Due, Stream } from './delivery-job.ts';
-import { createDepartures, type Departed, type Departures } from './departures.ts';
+import { type Departed, type Departures, createDepartures } from './departures.ts';
 import type { Destinations } from './destinations.ts';
 import { linesTo } from './lines.ts';
 import type { Pacer } from './pacer.ts';

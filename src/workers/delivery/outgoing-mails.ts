@@ -1,7 +1,7 @@
 import { retry } from '../../async/retry.ts';
 import { storedBody } from '../../commands/message/send-message.ts';
 import type { Claim } from '../../commands/message/start-attempt.ts';
-import { organizationSecret } from '../../commands/organization/organization-secret.ts';
+import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';

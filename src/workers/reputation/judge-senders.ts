@@ -1,11 +1,9 @@
-import { judgeSending as record } from '../../commands/reputation/judge-sending.ts';
+import { judgeSending as record } from '../../commands/reputation.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { judgeSending } from '../../domain/reputation/judge-sending.ts';
-import { countedFrom, type SendingCounts } from '../../domain/reputation/sending-counts.ts';
-import type { SendingLimits } from '../../domain/reputation/sending-limits.ts';
+import { type SendingCounts, type SendingLimits, countedFrom, judgeSending } from '../../domain/reputation/evaluate-reputation.ts';
 import type { Duty } from '../duty.ts';
-import { repeat, type Work } from '../supervise.ts';
+import { type Work, repeat } from '../supervise.ts';
 import type { SendingHolds } from './sending-holds.ts';
 
 interface SenderCounts extends SendingCounts {

@@ -1,5 +1,5 @@
 import type { System } from '../../domain/ports/system.ts';
-import { dayOf } from '../../domain/warm-up/day.ts';
+import { dayOf } from '../../domain/warm-up/warm-up.ts';
 
 /** Whether what a plan keeps back is to be offered places again, because that plan replaced one that had fewer, perhaps. */
 export interface Offers {

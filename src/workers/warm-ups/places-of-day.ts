@@ -1,10 +1,9 @@
 import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Loaded } from '../../commands/execute.ts';
-import { takePlaces } from '../../commands/warm-up/take-places.ts';
+import { takePlaces } from '../../commands/warm-up.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { Places, Want } from '../../domain/warm-up/allot-places.ts';
-import type { WarmUpDay } from '../../domain/warm-up/warm-up-day.ts';
+import type { Places, Want, WarmUpDay } from '../../domain/warm-up/daily-quota.ts';
 
 /** What a process takes of one day's caps of a domain. */
 export interface PlacesOfDay {

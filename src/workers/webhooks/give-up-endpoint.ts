@@ -1,5 +1,5 @@
 import { retry } from '../../async/retry.ts';
-import { disableWebhook } from '../../commands/webhook/disable-webhook.ts';
+import { disableWebhook } from '../../commands/webhook.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';

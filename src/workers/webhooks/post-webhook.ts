@@ -2,8 +2,7 @@ import { random } from '../../domain/jitter.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
-import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
-import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
+import { signWebhook, webhookRetryWaitMs } from '../../domain/webhook/webhook-delivery.ts';
 import type { WebhookTimes } from './webhook-times.ts';
 
 /** Everything one try needs. */

@@ -12,16 +12,16 @@ import { deleteKey } from '../../../src/commands/api-key/delete-key.ts';
 import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
 import { updateKey } from '../../../src/commands/api-key/update-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import { workingAdminKeys } from '../../../src/domain/api-key/admin-power.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
-import { createKeyCache, type KeyCache } from '../../../src/http/auth/key-cache.ts';
+import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
+import { type KeyCache, createKeyCache } from '../../../src/http/auth/key-cache.ts';
 import { UNBOUNDED } from '../../support/controls/api-key.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { type TestDatabase, migratedDatabase } from '../../support/postgres.ts';
 
 const ROUNDS = 50;
 

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
-import { type AddSuppression, addSuppression } from '../../../src/domain/suppression/add-suppression.ts';
-import { isUnsubscribed } from '../../../src/domain/suppression/is-unsubscribed.ts';
-import { removeSuppression } from '../../../src/domain/suppression/remove-suppression.ts';
-import { strongestEntry } from '../../../src/domain/suppression/strongest-entry.ts';
+import { type AddSuppression, addSuppression, removeSuppression } from '../../../src/domain/suppression/change-suppression.ts';
 import { isSuppressing, suppressionFor } from '../../../src/domain/suppression/suppressing-event.ts';
-import { type Suppression, suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
-import { contextAt, NOW, specify } from '../../support/specification.ts';
+import { type Suppression, isUnsubscribed, strongestEntry, suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
+import { NOW, contextAt, specify } from '../../support/specification.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>;
 

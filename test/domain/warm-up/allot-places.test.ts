@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { allotPlaces, type Places, type Want } from '../../../src/domain/warm-up/allot-places.ts';
-import { type WarmUpDay, warmUpDay } from '../../../src/domain/warm-up/warm-up-day.ts';
-import { contextAt, NOW } from '../../support/specification.ts';
+import { type Places, type Want, type WarmUpDay, allotPlaces, warmUpDay } from '../../../src/domain/warm-up/daily-quota.ts';
+import { NOW, contextAt } from '../../support/specification.ts';
 
 const NONE: Places = new Map();
 const to = (operator: string, count = 1, always = false): Want => ({ places: new Map([[operator, count]]), always });

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WarmUpEvent } from '../../../src/domain/events.ts';
-import { endWarmUp } from '../../../src/domain/warm-up/end-warm-up.ts';
-import { DEFAULT_PLAN, startWarmUp } from '../../../src/domain/warm-up/start-warm-up.ts';
-import { lastDayOf, plannedDay, warmUp } from '../../../src/domain/warm-up/warm-up.ts';
+import { DEFAULT_PLAN, endWarmUp, lastDayOf, plannedDay, startWarmUp, warmUp } from '../../../src/domain/warm-up/warm-up.ts';
 import { specify } from '../../support/specification.ts';
 
 const { given } = specify(warmUp);

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WebhookEvent } from '../../../src/domain/events.ts';
-import { deleteWebhook } from '../../../src/domain/webhook/delete-webhook.ts';
-import { disableWebhook } from '../../../src/domain/webhook/disable-webhook.ts';
-import { wants, webhook } from '../../../src/domain/webhook/webhook.ts';
+import { deleteWebhook, disableWebhook, wants, webhook } from '../../../src/domain/webhook/webhook.ts';
 import { specify } from '../../support/specification.ts';
 
 const registered: WebhookEvent = {

@@ -16,7 +16,7 @@ import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-d
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { type CreateKey, createKey } from '../../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';

@@ -1,13 +1,13 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { organizationSecret } from '../../../src/commands/organization.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
 import { readOpenApi } from '../../support/openapi/document.ts';
-import { createMemoryStore, type Service, startService } from './service.ts';
+import { type Service, createMemoryStore, startService } from './service.ts';
 
 export interface Sent {
   readonly id: string;

@@ -12,11 +12,9 @@ import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/
 import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
-import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
+import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import { deleteWebhook } from '../../../src/commands/webhook/delete-webhook.ts';
-import { disableWebhook } from '../../../src/commands/webhook/disable-webhook.ts';
-import { registerWebhook } from '../../../src/commands/webhook/register-webhook.ts';
+import { deleteWebhook, disableWebhook, registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
@@ -27,7 +25,7 @@ import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
-import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
+import { type SteppableSystem, createSteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 

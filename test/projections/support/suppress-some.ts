@@ -1,6 +1,5 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { type AddSuppression, addSuppressions } from '../../../src/commands/suppression/add-suppressions.ts';
-import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
+import { type AddSuppression, addSuppressions, removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 
 /** Puts some address on the list of some organization, or takes it off again. @param below a number in [0, limit). */

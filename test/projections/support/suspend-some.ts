@@ -1,6 +1,5 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
-import { suspendDestination } from '../../../src/commands/destination/suspend-destination.ts';
+import { releaseDestination, suspendDestination } from '../../../src/commands/destination.ts';
 
 /** Suspends some destination, and releases it again now and then. @param below a number in [0, limit). */
 export const suspendSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { releaseDestination } from '../../../src/commands/destination/release-destination.ts';
+import { releaseDestination } from '../../../src/commands/destination.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { destination, destinationStream } from '../../../src/domain/destination/destination.ts';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
-import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { organizationSecret } from '../../../src/commands/organization.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';

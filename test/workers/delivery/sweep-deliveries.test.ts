@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
-import { GOOD_STANDING } from '../../../src/domain/reputation/standing.ts';
+import { GOOD_STANDING } from '../../../src/domain/reputation/reputation.ts';
 import { heldMail, holdersOfMail } from '../../../src/projections/deliveries/held-queries.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import { dueByDestination, dueDeliveries } from '../../../src/projections/deliveries/queries.ts';

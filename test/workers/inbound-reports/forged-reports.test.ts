@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
+import { organizationSecret } from '../../../src/commands/organization.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
 import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
-import { createOrganization } from '../../../src/commands/organization/create-organization.ts';
-import { organizationSecret } from '../../../src/commands/organization/organization-secret.ts';
-import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
+import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
+import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import { messageStream } from '../../../src/domain/message/message.ts';
 import { returnPath } from '../../../src/domain/message/return-path.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
 import type { Origin } from '../../../src/commands/context.ts';
-import { removeSuppression } from '../../../src/commands/suppression/remove-suppression.ts';
+import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import { type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { createSuppressRecipients } from '../../../src/workers/suppressions/suppress-recipients.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';

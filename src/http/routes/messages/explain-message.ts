@@ -17,7 +17,7 @@ import { isOpen } from '../../../domain/message/recipient.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
-import { type Standing, standing, standingStream } from '../../../domain/reputation/standing.ts';
+import { type Standing, standing, standingStream } from '../../../domain/reputation/reputation.ts';
 import { sendingDomain, sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

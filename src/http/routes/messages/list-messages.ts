@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { organizationSecret } from '../../../commands/organization/organization-secret.ts';
+import { organizationSecret } from '../../../commands/organization.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
-import type { RecordedSuppression } from '../../../commands/suppression/record-suppression.ts';
+import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
-import { type AddSuppression, addSuppressions } from '../../../commands/suppression/add-suppressions.ts';
+import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
 import type { System } from '../../../domain/ports/system.ts';

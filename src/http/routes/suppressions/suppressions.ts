@@ -1,17 +1,16 @@
 import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
-import { organizationSecret } from '../../../commands/organization/organization-secret.ts';
-import { addressDigest } from '../../../commands/suppression/add-suppressions.ts';
-import { removeSuppression } from '../../../commands/suppression/remove-suppression.ts';
+import { organizationSecret } from '../../../commands/organization.ts';
+import { addressDigest, removeSuppression } from '../../../commands/suppression/change-suppression.ts';
 import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
+import { requireSuppression } from '../../../domain/suppression/change-suppression.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
-import { requireSuppression } from '../../../domain/suppression/remove-suppression.ts';
-import { strongestEntry } from '../../../domain/suppression/strongest-entry.ts';
 import {
   type ExistingSuppression,
+  strongestEntry,
   suppression,
   suppressionId,
   suppressionStream,

@@ -1,5 +1,34 @@
+import type { Aggregate } from '../decider.ts';
 import type { WarmUpDayEvent } from '../events.ts';
-import type { WarmUpDay } from './warm-up-day.ts';
+import type { StreamName } from '../ports/event-store.ts';
+import { type Plan, dayAfter, daysBetween, momentOf } from './warm-up.ts';
+
+/** What is taken of a day's caps, by destination. */
+export interface WarmUpDay {
+  readonly taken: ReadonlyMap<string, number>;
+}
+
+/** @param day `YYYY-MM-DD`, UTC. */
+export const warmUpDayStream = (domainId: string, day: string): StreamName => `warmUpDay-${domainId}.${day}`;
+
+const add = (before: ReadonlyMap<string, number>, taken: readonly { operator: string; places: number }[]) => {
+  const after = new Map(before);
+  for (const { operator, places } of taken) after.set(operator, (after.get(operator) ?? 0) + places);
+  return after;
+};
+
+export const warmUpDay: Aggregate<WarmUpDay, WarmUpDayEvent> = {
+  category: 'warmUpDay',
+  initial: { taken: new Map() },
+  evolve: (state, { type, data }) => {
+    switch (type) {
+      case 'WarmUpPlacesTaken':
+        return { taken: add(state.taken, data.taken) };
+      default:
+        return type satisfies never;
+    }
+  },
+};
 
 /** Recipients by destination. */
 export type Places = ReadonlyMap<string, number>;
@@ -70,4 +99,28 @@ export const allotPlaces = (state: WarmUpDay, { domainId, day, cap, wants, inHan
   const events: readonly WarmUpDayEvent[] =
     list.length === 0 ? [] : [{ type: 'WarmUpPlacesTaken', data: { domainId, day, taken: list } }];
   return { full, inHand: held, events };
+};
+
+export interface Turn {
+  /** `YYYY-MM-DD`, UTC: the day whose places are gone. */
+  readonly today: string;
+  /** How many recipients of the same destination wait before this one. */
+  readonly before: number;
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/**
+ * When the turn of a recipient comes that has to wait, in milliseconds since 1970: on the first later day that has a
+ * place for it, each day's places spread over all of the day; after the plan's last day, some time of the day after.
+ */
+export const turnAt = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
+  let place = before;
+  const tomorrow = Math.max(0, daysBetween(startsOn, today)) + 1;
+  for (const [index, cap] of caps.entries()) {
+    if (index < tomorrow) continue;
+    if (place < cap) return momentOf(dayAfter(startsOn, index), (place + random) / cap);
+    place -= cap;
+  }
+  return momentOf(dayAfter(startsOn, Math.max(caps.length, tomorrow)), random);
 };

@@ -1,6 +1,8 @@
 import { DomainError } from '../domain-error.ts';
+import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
-import { entryOfKind, isInForce, type Suppression } from './suppression.ts';
+import { requireOwn } from '../ownership.ts';
+import { type ExistingSuppression, type Suppression, entryOfKind, isInForce } from './suppression.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 
@@ -37,4 +39,28 @@ export const addSuppression = (state: Suppression, command: AddSuppression): rea
     throw new DomainError('invalid_request', problem, { details: { expires_at: [problem] } });
   }
   return isKnown(state, command) || isForgiven(state, command) ? [] : [{ type: 'SuppressionAdded', data }];
+};
+
+/** Whose it must be. */
+interface Owner {
+  readonly organizationId: string;
+  readonly environment: Environment;
+}
+
+/** The suppression, if it is the caller's and of the caller's environment. @throws {DomainError} */
+export const requireSuppression = (state: Suppression, { organizationId, environment }: Owner): ExistingSuppression => {
+  const existing = requireOwn(state, organizationId, 'suppression');
+  if (existing.environment !== environment) throw new DomainError('not_found', 'suppression not found');
+  return existing;
+};
+
+/**
+ * Takes an address off the list; one that is off it stays so.
+ * @throws {DomainError} `not_found`, `other_organization`.
+ */
+export const removeSuppression = (state: Suppression, by: Owner): readonly SuppressionEvent[] => {
+  const { suppressionId, entries } = requireSuppression(state, by);
+  const last = entries.findLast(({ removedAt }) => removedAt === null);
+  if (last === undefined) return [];
+  return [{ type: 'SuppressionRemoved', data: { suppressionId, contentId: last.contentId } }];
 };

@@ -1,8 +1,64 @@
 import type { StandingEvent } from '../events.ts';
 import { MEASURES, type Measure } from './events.ts';
-import { type SendingCounts, type Share, sharesOf } from './sending-counts.ts';
-import type { Limits, SendingLimits } from './sending-limits.ts';
-import { type Sender, STANDING_LEVELS, type Standing } from './standing.ts';
+import { STANDING_LEVELS, type Sender, type Standing } from './reputation.ts';
+
+/** What became of the live bulk mail of a domain: recipients, of the last days. */
+export interface SendingCounts {
+  /** Only what came since then is counted (ISO 8601); null: it was never released. */
+  readonly releasedAt: string | null;
+  readonly delivered: number;
+  /** For a fault of the address. */
+  readonly bounced: number;
+  readonly complained: number;
+}
+
+export const NOTHING_SENT: SendingCounts = { releasedAt: null, delivered: 0, bounced: 0, complained: 0 };
+
+const DAY_MS = 86_400_000;
+/** Fewer let a list that is sent once a week go unseen between two times, more keep a sender down for what is long mended. */
+const DAYS = 7;
+
+/** First day (UTC, `YYYY-MM-DD`) that is counted. */
+export const countedFrom = (now: Date): string =>
+  new Date(now.getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
+
+/** How many of how many, and how much that is of a hundred. */
+export interface Share {
+  readonly count: number;
+  readonly of: number;
+  readonly percent: number;
+}
+
+const HUNDRED = 100;
+
+const share = (count: number, of: number): Share => ({ count, of, percent: of > 0 ? (HUNDRED * count) / of : 0 });
+
+export const sharesOf = ({ delivered, bounced, complained }: SendingCounts): Readonly<Record<Measure, Share>> => ({
+  bounces: share(bounced, delivered + bounced),
+  complaints: share(complained, delivered),
+});
+
+/** Percent from which a sender is warned, slowed and paused; rising. */
+export type Limits = readonly [warn: number, slow: number, pause: number];
+
+/** null: it is not judged. */
+export type SendingLimits = Readonly<Record<Measure, Limits | null>>;
+
+const OFF = 'off';
+const PERCENT = /^\d{1,3}(?:\.\d{1,6})?$/;
+
+const isRising = ([warn, slow, pause]: Limits): boolean => warn > 0 && warn <= slow && slow <= pause && pause <= 100;
+
+/** `2,4,5`, or `off`. @returns undefined: it is neither. */
+export const readLimits = (text: string): Limits | null | undefined => {
+  if (text === OFF) return null;
+  const parts = text.split(',').map((part) => part.trim());
+  const [warn, slow, pause] = parts.map(Number);
+  if (parts.length !== 3 || !parts.every((part) => PERCENT.test(part))) return undefined;
+  if (warn === undefined || slow === undefined || pause === undefined) return undefined;
+  const limits: Limits = [warn, slow, pause];
+  return isRising(limits) ? limits : undefined;
+};
 
 export interface JudgeSending extends Sender {
   readonly counts: SendingCounts;

@@ -1,0 +1,43 @@
+import { type SuspendDestination, destination, destinationStream, releaseDestination as decideReleaseDestination, suspendDestination as decideSuspendDestination } from '../domain/destination/destination.ts';
+import { type CommandContext, type Origin, eventContext } from './context.ts';
+import { execute } from './execute.ts';
+
+/** Nobody's in particular: mail servers of others are the same for every organization. */
+const NO_ORGANIZATION = '';
+
+/** Puts on record that a destination gets nothing for a while; once, whoever else finds it so. */
+export const suspendDestination = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  suspension: SuspendDestination,
+): Promise<void> => {
+  const now = context.system.now().toISOString();
+  const { operator } = suspension;
+  await execute(context, {
+    aggregate: destination,
+    stream: destinationStream(operator),
+    context: eventContext(
+      {
+        ...{ actor: 'worker:deliver-message', organizationId: NO_ORGANIZATION, environment: null, requestId: null },
+        ...{ correlationId: operator, causationId: operator },
+      },
+      now,
+    ),
+    decide: (state) => decideSuspendDestination(state, suspension, now),
+  });
+};
+
+/** Lets a destination have mail again before its suspension ends. @returns whether it was suspended. */
+export const releaseDestination = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  operator: string,
+): Promise<boolean> => {
+  const now = context.system.now().toISOString();
+  const { events } = await execute(context, {
+    aggregate: destination,
+    stream: destinationStream(operator),
+    context: eventContext({ ...origin, environment: null }, now),
+    decide: (state) => decideReleaseDestination(state, operator, now),
+  });
+  return events.length > 0;
+};

@@ -1,0 +1,44 @@
+import { type JudgeSending, judgeSending as decideJudgeSending } from '../domain/reputation/evaluate-reputation.ts';
+import { releaseSending as decideReleaseSending, senderIdOf, standing, standingStream } from '../domain/reputation/reputation.ts';
+import { type CommandContext, type Origin, eventContext } from './context.ts';
+import { execute } from './execute.ts';
+
+/** Puts on record what follows from the rates of a domain's or an organization's live bulk mail; once, whoever else judges it. */
+export const judgeSending = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  judged: JudgeSending,
+): Promise<void> => {
+  const { organizationId } = judged;
+  const senderId = senderIdOf(judged);
+  await execute(context, {
+    aggregate: standing,
+    stream: standingStream(senderId),
+    context: eventContext(
+      {
+        ...{ actor: 'worker:judge-senders', organizationId, environment: 'live', requestId: null },
+        ...{ correlationId: senderId, causationId: senderId },
+      },
+      context.system.now().toISOString(),
+    ),
+    decide: (state) => decideJudgeSending(state, judged),
+  });
+};
+
+/**
+ * Lets the bulk mail of the caller's own domain, or what of it all domains' rates keep back, go on, whatever became of it.
+ * @returns whether anything was held against it. @throws {DomainError} `resource_conflict`.
+ */
+export const releaseSending = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  domainId: string | null,
+): Promise<boolean> => {
+  const sender = { domainId, organizationId: origin.organizationId };
+  const { events } = await execute(context, {
+    aggregate: standing,
+    stream: standingStream(senderIdOf(sender)),
+    context: eventContext({ ...origin, environment: 'live' }, context.system.now().toISOString()),
+    decide: (state) => decideReleaseSending(state, sender),
+  });
+  return events.length > 0;
+};

@@ -1,0 +1,123 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
+import { keyedDigest } from '../../domain/digest.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { canonicalAddress } from '../../domain/email-address.ts';
+import type { Environment } from '../../domain/environment.ts';
+import { addSuppression as decideAddSuppression, removeSuppression as decideRemoveSuppression, requireSuppression } from '../../domain/suppression/change-suppression.ts';
+import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
+import { type ExistingSuppression, type SuppressionEntry, suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
+import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type Condition, execute } from '../execute.ts';
+import { organizationSecret } from '../organization.ts';
+
+export interface RecordSuppression {
+  readonly environment: Environment;
+  /** Keyed digest of the address. */
+  readonly digest: string;
+  /** null: it was erased. */
+  readonly address: string | null;
+  readonly reason: SuppressionReason;
+  readonly scope: SuppressionScope;
+  /** ISO 8601; null: never. */
+  readonly expiresAt: string | null;
+  /** What speaks for it, in words. */
+  readonly text: string | null;
+  readonly source: SuppressionEntry['source'];
+  /** When the event happened that it follows from (ISO 8601); null: somebody says so now. */
+  readonly happenedAt: string | null;
+}
+
+export interface RecordedSuppression {
+  readonly suppression: ExistingSuppression;
+  readonly revision: number;
+  /** false: all that was to be said was known. */
+  readonly added: boolean;
+}
+
+/** Another entry against an address that is known by its digest. @throws {DomainError} `invalid_request`, `resource_conflict`. */
+export const recordSuppression = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  { address, text, ...rest }: RecordSuppression,
+): Promise<RecordedSuppression> => {
+  const { system } = context;
+  const now = system.now().toISOString();
+  const id = suppressionId(rest.environment, rest.digest);
+  const contentId = system.uuid();
+  const { environment, ...command } = rest;
+  const { state, revision, events } = await execute(context, {
+    aggregate: suppression,
+    stream: suppressionStream(id),
+    context: eventContext({ ...origin, environment }, now),
+    decide: (before) => decideAddSuppression(before, { ...command, suppressionId: id, contentId, now }),
+    contents: [{ id: contentId, organizationId: origin.organizationId, body: { kind: 'suppression', address, text } }],
+  });
+  const existing = requireSuppression(state, { organizationId: origin.organizationId, environment });
+  return { suppression: existing, revision: Number(revision), added: events.length > 0 };
+};
+
+/** What somebody says against an address. */
+export interface AddSuppression
+  extends Pick<RecordSuppression, 'environment' | 'reason' | 'scope' | 'expiresAt' | 'text'> {
+  /** Parsed. */
+  readonly address: string;
+}
+
+/**
+ * Streams written at once: their appends share commits. More keep others' appends waiting, fewer wait for commits that
+ * are not full.
+ */
+const LANES = 64;
+
+/** How an organization knows an address. */
+export const addressDigest = (secret: Uint8Array, address: string): string =>
+  keyedDigest(secret, 'address', canonicalAddress(address));
+
+/** A refusal concerns one address; a fault all of them. */
+const orRefusal = async <T>(work: Promise<T>): Promise<T | DomainError> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
+};
+
+/**
+ * Puts addresses on the list, each by itself: after a fault some may be on it, and to do it again completes it.
+ * @returns in the order given; a refusal is `invalid_request` or `resource_conflict`.
+ */
+export const addSuppressions = async (
+  context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
+  origin: Origin,
+  additions: readonly AddSuppression[],
+): Promise<readonly (RecordedSuppression | DomainError)[]> => {
+  const secret = await organizationSecret(context.secrets, origin.organizationId);
+  return mapConcurrently(additions, { system: context.system, concurrency: LANES }, (addition) =>
+    orRefusal(
+      recordSuppression(context, origin, {
+        ...addition,
+        ...{ digest: addressDigest(secret, addition.address), source: null, happenedAt: null },
+      }),
+    ),
+  );
+};
+
+/** Takes an address off the list. @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
+export const removeSuppression = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  {
+    suppressionId,
+    environment,
+    ...condition
+  }: Condition & { readonly suppressionId: string; readonly environment: Environment },
+): Promise<void> => {
+  await execute(context, {
+    aggregate: suppression,
+    stream: suppressionStream(suppressionId),
+    context: eventContext({ ...origin, environment }, context.system.now().toISOString()),
+    decide: (state) => decideRemoveSuppression(state, { organizationId: origin.organizationId, environment }),
+    ...condition,
+  });
+};
