@@ -201,7 +201,7 @@ describe('/openapi.json', () => {
     const { info } = source as { readonly info: { readonly description: string } };
     const headings = [...info.description.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual([
-      ...['Authentication', 'Environments', 'Errors', 'Idempotency', 'Changing what you have seen'],
+      ...['Authentication', 'Environments', 'Errors', 'Idempotency', 'Concurrent changes'],
       ...['Rate limits', 'Lists', 'Versions'],
     ]);
   });
