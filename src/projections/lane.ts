@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { pause } from '../async/with-timeout.ts';
+import { pause, untilAborted } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/is-fatal.ts';
 import type { Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
