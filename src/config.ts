@@ -1,14 +1,29 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { EVENT_STORE, HOST_NAME, type MailRoute, addressOf, host, isUnder, limits, list, listOf, mail, port, secretKey, text, url } from './config-values.ts';
+import {
+  addressOf,
+  EVENT_STORE,
+  HOST_NAME,
+  host,
+  isUnder,
+  limits,
+  list,
+  listOf,
+  type MailRoute,
+  mail,
+  port,
+  secretKey,
+  text,
+  url,
+} from './config-values.ts';
 import { CONFIGURATION } from './config-variables.ts';
 import { readSecret } from './domain/api-key/secret.ts';
 import { parseMailbox } from './domain/email-address.ts';
 import { isNetwork } from './domain/is-network.ts';
-import { type NameServer, isNameServer, readNameServer } from './domain/name-server.ts';
+import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
-import { type SendingLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
+import { readLimits, type SendingLimits } from './domain/reputation/evaluate-reputation.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
 /** What one process may do; scaled out by starting processes with fewer. */

@@ -1,5 +1,11 @@
-import { type SuspendDestination, destination, destinationStream, releaseDestination as decideReleaseDestination, suspendDestination as decideSuspendDestination } from '../domain/destination/destination.ts';
-import { type CommandContext, type Origin, eventContext } from './context.ts';
+import {
+  releaseDestination as decideReleaseDestination,
+  suspendDestination as decideSuspendDestination,
+  destination,
+  destinationStream,
+  type SuspendDestination,
+} from '../domain/destination/destination.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
 /** Nobody's in particular: mail servers of others are the same for every organization. */

@@ -1,11 +1,19 @@
-import { ID_BYTES, formatId } from '../domain/ids.ts';
+import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
-import { createOrganization as decideCreateOrganization, organization, organizationStream, setCeilings as decideSetCeilings } from '../domain/organization/organization.ts';
-import { type ReleaseAdminKeys as Decision, releaseAdminKeys as decideReleaseAdminKeys } from '../domain/organization/release-admin-keys.ts';
+import {
+  createOrganization as decideCreateOrganization,
+  setCeilings as decideSetCeilings,
+  organization,
+  organizationStream,
+} from '../domain/organization/organization.ts';
+import {
+  type ReleaseAdminKeys as Decision,
+  releaseAdminKeys as decideReleaseAdminKeys,
+} from '../domain/organization/release-admin-keys.ts';
 import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
-import { type CommandContext, type Origin, eventContext } from './context.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, load } from './execute.ts';
 import { executeOnce } from './execute-once.ts';
 

@@ -1,6 +1,11 @@
-import { type JudgeSending, judgeSending as decideJudgeSending } from '../domain/reputation/evaluate-reputation.ts';
-import { releaseSending as decideReleaseSending, senderIdOf, standing, standingStream } from '../domain/reputation/reputation.ts';
-import { type CommandContext, type Origin, eventContext } from './context.ts';
+import { judgeSending as decideJudgeSending, type JudgeSending } from '../domain/reputation/evaluate-reputation.ts';
+import {
+  releaseSending as decideReleaseSending,
+  senderIdOf,
+  standing,
+  standingStream,
+} from '../domain/reputation/reputation.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
 /** Puts on record what follows from the rates of a domain's or an organization's live bulk mail; once, whoever else judges it. */

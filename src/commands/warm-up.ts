@@ -1,7 +1,21 @@
-import { type AllotPlaces, type Allotted, type WarmUpDay, allotPlaces, warmUpDay, warmUpDayStream } from '../domain/warm-up/daily-quota.ts';
-import { type WarmUp, dayOf, endWarmUp as decideEndWarmUp, startWarmUp as decideStartWarmUp, warmUp, warmUpStream } from '../domain/warm-up/warm-up.ts';
-import { type CommandContext, type Origin, eventContext } from './context.ts';
-import { type Loaded, execute } from './execute.ts';
+import {
+  type AllotPlaces,
+  type Allotted,
+  allotPlaces,
+  type WarmUpDay,
+  warmUpDay,
+  warmUpDayStream,
+} from '../domain/warm-up/daily-quota.ts';
+import {
+  dayOf,
+  endWarmUp as decideEndWarmUp,
+  startWarmUp as decideStartWarmUp,
+  type WarmUp,
+  warmUp,
+  warmUpStream,
+} from '../domain/warm-up/warm-up.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { execute, type Loaded } from './execute.ts';
 
 /** Begins a plan for the caller's own domain today (UTC). @throws {DomainError} `resource_conflict`. */
 export const startWarmUp = async (

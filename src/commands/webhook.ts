@@ -1,9 +1,16 @@
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
-import { ID_BYTES, formatId } from '../domain/ids.ts';
+import { formatId, ID_BYTES } from '../domain/ids.ts';
 import { requireOwn } from '../domain/ownership.ts';
-import { type ExistingWebhook, deleteWebhook as decideDeleteWebhook, disableWebhook as decideDisableWebhook, registerWebhook as decideRegisterWebhook, webhook, webhookStream } from '../domain/webhook/webhook.ts';
-import { type CommandContext, type Origin, eventContext } from './context.ts';
+import {
+  deleteWebhook as decideDeleteWebhook,
+  disableWebhook as decideDisableWebhook,
+  registerWebhook as decideRegisterWebhook,
+  type ExistingWebhook,
+  webhook,
+  webhookStream,
+} from '../domain/webhook/webhook.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { type Condition, execute } from './execute.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */

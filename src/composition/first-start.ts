@@ -1,5 +1,5 @@
 import { retryWhileAway } from '../async/retry.ts';
-import { type KeyWithValue, createKey } from '../commands/api-key/create-key.ts';
+import { createKey, type KeyWithValue } from '../commands/api-key/create-key.ts';
 import { rotateKey } from '../commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../commands/context.ts';
 import { createOrganization } from '../commands/organization.ts';

@@ -7,7 +7,7 @@ import { customerEvents } from '../../src/domain/customer-events.ts';
 import { messageStream } from '../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../src/domain/message/record-attempt.ts';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
-import { type WebhookDeliveries, deliveryId } from '../../src/domain/ports/webhook-deliveries.ts';
+import { deliveryId, type WebhookDeliveries } from '../../src/domain/ports/webhook-deliveries.ts';
 import type { Explanation } from '../../src/http/serialize/explain/explanation.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { type Service, startService } from './support/service.ts';

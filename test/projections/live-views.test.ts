@@ -1,11 +1,11 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import type { Aggregate } from '../../src/domain/decider.ts';
 import { destination } from '../../src/domain/destination/destination.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
-import { KEY_CACHE_CATEGORIES, createKeyCacheProjection } from '../../src/domain/key-cache.ts';
+import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { readFamilies } from '../../src/domain/read-families.ts';
 import { standingEvents } from '../../src/domain/reputation/events.ts';

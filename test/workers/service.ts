@@ -4,7 +4,7 @@ import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
-import { type InMemoryJobs, createInMemoryQueues } from '../../src/adapters/queue/in-memory.ts';
+import { createInMemoryQueues, type InMemoryJobs } from '../../src/adapters/queue/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryWebhookDeliveries } from '../../src/adapters/webhook-deliveries/in-memory.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
@@ -12,7 +12,7 @@ import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { load } from '../../src/commands/execute.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
-import { type WebhookWithSecret, registerWebhook } from '../../src/commands/webhook.ts';
+import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
@@ -22,12 +22,17 @@ import { isOpen } from '../../src/domain/message/recipient.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
-import { LOCAL_ATTEMPT_TIMES, type Workers, type WorkersDependencies, createWorkers } from '../../src/workers/create-workers.ts';
+import {
+  createWorkers,
+  LOCAL_ATTEMPT_TIMES,
+  type Workers,
+  type WorkersDependencies,
+} from '../../src/workers/create-workers.ts';
 import type { HeldMail } from '../../src/workers/delivery/find-released.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep-deliveries.ts';
 import { callerWith } from '../support/controls/api-key.ts';
-import { type RecordingLogger, createRecordingLogger } from './recording-logger.ts';
-import { type ShiftableSystem, createShiftableSystem } from './shiftable-system.ts';
+import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
+import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 
 /** Everything around the workers, in this process; parts can be replaced by real ones. */
 export type Parts = Partial<

@@ -1,4 +1,4 @@
-import { type ApiKey, type ExistingApiKey, apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
+import { type ApiKey, apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { type KeyCircumstances, works } from '../../domain/api-key/key-life.ts';
 import { requireOwnKey } from '../../domain/api-key/own-key.ts';
@@ -6,7 +6,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
 import type { LoadKeyCache } from '../../domain/key-cache.ts';
 import { replaces } from '../../domain/organization/release-admin-keys.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, load, requireRevision } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization.ts';

@@ -1,6 +1,6 @@
 import { deleteKey as decideDeleteKey } from '../../domain/api-key/delete-key.ts';
 import type { CommandContext, Origin } from '../context.ts';
-import { type KeyAtRevision, type KeyChange, changeKey } from './change-key.ts';
+import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
 
 /** Ends a key and takes it out of sight. @throws {DomainError} of `changeKey`; `permission_missing`. */
 export const deleteKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>

@@ -1,8 +1,14 @@
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import { type KeyChangeName, REFUSALS_PER_MINUTE_MAX, keyRefusals, keyRefusalsStream, noteRefusal as decideNoteRefusal } from '../../domain/api-key/key-refusals.ts';
+import {
+  noteRefusal as decideNoteRefusal,
+  type KeyChangeName,
+  keyRefusals,
+  keyRefusalsStream,
+  REFUSALS_PER_MINUTE_MAX,
+} from '../../domain/api-key/key-refusals.ts';
 import { fold } from '../../domain/decider.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
 /** Keeps for the key's history that somebody wanted to change it and was refused. */

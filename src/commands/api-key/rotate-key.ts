@@ -1,10 +1,10 @@
 import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
 import { requireOwnKey } from '../../domain/api-key/own-key.ts';
 import { type RotateKey as Decision, rotateKey as decideRotateKey } from '../../domain/api-key/rotate-key.ts';
-import { SECRET_RANDOM_BYTES, formatSecret, secretFacts } from '../../domain/api-key/secret.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
-import { type KeyChange, changeKey } from './change-key.ts';
+import { changeKey, type KeyChange } from './change-key.ts';
 import type { KeyWithValue } from './create-key.ts';
 
 export interface RotateKey extends KeyChange, Pick<Decision, 'gracePeriodMinutes' | 'revokePrevious'> {

@@ -1,6 +1,6 @@
-import { type KeyChanges, updateKey as decideUpdateKey } from '../../domain/api-key/update-key.ts';
+import { updateKey as decideUpdateKey, type KeyChanges } from '../../domain/api-key/update-key.ts';
 import type { CommandContext, Origin } from '../context.ts';
-import { type KeyAtRevision, type KeyChange, changeKey } from './change-key.ts';
+import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
 
 export interface UpdateKey extends KeyChange {
   readonly changes: KeyChanges;

@@ -1,6 +1,6 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { type ReturnToken, indexesOf, isReturnPath, readReturnPath } from '../../domain/message/return-path.ts';
+import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { CommandContext } from '../context.ts';

@@ -2,7 +2,7 @@ import { type ExistingMessage, type Message, message, messageStream } from '../.
 import { type AttemptOutcome, recordAttempt as decideRecordAttempt } from '../../domain/message/record-attempt.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
-import { type Loaded, execute } from '../execute.ts';
+import { execute, type Loaded } from '../execute.ts';
 import { workerOrigin } from './start-attempt.ts';
 
 export interface RecordAttempt {

@@ -1,13 +1,19 @@
 import { classifyReply } from '../../domain/bounce/classify.ts';
-import { type InboundReport, type ReportedFailure, type ReturnedRecipient, attributeFailures, recipientsNamed } from '../../domain/bounce/report.ts';
+import {
+  attributeFailures,
+  type InboundReport,
+  type ReportedFailure,
+  type ReturnedRecipient,
+  recipientsNamed,
+} from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { type ReportedRecipient, recordReport as decideRecordReport } from '../../domain/message/record-report.ts';
+import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext } from '../context.ts';
-import { type Loaded, execute } from '../execute.ts';
-import { type Returned, findReturned } from './find-returned.ts';
+import { execute, type Loaded } from '../execute.ts';
+import { findReturned, type Returned } from './find-returned.ts';
 import { workerOrigin } from './start-attempt.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;

@@ -7,8 +7,8 @@ import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
-import { type PreparedMessage, type SendRequest, type Sender, prepareMessage } from './prepare-message.ts';
-import { type SentMessage, acceptPrepared } from './send-message.ts';
+import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } from './prepare-message.ts';
+import { acceptPrepared, type SentMessage } from './send-message.ts';
 
 export interface SendBatch {
   /** What is refused already stands as its refusal. */

@@ -1,15 +1,22 @@
 import type { Caller } from '../../domain/caller.ts';
 import { keyedBytes, keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { ID_BYTES, formatId } from '../../domain/ids.ts';
+import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import { requireOwn } from '../../domain/ownership.ts';
 import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
-import { type Loaded, execute } from '../execute.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
-import { type MessageIdentity, type PreparedMessage, type SendRequest, type Sender, bodyDigest, prepareMessage } from './prepare-message.ts';
+import {
+  bodyDigest,
+  type MessageIdentity,
+  type PreparedMessage,
+  prepareMessage,
+  type Sender,
+  type SendRequest,
+} from './prepare-message.ts';
 
 /** What the vault keeps of a message since it was accepted. @throws {Error} it keeps nothing: a fault. */
 export const storedBody = async (contents: Contents, { accepted }: ExistingMessage): Promise<MessageBody> => {

@@ -1,9 +1,9 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { type Recipient, isOpen } from '../../domain/message/recipient.ts';
-import { type Hold, claimable, startAttempt as decideStartAttempt } from '../../domain/message/start-attempt.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
-import { type Loaded, execute, load } from '../execute.ts';
+import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
+import { claimable, startAttempt as decideStartAttempt, type Hold } from '../../domain/message/start-attempt.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
 import { suppressedRecipients } from '../suppression/suppressed-recipients.ts';
 
 /** A message somebody may send now, or the reason why not. */

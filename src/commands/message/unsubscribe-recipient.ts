@@ -1,11 +1,20 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
-import { type UnsubscribeRecipient, hasUnsubscribed, unsubscribeRecipient as decideUnsubscribeRecipient } from '../../domain/message/unsubscribe-recipient.ts';
+import {
+  unsubscribeRecipient as decideUnsubscribeRecipient,
+  hasUnsubscribed,
+  type UnsubscribeRecipient,
+} from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
-import { type Suppression, suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
-import { type Loaded, execute, load } from '../execute.ts';
+import {
+  type Suppression,
+  suppression,
+  suppressionId,
+  suppressionStream,
+} from '../../domain/suppression/suppression.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
 import { findReturned, secretOfMessage } from './find-returned.ts';
 import type { ReportOutcome } from './record-report.ts';
 

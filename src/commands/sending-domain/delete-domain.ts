@@ -4,7 +4,7 @@ import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cac
 import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
 import { deleteDomain as decideDeleteDomain } from '../../domain/sending-domain/delete-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, load, requireRevision } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
 import { releaseAdminKeys } from '../organization.ts';

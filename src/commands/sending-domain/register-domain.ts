@@ -2,7 +2,7 @@ import { requireOwn } from '../../domain/ownership.ts';
 import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
 import { registerDomain as decideRegisterDomain } from '../../domain/sending-domain/register-domain.ts';
 import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 import { isPublicSuffix } from './is-public-suffix.ts';

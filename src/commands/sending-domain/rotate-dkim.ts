@@ -1,7 +1,7 @@
 import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import { rotateDkim as decideRotateDkim } from '../../domain/sending-domain/rotate-dkim.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 import { makeKeys } from './make-keys.ts';

@@ -3,7 +3,7 @@ import { domainName, domainNameStream, releaseName } from '../../domain/sending-
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
 import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { takeName as decideTakeName } from '../../domain/sending-domain/verify-domain.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 import { executeOnce } from '../execute-once.ts';
 import { nameHolder } from './name-holder.ts';

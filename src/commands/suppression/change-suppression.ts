@@ -3,10 +3,20 @@ import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
 import type { Environment } from '../../domain/environment.ts';
-import { addSuppression as decideAddSuppression, removeSuppression as decideRemoveSuppression, requireSuppression } from '../../domain/suppression/change-suppression.ts';
+import {
+  addSuppression as decideAddSuppression,
+  removeSuppression as decideRemoveSuppression,
+  requireSuppression,
+} from '../../domain/suppression/change-suppression.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
-import { type ExistingSuppression, type SuppressionEntry, suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
-import { type CommandContext, type Origin, eventContext } from '../context.ts';
+import {
+  type ExistingSuppression,
+  type SuppressionEntry,
+  suppression,
+  suppressionId,
+  suppressionStream,
+} from '../../domain/suppression/suppression.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 

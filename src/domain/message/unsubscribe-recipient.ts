@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../events.ts';
-import { type Suppression, isUnsubscribed } from '../suppression/suppression.ts';
+import { isUnsubscribed, type Suppression } from '../suppression/suppression.ts';
 import { type Message, numbered } from './message.ts';
 
 type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];

@@ -1,6 +1,6 @@
 import type { StandingEvent } from '../events.ts';
 import { MEASURES, type Measure } from './events.ts';
-import { STANDING_LEVELS, type Sender, type Standing } from './reputation.ts';
+import { type Sender, STANDING_LEVELS, type Standing } from './reputation.ts';
 
 /** What became of the live bulk mail of a domain: recipients, of the last days. */
 export interface SendingCounts {

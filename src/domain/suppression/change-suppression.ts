@@ -2,7 +2,7 @@ import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { requireOwn } from '../ownership.ts';
-import { type ExistingSuppression, type Suppression, entryOfKind, isInForce } from './suppression.ts';
+import { type ExistingSuppression, entryOfKind, isInForce, type Suppression } from './suppression.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../decider.ts';
 import type { WarmUpDayEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
-import { type Plan, dayAfter, daysBetween, momentOf } from './warm-up.ts';
+import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
 /** What is taken of a day's caps, by destination. */
 export interface WarmUpDay {

@@ -2,7 +2,7 @@ import { apiKey } from '../../domain/api-key/api-key.ts';
 import { eventCodec } from '../../domain/codec.ts';
 import { destination } from '../../domain/destination/destination.ts';
 import { organization } from '../../domain/organization/organization.ts';
-import { type RecordedEvent, categoryOf } from '../../domain/ports/event-store.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { standing } from '../../domain/reputation/reputation.ts';
 import { domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';

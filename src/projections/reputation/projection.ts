@@ -2,10 +2,10 @@ import { suppresses } from '../../domain/bounce/categories.ts';
 import type { MessageEvent, StandingEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { judgedIn } from '../../domain/reputation/reputation.ts';
-import { type Database, asRecords } from '../database.ts';
+import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
-import { ADD_COUNTS, DELETE_COUNTS, INSERT_SENDERS, RELEASE, SELECT_MESSAGES, insertMessages } from './statements.ts';
+import { ADD_COUNTS, DELETE_COUNTS, INSERT_SENDERS, insertMessages, RELEASE, SELECT_MESSAGES } from './statements.ts';
 
 interface Counted {
   /** A domain or an organization. */

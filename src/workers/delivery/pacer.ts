@@ -1,5 +1,18 @@
-import { type SuspendDestination, isCovered, isOwnDestination, ownDestination } from '../../domain/destination/destination.ts';
-import { type Bearing, DESTINATION_LIMITS, type Pace, bearingOf, isPaused, paceAfter, unhurried } from '../../domain/destination/pace.ts';
+import {
+  isCovered,
+  isOwnDestination,
+  ownDestination,
+  type SuspendDestination,
+} from '../../domain/destination/destination.ts';
+import {
+  type Bearing,
+  bearingOf,
+  DESTINATION_LIMITS,
+  isPaused,
+  type Pace,
+  paceAfter,
+  unhurried,
+} from '../../domain/destination/pace.ts';
 import { random } from '../../domain/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
@@ -9,7 +22,7 @@ import type { System } from '../../domain/ports/system.ts';
 import type { Destinations } from './destinations.ts';
 import { createProvenServers } from './proven-servers.ts';
 import { putLast } from './put-last.ts';
-import { type Rates, createRates } from './rates.ts';
+import { createRates, type Rates } from './rates.ts';
 
 /** What an attempt came to. */
 export interface Experience {

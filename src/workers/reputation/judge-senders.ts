@@ -1,9 +1,14 @@
 import { judgeSending as record } from '../../commands/reputation.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { type SendingCounts, type SendingLimits, countedFrom, judgeSending } from '../../domain/reputation/evaluate-reputation.ts';
+import {
+  countedFrom,
+  judgeSending,
+  type SendingCounts,
+  type SendingLimits,
+} from '../../domain/reputation/evaluate-reputation.ts';
 import type { Duty } from '../duty.ts';
-import { type Work, repeat } from '../supervise.ts';
+import { repeat, type Work } from '../supervise.ts';
 import type { SendingHolds } from './sending-holds.ts';
 
 interface SenderCounts extends SendingCounts {

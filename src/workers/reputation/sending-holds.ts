@@ -4,7 +4,7 @@ import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { GOOD_STANDING, type Standing, judgedIn, standing } from '../../domain/reputation/reputation.ts';
+import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/reputation/reputation.ts';
 
 type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 

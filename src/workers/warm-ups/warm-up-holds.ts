@@ -6,11 +6,20 @@ import type { Recipient } from '../../domain/message/recipient.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { type Want, turnAt } from '../../domain/warm-up/daily-quota.ts';
-import { type Plan, type PlannedDay, type WarmUp, dayOf, domainOfWarmUp, plannedDay, warmUp, warmUpStream } from '../../domain/warm-up/warm-up.ts';
+import { turnAt, type Want } from '../../domain/warm-up/daily-quota.ts';
+import {
+  dayOf,
+  domainOfWarmUp,
+  type Plan,
+  type PlannedDay,
+  plannedDay,
+  type WarmUp,
+  warmUp,
+  warmUpStream,
+} from '../../domain/warm-up/warm-up.ts';
 import type { Destinations } from '../delivery/destinations.ts';
-import { type Offers, createOffers } from './offers.ts';
-import { type PlacesOfDay, createPlacesOfDay } from './places-of-day.ts';
+import { createOffers, type Offers } from './offers.ts';
+import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
 
 /** Which mail has to wait, by how much of a day's share its destinations have had from its domain. */
 export interface WarmUpHolds {

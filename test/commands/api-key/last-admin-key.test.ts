@@ -18,10 +18,10 @@ import type { Caller } from '../../../src/domain/caller.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
-import { type KeyCache, createKeyCache } from '../../../src/http/auth/key-cache.ts';
+import { createKeyCache, type KeyCache } from '../../../src/http/auth/key-cache.ts';
 import { UNBOUNDED } from '../../support/controls/api-key.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { type TestDatabase, migratedDatabase } from '../../support/postgres.ts';
+import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const ROUNDS = 50;
 

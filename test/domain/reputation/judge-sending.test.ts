@@ -1,8 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NOTHING_SENT, type SendingCounts, type SendingLimits, countedFrom, judgeSending, readLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
-import { GOOD_STANDING, STANDING_LEVELS, type Standing, releaseSending, standing } from '../../../src/domain/reputation/reputation.ts';
-import { NOW, contextAt, specify } from '../../support/specification.ts';
+import {
+  countedFrom,
+  judgeSending,
+  NOTHING_SENT,
+  readLimits,
+  type SendingCounts,
+  type SendingLimits,
+} from '../../../src/domain/reputation/evaluate-reputation.ts';
+import {
+  GOOD_STANDING,
+  releaseSending,
+  STANDING_LEVELS,
+  type Standing,
+  standing,
+} from '../../../src/domain/reputation/reputation.ts';
+import { contextAt, NOW, specify } from '../../support/specification.ts';
 
 const DOMAIN = { domainId: 'dom_1', organizationId: 'org_1' };
 const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };

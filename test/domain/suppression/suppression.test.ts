@@ -1,10 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
-import { type AddSuppression, addSuppression, removeSuppression } from '../../../src/domain/suppression/change-suppression.ts';
+import {
+  type AddSuppression,
+  addSuppression,
+  removeSuppression,
+} from '../../../src/domain/suppression/change-suppression.ts';
 import { isSuppressing, suppressionFor } from '../../../src/domain/suppression/suppressing-event.ts';
-import { type Suppression, isUnsubscribed, strongestEntry, suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
-import { NOW, contextAt, specify } from '../../support/specification.ts';
+import {
+  isUnsubscribed,
+  type Suppression,
+  strongestEntry,
+  suppression,
+  suppressionId,
+} from '../../../src/domain/suppression/suppression.ts';
+import { contextAt, NOW, specify } from '../../support/specification.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>;
 

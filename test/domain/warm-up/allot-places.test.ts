@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Places, type Want, type WarmUpDay, allotPlaces, warmUpDay } from '../../../src/domain/warm-up/daily-quota.ts';
-import { NOW, contextAt } from '../../support/specification.ts';
+import {
+  allotPlaces,
+  type Places,
+  type Want,
+  type WarmUpDay,
+  warmUpDay,
+} from '../../../src/domain/warm-up/daily-quota.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
 
 const NONE: Places = new Map();
 const to = (operator: string, count = 1, always = false): Want => ({ places: new Map([[operator, count]]), always });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { WarmUpEvent } from '../../../src/domain/events.ts';
-import { DEFAULT_PLAN, endWarmUp, lastDayOf, plannedDay, startWarmUp, warmUp } from '../../../src/domain/warm-up/warm-up.ts';
+import {
+  DEFAULT_PLAN,
+  endWarmUp,
+  lastDayOf,
+  plannedDay,
+  startWarmUp,
+  warmUp,
+} from '../../../src/domain/warm-up/warm-up.ts';
 import { specify } from '../../support/specification.ts';
 
 const { given } = specify(warmUp);

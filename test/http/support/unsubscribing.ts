@@ -7,7 +7,7 @@ import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
 import { readOpenApi } from '../../support/openapi/document.ts';
-import { type Service, createMemoryStore, startService } from './service.ts';
+import { createMemoryStore, type Service, startService } from './service.ts';
 
 export interface Sent {
   readonly id: string;

@@ -25,7 +25,7 @@ import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
-import { type SteppableSystem, createSteppableSystem } from '../../support/system.ts';
+import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 

@@ -1,5 +1,9 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
-import { type AddSuppression, addSuppressions, removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
+import {
+  type AddSuppression,
+  addSuppressions,
+  removeSuppression,
+} from '../../../src/commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 
 /** Puts some address on the list of some organization, or takes it off again. @param below a number in [0, limit). */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GOOD_STANDING, type StandingLevel } from '../../../src/domain/reputation/reputation.ts';
 import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
-import { type HeldMail, findReleased } from '../../../src/workers/delivery/find-released.ts';
+import { findReleased, type HeldMail } from '../../../src/workers/delivery/find-released.ts';
 
 interface Waiting {
   readonly holder: string;

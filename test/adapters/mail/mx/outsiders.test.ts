@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
 import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import type { StsPolicy } from '../../../../src/adapters/mail/policy/sts-policy.ts';
-import { type TransportSecurity, createTransportSecurity } from '../../../../src/adapters/mail/policy/transport-security.ts';
+import {
+  createTransportSecurity,
+  type TransportSecurity,
+} from '../../../../src/adapters/mail/policy/transport-security.ts';
 import type { SuspendDestination } from '../../../../src/domain/destination/destination.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
@@ -12,7 +15,7 @@ import { issueCertificate } from '../../../support/certificates.ts';
 import type { NameData } from '../../../support/dns-zone.ts';
 import { silentLogger } from '../../../support/logger.ts';
 import { createSteppableSystem } from '../../../support/system.ts';
-import { type MailWorld, createMailWorld, refusal, send, system } from './mail-world.ts';
+import { createMailWorld, type MailWorld, refusal, send, system } from './mail-world.ts';
 
 const PROVIDER = '127.0.0.21';
 const ATTACKER = '127.0.0.66';

@@ -3,8 +3,15 @@ import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts
 import type { Suspension } from '../../../../src/domain/destination/destination.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import type { Standing } from '../../../../src/domain/reputation/reputation.ts';
-import { about, attemptStarted, messageAccepted, messageScheduled, recipient, smtpReply } from '../../../support/controls/message.ts';
-import { HEAD, type Told, explain, minute, recorded, reply } from './explaining.ts';
+import {
+  about,
+  attemptStarted,
+  messageAccepted,
+  messageScheduled,
+  recipient,
+  smtpReply,
+} from '../../../support/controls/message.ts';
+import { explain, HEAD, minute, recorded, reply, type Told } from './explaining.ts';
 
 const accepted: Told = { event: messageAccepted() };
 const started: Told = { event: attemptStarted(1, ['rcp_1']), at: 1 };
