@@ -94,7 +94,6 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Send messages and follow their outcome.',
   'api-keys': 'Create, change and revoke API keys; their values are shown once.',
   domains: 'The domains that mail is sent from, and their DNS records.',
-  templates: 'Message texts with variables.',
   webhooks: 'URLs that get events as they happen.',
   events: 'Everything that happened, in order.',
   stats: 'Counts of recipients by outcome.',
@@ -103,8 +102,6 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   destinations: 'Suspended destinations: mail servers that get nothing for a while.',
   inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
   organization: 'The organization that owns the key.',
-  audit: 'Who did what.',
-  erasures: 'Deleting a person’s data.',
   unsubscribe: 'Pages behind the unsubscribe links in mail; no key is needed.',
   service: 'The service itself; no key is needed.',
 };
