@@ -18,9 +18,9 @@ import {
   url,
 } from './config-values.ts';
 import { CONFIGURATION } from './config-variables.ts';
+import { isNetwork } from './domain/address-ranges.ts';
 import { readSecret } from './domain/api-key/secret.ts';
 import { parseMailbox } from './domain/email-address.ts';
-import { isNetwork } from './domain/is-network.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { readLimits, type SendingLimits } from './domain/reputation/evaluate-reputation.ts';

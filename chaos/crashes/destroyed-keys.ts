@@ -1,4 +1,4 @@
-import { rotateDkim } from '../../src/commands/sending-domain/rotate-dkim.ts';
+import { rotateDkim } from '../../src/commands/sending-domain/dkim-keys.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import type { FailPointName } from '../../src/composition/fail-points.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';

@@ -1,8 +1,6 @@
-import type { KeyChange } from '../commands/api-key/change-key.ts';
-import { deleteKey } from '../commands/api-key/delete-key.ts';
-import { revokeKey } from '../commands/api-key/revoke-key.ts';
+import { type KeyChange, updateKey } from '../commands/api-key/change-key.ts';
+import { deleteKey, revokeKey } from '../commands/api-key/end-key.ts';
 import { rotateKey } from '../commands/api-key/rotate-key.ts';
-import { updateKey } from '../commands/api-key/update-key.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { readDirectory } from '../composition/directory.ts';
 import { type Invocation, type OperatorCommand, required, UsageError } from './command.ts';

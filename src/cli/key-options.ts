@@ -1,6 +1,6 @@
 import { rangeProblem } from '../domain/address-ranges.ts';
 import type { ExistingApiKey } from '../domain/api-key/api-key.ts';
-import { type Permission, permissionSchema } from '../domain/api-key/permissions.ts';
+import { type Permission, permissionSchema } from '../domain/api-key/events.ts';
 import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../domain/api-key/rotate-key.ts';
 import { type Environment, environmentSchema } from '../domain/environment.ts';
 import type { KeyCacheState } from '../domain/key-cache.ts';

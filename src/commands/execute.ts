@@ -1,4 +1,4 @@
-import { type Aggregate, fold } from '../domain/decider.ts';
+import { type Aggregate, fold } from '../domain/aggregate.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { OutboxEvent } from '../domain/events.ts';
 import type { MessageContents } from '../domain/ports/contents.ts';
@@ -16,6 +16,7 @@ import {
   WrongExpectedRevision,
 } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
+import type { CommandContext } from './context.ts';
 
 /** Others who write the same stream at the same moment are few: more tries than this and something loops. */
 const CONFLICT_RETRIES = 5;
@@ -130,4 +131,21 @@ export const execute = async <State, E extends OutboxEvent>(
     }
   }
   throw new DomainError('resource_conflict', 'others change this resource at the same moment');
+};
+
+/**
+ * As `execute`, but at the very revision that is known.
+ * @returns null when somebody else has written there meanwhile: what the decision went by has to be gathered again.
+ */
+export const executeOnce = async <State, E extends OutboxEvent>(
+  context: Pick<CommandContext, 'store' | 'system'>,
+  execution: Omit<Execution<State, E>, 'atRevisions'> & { readonly known: Loaded<State> },
+): Promise<Executed<State, E> | null> => {
+  const { revision } = execution.known;
+  try {
+    return await execute(context, { ...execution, atRevisions: revision === 'no-stream' ? [] : [revision] });
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'precondition_failed') return null;
+    throw error;
+  }
 };

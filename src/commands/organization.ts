@@ -14,8 +14,7 @@ import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { execute, load } from './execute.ts';
-import { executeOnce } from './execute-once.ts';
+import { execute, executeOnce, load } from './execute.ts';
 
 const SECRET_BYTES = 32;
 

@@ -1,7 +1,7 @@
+import { requireOwn } from '../domain/aggregate.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
-import { requireOwn } from '../domain/ownership.ts';
 import {
   deleteWebhook as decideDeleteWebhook,
   disableWebhook as decideDisableWebhook,

@@ -4,7 +4,7 @@ import { rotateKey } from '../commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../commands/context.ts';
 import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
-import { works } from '../domain/api-key/key-life.ts';
+import { works } from '../domain/api-key/api-key.ts';
 import { secretFacts } from '../domain/api-key/secret.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { KeyEntry } from '../domain/key-cache.ts';

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
-import { checkDomainWhenDue } from '../commands/sending-domain/check-domain-when-due.ts';
+import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
 
 /** A network: its address and how many bits of it count. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -90,3 +91,8 @@ export const addressClassOf = (text: string): AddressClass => {
   if (range === 'loopback') return range;
   return PRIVATE.has(range) ? 'private' : 'public';
 };
+
+const NETWORK = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+
+/** An address, or one with the length of a prefix (RFC 4632 §3.1, RFC 4291 §2.3). */
+export const isNetwork = (value: string): boolean => NETWORK.safeParse(value).success;

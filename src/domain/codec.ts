@@ -1,4 +1,5 @@
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
+import { StartRefused } from './start-refused.ts';
 
 /** One stored event as an adapter holds it. */
 export interface StoredEvent {
@@ -64,3 +65,10 @@ export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
 });
 
 export const eventCodec = createEventCodec(UPCASTS);
+
+/**
+ * Whether nobody who follows the log can go on, and another try would change nothing: the process is older than the
+ * log, the log is damaged, or it is another log. Who passed over that would lose what follows: the process has to end.
+ */
+export const isFatal = (error: unknown): boolean =>
+  error instanceof UnknownEvent || error instanceof MalformedEvent || error instanceof StartRefused;

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { z } from 'zod';
 import { TimedOut, withTimeout } from '../async/with-timeout.ts';
 import type { Origin } from '../commands/context.ts';
-import type { Caller } from '../domain/caller.ts';
+import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthContext, authenticateRequest, reauthenticate } from './auth/authenticate.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Origin } from '../commands/context.ts';
 import { addressClassOf } from '../domain/address-ranges.ts';
-import type { Caller } from '../domain/caller.ts';
+import type { Caller } from '../domain/api-key/key-authority.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { GuardedRoute } from './route-table.ts';
 

@@ -1,4 +1,4 @@
-import type { Permission } from '../domain/api-key/permissions.ts';
+import type { Permission } from '../domain/api-key/events.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import type { ActionKind } from '../domain/rate-limits.ts';

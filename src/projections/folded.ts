@@ -1,4 +1,4 @@
-import type { Aggregate } from '../domain/decider.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
 import type { OutboxEvent } from '../domain/events.ts';
 import { idOf, type RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Database } from './database.ts';

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { pause, untilAborted } from '../async/with-timeout.ts';
-import { isFatal } from '../domain/is-fatal.ts';
+import { isFatal } from '../domain/codec.ts';
 import type { Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isFatal } from '../domain/is-fatal.ts';
+import { isFatal } from '../domain/codec.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';

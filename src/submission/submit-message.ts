@@ -1,6 +1,6 @@
 import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
-import type { Caller } from '../domain/caller.ts';
+import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MailParser } from '../domain/ports/mail-parser.ts';
 import { type AuthContext, type Authenticated, authenticate, requirePermission } from '../http/auth/authenticate.ts';

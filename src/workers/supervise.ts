@@ -1,5 +1,5 @@
 import { pause } from '../async/with-timeout.ts';
-import { isFatal } from '../domain/is-fatal.ts';
+import { isFatal } from '../domain/codec.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 

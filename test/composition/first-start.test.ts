@@ -5,7 +5,7 @@ import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
-import { revokeKey } from '../../src/commands/api-key/revoke-key.ts';
+import { revokeKey } from '../../src/commands/api-key/end-key.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import { firstAdminKey, readDirectory } from '../../src/composition/directory.ts';
 import { firstStart, noteKeysShown, serviceOrigin } from '../../src/composition/first-start.ts';

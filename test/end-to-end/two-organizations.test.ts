@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { permissionSchema } from '../../src/domain/api-key/permissions.ts';
+import { permissionSchema } from '../../src/domain/api-key/events.ts';
 import { environmentSchema } from '../../src/domain/environment.ts';
 import { type AnyBody, eventually } from '../support/api-client.ts';
 import { type Located, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { fold } from '../../src/domain/aggregate.ts';
 import { apiKey } from '../../src/domain/api-key/api-key.ts';
-import { fold } from '../../src/domain/decider.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import { sendingDomain } from '../../src/domain/sending-domain/sending-domain.ts';
 import { webhook } from '../../src/domain/webhook/webhook.ts';

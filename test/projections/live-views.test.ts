@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
-import type { Aggregate } from '../../src/domain/decider.ts';
+import type { Aggregate } from '../../src/domain/aggregate.ts';
 import { destination } from '../../src/domain/destination/destination.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Aggregate } from '../../src/domain/decider.ts';
+import type { Aggregate } from '../../src/domain/aggregate.ts';
 import { DomainError } from '../../src/domain/domain-error.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import type { EventContext } from '../../src/domain/ports/event-store.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { updateKey } from '../../src/commands/api-key/change-key.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
-import { deleteKey } from '../../src/commands/api-key/delete-key.ts';
-import { updateKey } from '../../src/commands/api-key/update-key.ts';
+import { deleteKey } from '../../src/commands/api-key/end-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { apiKeyStream } from '../../src/domain/api-key/api-key.ts';
 import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';

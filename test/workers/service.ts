@@ -13,7 +13,7 @@ import { load } from '../../src/commands/execute.ts';
 import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerWebhook, type WebhookWithSecret } from '../../src/commands/webhook.ts';
-import type { Caller } from '../../src/domain/caller.ts';
+import type { Caller } from '../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChangedMessage } from '../../../src/commands/message/change-message.ts';
-import { fold } from '../../../src/domain/decider.ts';
+import { fold } from '../../../src/domain/aggregate.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type ExistingMessage, message, messageStream } from '../../../src/domain/message/message.ts';
 import type { World } from '../world.ts';

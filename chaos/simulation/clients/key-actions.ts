@@ -1,9 +1,7 @@
-import type { KeyChange } from '../../../src/commands/api-key/change-key.ts';
+import { type KeyChange, updateKey } from '../../../src/commands/api-key/change-key.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
-import { deleteKey } from '../../../src/commands/api-key/delete-key.ts';
-import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
+import { deleteKey, revokeKey } from '../../../src/commands/api-key/end-key.ts';
 import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
-import { updateKey } from '../../../src/commands/api-key/update-key.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { Life } from '../life.ts';

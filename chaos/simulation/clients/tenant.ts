@@ -5,7 +5,7 @@ import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
 import { registerWebhook } from '../../../src/commands/webhook.ts';
-import type { Caller } from '../../../src/domain/caller.ts';
+import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { World } from '../world.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fold } from '../../../src/domain/decider.ts';
+import { fold } from '../../../src/domain/aggregate.ts';
 import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
 import { isOpen, messageStatus } from '../../../src/domain/message/recipient.ts';
 import type { RecordedEvent, StreamName } from '../../../src/domain/ports/event-store.ts';

@@ -1,14 +1,20 @@
-import { type ApiKey, apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import {
+  type ApiKey,
+  apiKey,
+  apiKeyStream,
+  type ExistingApiKey,
+  type KeyCircumstances,
+  requireOwnKey,
+  works,
+} from '../../domain/api-key/api-key.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
-import { type KeyCircumstances, works } from '../../domain/api-key/key-life.ts';
-import { requireOwnKey } from '../../domain/api-key/own-key.ts';
+import { updateKey as decideUpdateKey, type KeyChanges } from '../../domain/api-key/update-key.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
 import type { LoadKeyCache } from '../../domain/key-cache.ts';
 import { replaces } from '../../domain/organization/release-admin-keys.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, load, requireRevision } from '../execute.ts';
-import { executeOnce } from '../execute-once.ts';
+import { type Condition, executeOnce, load, requireRevision } from '../execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization.ts';
 
 /** Who changes which key, and by what everything else is known. */
@@ -81,3 +87,26 @@ export const changeKey = async (context: CommandContext, origin: Origin, change:
   }
   throw new DomainError('resource_conflict', 'others change this resource at the same moment');
 };
+
+export interface UpdateKey extends KeyChange {
+  readonly changes: KeyChanges;
+  /** The networks in `changes` leave out the address that this is asked from. */
+  readonly leavesOutRequester: boolean;
+}
+
+/**
+ * Changes a key's name, permissions, limits, networks or expiry.
+ * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`.
+ */
+export const updateKey = (
+  context: CommandContext,
+  origin: Origin,
+  { changes, leavesOutRequester, ...change }: UpdateKey,
+): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state, circumstances) =>
+      decideUpdateKey(state, { ...circumstances, changes, by: change.by, organizationId: origin.organizationId }),
+    shutsOut: (events) =>
+      leavesOutRequester && events.some(({ type, data }) => type === 'KeyUpdated' && data.allowedCidrs !== undefined),
+  });

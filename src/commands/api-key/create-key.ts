@@ -1,10 +1,9 @@
+import { requireOwn } from '../../domain/aggregate.ts';
 import { apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import { type CreateKey as Decision, createKey as decideCreateKey } from '../../domain/api-key/create-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
-import { requireOwn } from '../../domain/ownership.ts';
-import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
-import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { requireOwnDomain, sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 

@@ -1,5 +1,4 @@
-import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
-import { requireOwnKey } from '../../domain/api-key/own-key.ts';
+import { apiKey, apiKeyStream, requireOwnKey } from '../../domain/api-key/api-key.ts';
 import { type RotateKey as Decision, rotateKey as decideRotateKey } from '../../domain/api-key/rotate-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
 import type { CommandContext, Origin } from '../context.ts';

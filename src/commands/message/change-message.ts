@@ -1,11 +1,12 @@
 /** Use cases by which a customer changes an accepted message: cancel it, or give it another time. */
+
+import { requireOwn } from '../../domain/aggregate.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import {
   cancelMessage as decideCancel,
   rescheduleMessage as decideReschedule,
 } from '../../domain/message/change-message.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { requireOwn } from '../../domain/ownership.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 

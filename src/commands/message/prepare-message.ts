@@ -1,6 +1,6 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { Analysis } from '../../domain/analysis/analysis.ts';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import {
   canonicalJson,
   keyedDigest,

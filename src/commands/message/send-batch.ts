@@ -1,5 +1,5 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message, messageStream } from '../../domain/message/message.ts';

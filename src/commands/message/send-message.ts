@@ -1,10 +1,10 @@
-import type { Caller } from '../../domain/caller.ts';
+import { requireOwn } from '../../domain/aggregate.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { keyedBytes, keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
-import { requireOwn } from '../../domain/ownership.ts';
 import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';

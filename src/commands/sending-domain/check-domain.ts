@@ -1,21 +1,63 @@
+import { DomainError } from '../../domain/domain-error.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
 import type { EventContext } from '../../domain/ports/event-store.ts';
-import type { DomainRecords } from '../../domain/sending-domain/domain-records.ts';
-import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
+import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
+import {
+  checkRecords,
+  type DomainRecords,
+  domainRecords,
+  domainRecordsStream,
+} from '../../domain/sending-domain/domain-records.ts';
+import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import { recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
 import {
   type ExistingSendingDomain,
   lifeOf,
+  requireOwnDomain,
   type SendingDomain,
   sendingDomain,
   sendingDomainStream,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute, type Loaded } from '../execute.ts';
+import { type Condition, execute, type Loaded, load } from '../execute.ts';
+import { leaveName, takeName } from './domain-name.ts';
 import { lookAtRecords } from './look-at-records.ts';
-import { noteRecords } from './note-records.ts';
-import { leaveName, takeName } from './take-name.ts';
+
+/** Host of the key record that mail of the domain stands or falls with. */
+const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {
+  const pair = decidingPair(dkim);
+  const rsa = pair === null ? undefined : rsaOf(pair);
+  return rsa === undefined ? null : dkimHost(name, rsa.selector);
+};
+
+export interface NoteRecords {
+  /** After what was seen has had its effect. */
+  readonly domain: ExistingSendingDomain;
+  readonly records: readonly RecordSeen[];
+  readonly isAsked: boolean;
+}
+
+/** Notes what the DNS says of a domain, where that is news. */
+export const noteRecords = async (
+  { store, system }: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  { domain, records, isAsked }: NoteRecords,
+): Promise<DomainRecords> => {
+  const { domainId } = domain;
+  const now = system.now().toISOString();
+  const host = decidingHost(domain);
+  const { state } = await execute(
+    { store, system },
+    {
+      aggregate: domainRecords,
+      stream: domainRecordsStream(domainId),
+      context: eventContext({ ...origin, environment: null }, now),
+      decide: (before) => checkRecords(before, { domainId, records, dkimHost: host, isAsked, now }),
+    },
+  );
+  return state;
+};
 
 export type CheckContext = Pick<
   CommandContext,
@@ -79,4 +121,24 @@ export const checkDomain = async (
   const now = requireOwnDomain(state, origin.organizationId);
   if (lifeOf(now, false) === 'failed') await leaveName(context, origin, now);
   return { domain: now, revision: Number(revision), records };
+};
+
+/** What another look later may find otherwise: the name is another’s for now, others write there at this moment, or it was just deleted. */
+const LATER: readonly string[] = ['domain_already_exists', 'resource_conflict', 'not_found'];
+
+/** Looks at a domain's records because it is time to. One that is gone is left alone. */
+export const checkDomainWhenDue = async (context: CheckContext, domainId: string): Promise<void> => {
+  const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
+  if (known.state.status !== 'registered') return;
+  const { organizationId } = known.state;
+  const id = context.system.uuid();
+  const origin: Origin = {
+    ...{ actor: 'worker:check-domains', organizationId, environment: null, requestId: null },
+    ...{ correlationId: id, causationId: id },
+  };
+  try {
+    await checkDomain(context, origin, { known, isAsked: false });
+  } catch (error) {
+    if (!(error instanceof DomainError && LATER.includes(error.code))) throw error;
+  }
 };

@@ -2,11 +2,10 @@ import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
 import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
-import { deleteDomain as decideDeleteDomain } from '../../domain/sending-domain/delete-domain.ts';
+import { deleteDomain as decideDeleteDomain } from '../../domain/sending-domain/change-domain.ts';
 import { sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, load, requireRevision } from '../execute.ts';
-import { executeOnce } from '../execute-once.ts';
+import { type Condition, executeOnce, load, requireRevision } from '../execute.ts';
 import { releaseAdminKeys } from '../organization.ts';
 
 export interface DeleteDomain extends Condition {

@@ -1,14 +1,24 @@
-import { requireOwn } from '../../domain/ownership.ts';
+import { parse } from 'tldts';
+import { requireOwn } from '../../domain/aggregate.ts';
+import { registerDomain as decideRegisterDomain } from '../../domain/sending-domain/change-domain.ts';
 import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
-import { registerDomain as decideRegisterDomain } from '../../domain/sending-domain/register-domain.ts';
 import { sendingDomain, sendingDomainId, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
-import { isPublicSuffix } from './is-public-suffix.ts';
-import { makeKeys } from './make-keys.ts';
-import { nameHolder } from './name-holder.ts';
+import { makeKeys } from './dkim-keys.ts';
+import { nameHolder } from './domain-name.ts';
 import { verifyDomain } from './verify-domain.ts';
+
+/**
+ * Whether a registry gives away the names right below this one (`co.uk`), by the ICANN section of the list at
+ * publicsuffix.org: those of its other section (`github.io`) belong to somebody, who may send from them.
+ * @param name A-labels, lower case.
+ */
+export const isPublicSuffix = (name: string): boolean => {
+  const { publicSuffix, isIcann } = parse(name, { extractHostname: false, allowPrivateDomains: false });
+  return isIcann === true && publicSuffix === name;
+};
 
 const TOKEN_BYTES = 20;
 

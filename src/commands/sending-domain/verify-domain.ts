@@ -1,11 +1,15 @@
+import { verifyByCapture } from '../../domain/sending-domain/change-domain.ts';
 import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
-import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
-import { type SendingDomain, sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
-import { verifyByCapture } from '../../domain/sending-domain/verify-domain.ts';
+import {
+  requireOwnDomain,
+  type SendingDomain,
+  sendingDomain,
+  sendingDomainStream,
+} from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded, load, requireRevision } from '../execute.ts';
 import { type CheckedDomain, checkDomain } from './check-domain.ts';
-import { takeName } from './take-name.ts';
+import { takeName } from './domain-name.ts';
 
 const capture = async (
   context: CommandContext,

@@ -1,9 +1,10 @@
-import type { Aggregate } from '../decider.ts';
+import { type Aggregate, requireOwn } from '../aggregate.ts';
+import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { ApiKeyEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import type { Permission } from './permissions.ts';
+import type { Permission } from './events.ts';
 import type { SecretFacts } from './secret.ts';
 
 /** A key's secrets are numbered: 1 for the first, one more with each rotation. */
@@ -87,4 +88,43 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
         return event satisfies never;
     }
   },
+};
+
+/** The key, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingApiKey => {
+  const key = requireOwn(state, organizationId, 'API key');
+  if (key.status === 'deleted') throw new DomainError('not_found', 'API key not found');
+  return key;
+};
+
+/** Facts about a key that its own stream does not tell. */
+export interface KeyCircumstances {
+  /** ISO 8601. */
+  readonly now: string;
+  /** Its domain was deleted: the key ended with it. */
+  readonly endedWithDomain: boolean;
+}
+
+export const isExpired = ({ expiresAt }: ExistingApiKey, now: string): boolean =>
+  expiresAt !== null && expiresAt <= now;
+
+/** Whether the key opens the door. */
+export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumstances): boolean =>
+  key.status === 'active' && !endedWithDomain && !isExpired(key, now);
+
+/** A key that has ended for good is not changed any more. @throws {DomainError} `key_not_active`. */
+export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
+  if (key.status === 'revoked')
+    throw new DomainError('key_not_active', 'API key is revoked: create a new one in its place');
+  if (endedWithDomain)
+    throw new DomainError(
+      'key_not_active',
+      'API key ended when its domain was deleted: create a new one on another domain',
+    );
+};
+
+/** @throws {DomainError} `key_not_active`. */
+export const requireNotExpired = (key: ExistingApiKey, { now }: KeyCircumstances): void => {
+  if (isExpired(key, now))
+    throw new DomainError('key_not_active', 'API key is expired: give it another expires_at first');
 };

@@ -1,8 +1,14 @@
 import { DomainError } from '../domain-error.ts';
 import type { ApiKeyEvent } from '../events.ts';
 import type { ApiKey, ExistingApiKey } from './api-key.ts';
-import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
-import { inheritBounds, type KeyBounds, requireWithin } from './key-bounds.ts';
+import {
+  inheritBounds,
+  type KeyAuthority,
+  type KeyBounds,
+  requireKeyAuthority,
+  requireLimitAuthority,
+  requireWithin,
+} from './key-authority.ts';
 import type { SecretFacts } from './secret.ts';
 
 /** The key as it will be; whose it is and since when is in the event's metadata. Bounds left out are its maker's. */

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { environmentSchema } from '../environment.ts';
 import { rateLimitsSchema } from '../rate-limits.ts';
-import { permissionSchema } from './permissions.ts';
+
+/** Spec §5.3. No level but `admin` includes another. */
+export const permissionSchema = z.enum(['send', 'read', 'manage', 'admin']);
+export type Permission = z.infer<typeof permissionSchema>;
+
+export const allows = (held: readonly Permission[], needed: Permission): boolean =>
+  held.includes(needed) || held.includes('admin');
 
 /** SHA-256 of the full key value, hex; the value itself is nowhere. */
 const secret = z.object({ hash: z.string().length(64), first4: z.string(), last4: z.string() });

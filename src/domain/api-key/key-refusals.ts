@@ -1,4 +1,4 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import type { ErrorCode } from '../error-catalogue.ts';
 import type { ApiKeyRefusalEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';

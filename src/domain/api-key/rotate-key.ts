@@ -1,10 +1,14 @@
 import { DomainError } from '../domain-error.ts';
 import type { ApiKeyEvent } from '../events.ts';
-import { type ApiKey, liveEarlierSecrets } from './api-key.ts';
-import { type KeyAuthority, requireKeyAuthority } from './key-authority.ts';
-import { requireWithin } from './key-bounds.ts';
-import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
-import { requireOwnKey } from './own-key.ts';
+import {
+  type ApiKey,
+  type KeyCircumstances,
+  liveEarlierSecrets,
+  requireNotEnded,
+  requireNotExpired,
+  requireOwnKey,
+} from './api-key.ts';
+import { type KeyAuthority, requireKeyAuthority, requireWithin } from './key-authority.ts';
 import type { SecretFacts } from './secret.ts';
 
 /** Each live secret is one more that can leak; fewer than two would forbid rotating again during a slow roll-out. */

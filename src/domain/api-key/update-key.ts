@@ -1,12 +1,22 @@
 import { canonicalJson } from '../digest.ts';
 import type { ApiKeyEvent } from '../events.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import type { ApiKey, ExistingApiKey } from './api-key.ts';
-import { type KeyAuthority, requireKeyAuthority, requireLimitAuthority } from './key-authority.ts';
-import { requireWithin, widens } from './key-bounds.ts';
-import { type KeyCircumstances, requireNotEnded, requireNotExpired } from './key-life.ts';
-import { requireOwnKey } from './own-key.ts';
-import type { Permission } from './permissions.ts';
+import {
+  type ApiKey,
+  type ExistingApiKey,
+  type KeyCircumstances,
+  requireNotEnded,
+  requireNotExpired,
+  requireOwnKey,
+} from './api-key.ts';
+import type { Permission } from './events.ts';
+import {
+  type KeyAuthority,
+  requireKeyAuthority,
+  requireLimitAuthority,
+  requireWithin,
+  widens,
+} from './key-authority.ts';
 
 /** What is absent stays as it is. */
 export interface KeyChanges {

@@ -1,7 +1,8 @@
 /** What a customer decides about an accepted message: cancel it, or give it another time. */
+
+import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
-import { requireOwn } from '../ownership.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { isInFlight, isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
 

@@ -1,5 +1,5 @@
 /** A message: its state, and how each event changes it. */
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';

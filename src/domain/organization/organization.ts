@@ -1,4 +1,4 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import { canonicalJson } from '../digest.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';

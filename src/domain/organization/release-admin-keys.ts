@@ -1,5 +1,4 @@
-import type { ExistingApiKey } from '../api-key/api-key.ts';
-import { works } from '../api-key/key-life.ts';
+import { type ExistingApiKey, works } from '../api-key/api-key.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
 import type { KeyCacheState, KeyEntry } from '../key-cache.ts';

@@ -1,5 +1,5 @@
-import type { SigningKey } from '../signing-key.ts';
 import type { MessageBody, UnsubscribeWays } from './contents.ts';
+import type { SigningKey } from './dkim-keys.ts';
 
 /**
  * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to

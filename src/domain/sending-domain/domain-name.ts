@@ -1,4 +1,5 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
+import { DomainError } from '../domain-error.ts';
 import type { DomainNameEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
 import type { VerificationMethod } from './events.ts';
@@ -47,3 +48,22 @@ export const releaseName = (
   state.status === 'taken' && state.domainId === domainId
     ? [{ type: 'DomainNameReleased', data: { name, domainId } }]
     : [];
+
+export interface TakeName {
+  readonly name: string;
+  readonly domainId: string;
+  readonly method: VerificationMethod;
+  readonly formerHolder: string | null;
+}
+
+/** The name goes to the first domain that proves it. @throws {DomainError} `domain_already_exists`. */
+export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName): readonly DomainNameEvent[] => {
+  if (isTakenByAnother(state, { ...claim, capturing: claim.method === 'capture', formerHolder })) {
+    throw new DomainError(
+      'domain_already_exists',
+      `domain ${claim.name} already exists: another organization verified it`,
+    );
+  }
+  if (state.status === 'taken' && state.domainId === claim.domainId && state.method === claim.method) return [];
+  return [{ type: 'DomainNameTaken', data: { ...claim } }];
+};

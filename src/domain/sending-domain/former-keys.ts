@@ -1,4 +1,4 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import type { DkimKey } from './events.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain.ts';

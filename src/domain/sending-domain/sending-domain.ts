@@ -1,5 +1,6 @@
-import type { Aggregate } from '../decider.ts';
+import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
+import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import type { StreamName } from '../ports/event-store.ts';
@@ -83,4 +84,11 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         return event satisfies never;
     }
   },
+};
+
+/** The domain, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+export const requireOwnDomain = (state: SendingDomain, organizationId: string): ExistingSendingDomain => {
+  const domain = requireOwn(state, organizationId, 'domain');
+  if (domain.status === 'deleted') throw new DomainError('not_found', 'domain not found');
+  return domain;
 };

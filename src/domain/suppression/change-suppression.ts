@@ -1,7 +1,7 @@
+import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
-import { requireOwn } from '../ownership.ts';
 import { type ExistingSuppression, entryOfKind, isInForce, type Suppression } from './suppression.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];

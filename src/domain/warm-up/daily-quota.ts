@@ -1,4 +1,4 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import type { WarmUpDayEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';

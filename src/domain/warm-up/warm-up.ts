@@ -1,4 +1,4 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import type { WarmUpEvent } from '../events.ts';
 import type { StreamName } from '../ports/event-store.ts';
 

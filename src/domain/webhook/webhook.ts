@@ -1,8 +1,7 @@
-import type { Aggregate } from '../decider.ts';
+import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';
-import { requireOwn } from '../ownership.ts';
 import type { StreamName } from '../ports/event-store.ts';
 
 export interface ExistingWebhook {

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TimedOut } from '../../async/with-timeout.ts';
 import { isWithin } from '../../domain/address-ranges.ts';
-import { allows } from '../../domain/api-key/permissions.ts';
+import { allows } from '../../domain/api-key/events.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../domain/api-key/secret.ts';
-import type { Caller } from '../../domain/caller.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { System } from '../../domain/ports/system.ts';

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { deleteDomain } from '../../commands/sending-domain/delete-domain.ts';
+import { rotateDkim } from '../../commands/sending-domain/dkim-keys.ts';
 import { registerDomain } from '../../commands/sending-domain/register-domain.ts';
-import { rotateDkim } from '../../commands/sending-domain/rotate-dkim.ts';
 import { verifyDomain } from '../../commands/sending-domain/verify-domain.ts';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { domainOf, parseMailbox } from '../../domain/email-address.ts';
 import { isId } from '../../domain/ids.ts';
 import type { Revision } from '../../domain/ports/event-store.ts';
-import { requireOwnDomain } from '../../domain/sending-domain/own-domain.ts';
 import {
   type ExistingSendingDomain,
+  requireOwnDomain,
   sendingDomain,
   sendingDomainStream,
 } from '../../domain/sending-domain/sending-domain.ts';

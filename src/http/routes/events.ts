@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../domain/customer-event-types.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import { FEED_START, type FeedCursor, type FeedPage } from '../../projections/events/queries.ts';

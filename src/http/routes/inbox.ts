@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { CapturedMail, InboxFilter } from '../../domain/ports/inbox.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { deleteWebhook, registerWebhook } from '../../commands/webhook.ts';
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-event-types.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { environmentSchema } from '../../domain/environment.ts';

@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { type ExistingApiKey, liveEarlierSecrets } from '../../domain/api-key/api-key.ts';
-import { isExpired, type KeyCircumstances } from '../../domain/api-key/key-life.ts';
-import { permissionSchema } from '../../domain/api-key/permissions.ts';
+import {
+  type ExistingApiKey,
+  isExpired,
+  type KeyCircumstances,
+  liveEarlierSecrets,
+} from '../../domain/api-key/api-key.ts';
+import { permissionSchema } from '../../domain/api-key/events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import type { UsageMark } from '../../domain/ports/usage-marks.ts';
 import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.ts';

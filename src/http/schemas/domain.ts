@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { nextCheckMs } from '../../domain/sending-domain/check-times.ts';
 import { type DkimPair, dkimHost, type RetiredDkimPair } from '../../domain/sending-domain/dkim.ts';
-import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
+import { type DomainRecords, nextCheckMs, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { RECORD_KINDS, type RecordState } from '../../domain/sending-domain/events.ts';
 import { type RecordToPublish, recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
 import {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ApiKey, apiKey, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
-import { permissionSchema } from '../../domain/api-key/permissions.ts';
+import { permissionSchema } from '../../domain/api-key/events.ts';
 import { customerEventId } from '../../domain/customer-events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';

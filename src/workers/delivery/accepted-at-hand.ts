@@ -1,5 +1,5 @@
 import type { Loaded } from '../../commands/execute.ts';
-import { fold } from '../../domain/decider.ts';
+import { fold } from '../../domain/aggregate.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';

@@ -6,10 +6,10 @@ import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
+import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import type { OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { SigningKey } from '../../domain/signing-key.ts';
 import type { SenderDomains } from './sender-domains.ts';
 
 /** Where nothing is signed. */

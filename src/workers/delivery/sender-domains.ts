@@ -1,10 +1,10 @@
-import { activeSigningKeys } from '../../commands/sending-domain/signing-keys.ts';
+import { activeSigningKeys } from '../../commands/sending-domain/dkim-keys.ts';
 import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/events.ts';
+import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
-import type { SigningKey } from '../../domain/signing-key.ts';
 
 /** Sending domains as of some position of the log: what their mail is signed with, and where it comes back to. */
 export interface SenderDomains {

@@ -1,4 +1,4 @@
-import { destroyFormerKeys } from '../../commands/sending-domain/destroy-former-keys.ts';
+import { destroyFormerKeys } from '../../commands/sending-domain/dkim-keys.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';

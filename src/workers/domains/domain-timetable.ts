@@ -1,6 +1,6 @@
 import type { SendingDomainEvent } from '../../domain/events.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { nextCheckMs } from '../../domain/sending-domain/check-times.ts';
+import { nextCheckMs } from '../../domain/sending-domain/domain-records.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 
 /** When which domain is to be looked at, as the log has it. */

@@ -6,15 +6,13 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
-import type { KeyChange } from '../../../src/commands/api-key/change-key.ts';
+import { type KeyChange, updateKey } from '../../../src/commands/api-key/change-key.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
-import { deleteKey } from '../../../src/commands/api-key/delete-key.ts';
-import { revokeKey } from '../../../src/commands/api-key/revoke-key.ts';
-import { updateKey } from '../../../src/commands/api-key/update-key.ts';
+import { deleteKey, revokeKey } from '../../../src/commands/api-key/end-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import type { Caller } from '../../../src/domain/caller.ts';
+import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rotateDkim } from '../../../src/commands/sending-domain/rotate-dkim.ts';
-import { activeSigningKeys } from '../../../src/commands/sending-domain/signing-keys.ts';
+import { activeSigningKeys, rotateDkim } from '../../../src/commands/sending-domain/dkim-keys.ts';
 import type { ExistingSendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, originOf, type ZoneWorld, zoneOf } from './zone-world.ts';
 

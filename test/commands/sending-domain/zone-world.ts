@@ -5,8 +5,7 @@ import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-m
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
-import type { CheckedDomain } from '../../../src/commands/sending-domain/check-domain.ts';
-import { checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain-when-due.ts';
+import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../../../src/commands/sending-domain/verify-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';

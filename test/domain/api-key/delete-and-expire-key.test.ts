@@ -1,7 +1,6 @@
 import { describe, test } from 'vitest';
 import { type ApiKey, apiKey } from '../../../src/domain/api-key/api-key.ts';
-import { deleteKey } from '../../../src/domain/api-key/delete-key.ts';
-import { expireKey } from '../../../src/domain/api-key/expire-key.ts';
+import { deleteKey, expireKey } from '../../../src/domain/api-key/end-key.ts';
 import {
   callerWith,
   keyCreated,

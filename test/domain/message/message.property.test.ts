@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { fold } from '../../../src/domain/aggregate.ts';
 import { customerEvents } from '../../../src/domain/customer-events.ts';
-import { fold } from '../../../src/domain/decider.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
-import { nextCheckMs } from '../../../src/domain/sending-domain/check-times.ts';
+import { nextCheckMs } from '../../../src/domain/sending-domain/domain-records.ts';
 import { activated, added, after, degraded, domainAfter, failed, registered, verified } from './checked-domain.ts';
 
 const MINUTE_MS = 60_000;

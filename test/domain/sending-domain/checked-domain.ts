@@ -1,4 +1,4 @@
-import { fold } from '../../../src/domain/decider.ts';
+import { fold } from '../../../src/domain/aggregate.ts';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
-import { deleteDomain } from '../../../src/domain/sending-domain/delete-domain.ts';
-import { registerDomain } from '../../../src/domain/sending-domain/register-domain.ts';
+import { deleteDomain, registerDomain } from '../../../src/domain/sending-domain/change-domain.ts';
 import { sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { specify } from '../../support/specification.ts';
 

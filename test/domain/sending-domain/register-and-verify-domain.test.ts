@@ -1,17 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { requireOwn } from '../../../src/domain/aggregate.ts';
 import type { DomainNameEvent, SendingDomainEvent } from '../../../src/domain/events.ts';
 import { isId } from '../../../src/domain/ids.ts';
-import { requireOwn } from '../../../src/domain/ownership.ts';
-import { domainName, releaseName } from '../../../src/domain/sending-domain/domain-name.ts';
+import { registerDomain, verifyByCapture } from '../../../src/domain/sending-domain/change-domain.ts';
+import { domainName, releaseName, takeName } from '../../../src/domain/sending-domain/domain-name.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
-import { registerDomain } from '../../../src/domain/sending-domain/register-domain.ts';
 import {
   isVerified,
   lifeOf,
   sendingDomain,
   sendingDomainId,
 } from '../../../src/domain/sending-domain/sending-domain.ts';
-import { takeName, verifyByCapture } from '../../../src/domain/sending-domain/verify-domain.ts';
 import { specify } from '../../support/specification.ts';
 
 const KEYS: DkimKey[] = [

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
+import { rotateDkim } from '../../../src/domain/sending-domain/change-domain.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
-import { rotateDkim } from '../../../src/domain/sending-domain/rotate-dkim.ts';
 import {
   type ExistingSendingDomain,
   isVerified,

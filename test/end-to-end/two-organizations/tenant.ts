@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Permission } from '../../../src/domain/api-key/permissions.ts';
+import type { Permission } from '../../../src/domain/api-key/events.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
 import { type OperatorOptions, operator } from '../../support/operator.ts';

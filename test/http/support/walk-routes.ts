@@ -1,4 +1,4 @@
-import type { Permission } from '../../../src/domain/api-key/permissions.ts';
+import type { Permission } from '../../../src/domain/api-key/events.ts';
 import type { Details } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';

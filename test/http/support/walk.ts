@@ -1,6 +1,6 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
-import { permissionSchema } from '../../../src/domain/api-key/permissions.ts';
+import { permissionSchema } from '../../../src/domain/api-key/events.ts';
 import { type Environment, environmentSchema } from '../../../src/domain/environment.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
 import type { Service } from './service.ts';

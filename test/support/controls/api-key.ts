@@ -1,5 +1,5 @@
+import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import type { SecretFacts } from '../../../src/domain/api-key/secret.ts';
-import type { Caller } from '../../../src/domain/caller.ts';
 import type { ApiKeyEvent } from '../../../src/domain/events.ts';
 
 export const secretNumber = (number: number): SecretFacts => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventContext } from '../../../src/commands/context.ts';
-import { makeKeys } from '../../../src/commands/sending-domain/make-keys.ts';
+import { makeKeys } from '../../../src/commands/sending-domain/dkim-keys.ts';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventContext } from '../../../src/commands/context.ts';
-import { destroyFormerKeys } from '../../../src/commands/sending-domain/destroy-former-keys.ts';
-import { rotateDkim } from '../../../src/commands/sending-domain/rotate-dkim.ts';
-import { activeSigningKeys } from '../../../src/commands/sending-domain/signing-keys.ts';
+import { activeSigningKeys, destroyFormerKeys, rotateDkim } from '../../../src/commands/sending-domain/dkim-keys.ts';
 import type { ExistingSendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, originOf, type ZoneWorld, zoneOf } from '../../commands/sending-domain/zone-world.ts';
 import { openService, type Service } from '../service.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain-when-due.ts';
+import { checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
 import { lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, zoneOf } from '../../commands/sending-domain/zone-world.ts';
 import { openService } from '../service.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto';
-import type { SigningKey } from '../../../domain/signing-key.ts';
+import type { SigningKey } from '../../../domain/ports/dkim-keys.ts';
 import type { UnsignedMessage } from '../compose/mime-message.ts';
 import { relaxedHeader } from './canonicalize.ts';
 

@@ -1,10 +1,15 @@
-import { asSentence, hasQuotes, shownValues, told, withoutQuotes } from '../dns-text.ts';
 import type { RecordSeen } from '../events.ts';
-import type { RecordToPublish } from '../records-to-publish.ts';
+import {
+  asSentence,
+  hasQuotes,
+  type RecordToPublish,
+  shownValues,
+  told,
+  withoutQuotes,
+} from '../records-to-publish.ts';
 import { diagnoseDkim } from './dkim.ts';
-import { absence, invalid, missing, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
+import { absence, invalid, missing, parseTagList, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
 import { diagnoseSpf } from './spf.ts';
-import { parseTagList } from './tag-list.ts';
 
 export const wildcard = (host: string): Verdict =>
   invalid(

@@ -1,9 +1,7 @@
-import { hasQuotes, inStrings, isLong, told, withoutQuotes } from '../dns-text.ts';
 import type { DkimKey } from '../events.ts';
-import { dkimValue } from '../records-to-publish.ts';
+import { dkimValue, hasQuotes, inStrings, isLong, told, withoutQuotes } from '../records-to-publish.ts';
 import { wildcard } from './diagnose.ts';
-import { absence, invalid, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
-import { parseTagList } from './tag-list.ts';
+import { absence, invalid, parseTagList, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
 
 const KEY_TYPES = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const;
 /** Shorter pieces are in everything. */

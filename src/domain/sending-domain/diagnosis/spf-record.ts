@@ -1,4 +1,4 @@
-import { hasQuotes, told, withoutQuotes } from '../dns-text.ts';
+import { hasQuotes, told, withoutQuotes } from '../records-to-publish.ts';
 
 /** RFC 7208 §4.5: the version, and nothing or a space behind it. */
 const SPF = /^v=spf1(?: |$)/i;

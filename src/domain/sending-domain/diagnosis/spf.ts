@@ -1,5 +1,5 @@
 import type { DnsAnswer } from '../../ports/resolver.ts';
-import { told } from '../dns-text.ts';
+import { told } from '../records-to-publish.ts';
 import { absence, invalid, missing, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
 import { canBeAsked, LOOKUPS_MAX, type SpfInclude, type SpfRecord, spfRecordIn } from './spf-record.ts';
 

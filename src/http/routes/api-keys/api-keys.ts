@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { deleteKey } from '../../../commands/api-key/delete-key.ts';
-import { revokeKey } from '../../../commands/api-key/revoke-key.ts';
+import { deleteKey, revokeKey } from '../../../commands/api-key/end-key.ts';
 import { readYourWrites, setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { apiKeySchema } from '../../schemas/api-key.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createKey } from '../../../commands/api-key/create-key.ts';
-import type { KeyBounds } from '../../../domain/api-key/key-bounds.ts';
+import type { KeyBounds } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { environmentSchema } from '../../../domain/environment.ts';
 import { isId } from '../../../domain/ids.ts';

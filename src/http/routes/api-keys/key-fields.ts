@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rangeProblem } from '../../../domain/address-ranges.ts';
-import { permissionSchema } from '../../../domain/api-key/permissions.ts';
+import { permissionSchema } from '../../../domain/api-key/events.ts';
 import { ACTION_KINDS, type RateLimits } from '../../../domain/rate-limits.ts';
 import { atMost, line, timeParameter } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';

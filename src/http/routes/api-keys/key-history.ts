@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { requireOwn } from '../../../domain/aggregate.ts';
 import { type ApiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { keyRefusalsStream } from '../../../domain/api-key/key-refusals.ts';
-import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
 import { isId } from '../../../domain/ids.ts';
-import { requireOwn } from '../../../domain/ownership.ts';
 import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';

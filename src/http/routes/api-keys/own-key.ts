@@ -1,11 +1,10 @@
 import { withTimeout } from '../../../async/with-timeout.ts';
 import type { KeyChange } from '../../../commands/api-key/change-key.ts';
-import { noteRefusal } from '../../../commands/api-key/note-refusal.ts';
+import { noteRefusal } from '../../../commands/api-key/key-refusals.ts';
 import { load } from '../../../commands/execute.ts';
-import { apiKey, apiKeyStream, type ExistingApiKey } from '../../../domain/api-key/api-key.ts';
+import { apiKey, apiKeyStream, type ExistingApiKey, requireOwnKey } from '../../../domain/api-key/api-key.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { isNotedRefusal, type KeyChangeName } from '../../../domain/api-key/key-refusals.ts';
-import { requireOwnKey } from '../../../domain/api-key/own-key.ts';
-import type { Caller } from '../../../domain/caller.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';

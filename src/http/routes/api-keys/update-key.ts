@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { updateKey } from '../../../commands/api-key/update-key.ts';
+import { updateKey } from '../../../commands/api-key/change-key.ts';
 import { isWithin, parseRange } from '../../../domain/address-ranges.ts';
 import type { KeyChanges } from '../../../domain/api-key/update-key.ts';
 import { rateLimitsSchema } from '../../../domain/rate-limits.ts';

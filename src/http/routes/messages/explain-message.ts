@@ -1,8 +1,8 @@
 import { withTimeout } from '../../../async/with-timeout.ts';
 import { load } from '../../../commands/execute.ts';
+import { type Aggregate, fold } from '../../../domain/aggregate.ts';
 import { apiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
 import { customerEvents } from '../../../domain/customer-events.ts';
-import { type Aggregate, fold } from '../../../domain/decider.ts';
 import {
   destination,
   destinationStream,

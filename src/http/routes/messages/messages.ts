@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/change-message.ts';
-import type { Caller } from '../../../domain/caller.ts';
+import { requireOwn } from '../../../domain/aggregate.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { customerEvents } from '../../../domain/customer-events.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
-import { requireOwn } from '../../../domain/ownership.ts';
 import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';

@@ -4,7 +4,7 @@ import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
-import type { Caller } from '../../../domain/caller.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Caller } from '../../../domain/caller.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';

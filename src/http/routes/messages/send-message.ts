@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import type { DomainFacts } from '../../../domain/analysis/analysis.ts';
-import type { Caller } from '../../../domain/caller.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { addressDigest, removeSuppression } from '../../../commands/suppression/change-suppression.ts';
-import type { Caller } from '../../../domain/caller.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { SigningKey } from '../../../../src/domain/signing-key.ts';
+import type { SigningKey } from '../../../../src/domain/ports/dkim-keys.ts';
 
 export interface Published {
   readonly key: SigningKey;

@@ -1,4 +1,4 @@
-import { fold } from '../../../../src/domain/decider.ts';
+import { fold } from '../../../../src/domain/aggregate.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { message } from '../../../../src/domain/message/message.ts';
 import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';

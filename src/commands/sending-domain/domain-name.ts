@@ -1,12 +1,36 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import { domainName, domainNameStream, releaseName } from '../../domain/sending-domain/domain-name.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import {
+  type DomainName,
+  takeName as decideTakeName,
+  domainName,
+  domainNameStream,
+  releaseName,
+} from '../../domain/sending-domain/domain-name.ts';
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
-import type { ExistingSendingDomain } from '../../domain/sending-domain/sending-domain.ts';
-import { takeName as decideTakeName } from '../../domain/sending-domain/verify-domain.ts';
+import {
+  type ExistingSendingDomain,
+  sendingDomain,
+  sendingDomainStream,
+} from '../../domain/sending-domain/sending-domain.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { execute } from '../execute.ts';
-import { executeOnce } from '../execute-once.ts';
-import { nameHolder } from './name-holder.ts';
+import { execute, executeOnce, type Loaded, load } from '../execute.ts';
+
+export interface NameHolder {
+  readonly holder: Loaded<DomainName>;
+  /** The domain that last proved the name, where it has been deleted since. */
+  readonly formerHolder: string | null;
+}
+
+/** Who holds a name: the last domain that proved it, unless that was deleted; one that failed has released it. */
+export const nameHolder = async (store: EventStore, name: string): Promise<NameHolder> => {
+  const holder = await load(store, domainName, domainNameStream(name));
+  if (holder.state.status === 'free') return { holder, formerHolder: null };
+  const { domainId } = holder.state;
+  const { state } = await load(store, sendingDomain, sendingDomainStream(domainId));
+  const holds = state.status === 'registered' && state.verification !== null;
+  return { holder, formerHolder: holds ? null : domainId };
+};
 
 type Tools = Pick<CommandContext, 'store' | 'system'>;
 type Named = Pick<ExistingSendingDomain, 'name' | 'domainId'>;

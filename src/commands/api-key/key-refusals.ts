@@ -1,3 +1,4 @@
+import { fold } from '../../domain/aggregate.ts';
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import {
   noteRefusal as decideNoteRefusal,
@@ -6,7 +7,6 @@ import {
   keyRefusalsStream,
   REFUSALS_PER_MINUTE_MAX,
 } from '../../domain/api-key/key-refusals.ts';
-import { fold } from '../../domain/decider.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';

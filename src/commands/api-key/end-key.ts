@@ -1,0 +1,44 @@
+import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
+import {
+  deleteKey as decideDeleteKey,
+  expireKey as decideExpireKey,
+  revokeKey as decideRevokeKey,
+} from '../../domain/api-key/end-key.ts';
+import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { execute, load } from '../execute.ts';
+import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
+
+/** Ends a key and all its secrets. @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`. */
+export const revokeKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state, circumstances) =>
+      decideRevokeKey(state, { ...circumstances, by: change.by, organizationId: origin.organizationId }),
+  });
+
+/** Ends a key and takes it out of sight. @throws {DomainError} of `changeKey`; `permission_missing`. */
+export const deleteKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state) => decideDeleteKey(state, { by: change.by, organizationId: origin.organizationId }),
+  });
+
+/** Notes that the time of a key is over, if it is and nobody has noted it. */
+export const expireKey = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { keyId, actor }: { readonly keyId: string; readonly actor: string },
+): Promise<void> => {
+  const { store, system } = context;
+  const stream = apiKeyStream(keyId);
+  const known = await load(store, apiKey, stream);
+  if (known.state.status === 'absent') return;
+  const { organizationId, environment } = known.state;
+  const correlationId = system.uuid();
+  const now = system.now().toISOString();
+  const origin = { actor, organizationId, environment, requestId: null, correlationId, causationId: correlationId };
+  await execute(context, {
+    ...{ aggregate: apiKey, stream, known },
+    context: eventContext(origin, now),
+    decide: (state) => decideExpireKey(state, now),
+  });
+};
