@@ -12,7 +12,8 @@ const MS_PER_SECOND = 1000;
 /** Times of answers by route and status; never by path, which names customers' things. */
 export const measureRequests = (server: FastifyInstance, registry: Registry): void => {
   const seconds = new Histogram({
-    ...{ name: 'outbox_http_request_seconds', help: 'Time from a request to its answer' },
+    name: 'outbox_http_request_seconds',
+    help: 'Time from a request to its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS_SECONDS,
     registers: [registry],
@@ -57,7 +58,9 @@ const LAG_FIGURES: readonly LagFigure[] = [
 const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
   for (const { figureOf, ...figure } of LAG_FIGURES) {
     new Gauge({
-      ...{ ...figure, labelNames: ['projection'], registers: [registry] },
+      ...figure,
+      labelNames: ['projection'],
+      registers: [registry],
       async collect() {
         for (const one of await lag()) this.set({ projection: one.name }, figureOf(one));
       },

@@ -53,8 +53,12 @@ const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as cons
 const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 const LIST = ['invalid_cursor'] as const;
 const SENDING = [
-  ...(['invalid_html', 'from_domain_mismatch', 'domain_not_verified', 'schedule_not_possible'] as const),
-  ...(['analysis_failed', 'idempotency_key_reused'] as const),
+  'invalid_html',
+  'from_domain_mismatch',
+  'domain_not_verified',
+  'schedule_not_possible',
+  'analysis_failed',
+  'idempotency_key_reused',
 ] as const;
 
 const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
@@ -64,6 +68,8 @@ const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
 /** Reading what `manage` manages counts as reading. */
 const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
 const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
+/** Changes by `admin`, which only live keys may make. */
+const ADMIN_CHANGE_LIVE = { permission: 'admin', kind: 'manage', environments: LIVE, status: 200 } as const;
 const OPEN = { permission: null, status: 200 } as const;
 const PAGE = { ...OPEN, page: true } as const;
 const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
@@ -71,11 +77,16 @@ const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unav
 /** Every route there is. It drives authentication, limits, the OpenAPI document and the tests. */
 export const ROUTES = {
   'POST /v1/messages/send': {
-    ...{ ...SEND, status: 202, idempotent: true },
+    ...SEND,
+    status: 202,
+    idempotent: true,
     errors: [...BODY, ...SENDING],
   },
   'POST /v1/messages/batch': {
-    ...{ ...SEND, status: 202, idempotent: true, costInBody: true },
+    ...SEND,
+    status: 202,
+    idempotent: true,
+    costInBody: true,
     errors: [...BODY, ...SENDING, 'batch_exceeds_limit'],
   },
   'POST /v1/messages/analyze': { ...SEND, status: 200, errors: [...BODY, 'from_domain_mismatch'] },
@@ -85,76 +96,92 @@ export const ROUTES = {
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': {
-    ...{ ...SEND, status: 200 },
+    ...SEND,
+    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
   },
   'PATCH /v1/messages/:id': {
-    ...{ ...SEND, status: 200 },
+    ...SEND,
+    status: 200,
     errors: [
-      ...[...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
-      ...['message_not_scheduled', 'schedule_not_possible'],
+      ...BODY,
+      ...ONE_CHANGED,
+      'message_being_sent',
+      'message_ended',
+      'message_not_scheduled',
+      'schedule_not_possible',
     ],
   },
 
   'POST /v1/api-keys': {
-    ...{ ...MANAGE, status: 201, secret: true },
+    ...MANAGE,
+    status: 201,
+    secret: true,
     errors: [...BODY, ...ONE, ...WIDENING],
   },
   'GET /v1/api-keys': { ...LOOK, errors: LIST },
   'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/api-keys/:id': {
-    ...{ ...MANAGE, status: 200 },
+    ...MANAGE,
+    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key', 'key_not_active', 'last_admin_key'],
   },
   'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
   'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
-    ...{ ...MANAGE, status: 200, secret: true },
+    ...MANAGE,
+    status: 200,
+    secret: true,
     errors: [...BODY, ...ONE_CHANGED, ...WIDENING, 'key_not_active', 'too_many_live_secrets'],
   },
   'POST /v1/api-keys/:id/revoke': {
-    ...{ ...MANAGE, status: 200 },
+    ...MANAGE,
+    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'last_admin_key'],
   },
 
   'POST /v1/domains': {
-    ...{ ...MANAGE_LIVE, status: 201 },
+    ...MANAGE_LIVE,
+    status: 201,
     errors: [
       ...BODY,
-      ...([
-        'environment_not_allowed',
-        'domain_already_exists',
-        'domain_is_public_suffix',
-        'resource_conflict',
-      ] as const),
+      'environment_not_allowed',
+      'domain_already_exists',
+      'domain_is_public_suffix',
+      'resource_conflict',
     ],
   },
   'DELETE /v1/domains/:id': {
-    ...{ ...MANAGE_LIVE, status: 204 },
+    ...MANAGE_LIVE,
+    status: 204,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'last_admin_key'],
   },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
   'GET /v1/domains/:id/standing': { ...LOOK, errors: ONE },
   'POST /v1/domains/:id/release': {
-    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
   'GET /v1/domains/:id/warm-up': { ...LOOK, errors: ONE },
   'PUT /v1/domains/:id/warm-up': {
-    ...{ ...MANAGE_LIVE, status: 200 },
+    ...MANAGE_LIVE,
+    status: 200,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
   'DELETE /v1/domains/:id/warm-up': {
-    ...{ ...MANAGE_LIVE, status: 204 },
+    ...MANAGE_LIVE,
+    status: 204,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
   'POST /v1/domains/:id/dkim/rotate': {
-    ...{ ...MANAGE_LIVE, status: 200 },
+    ...MANAGE_LIVE,
+    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
   },
   'POST /v1/domains/:id/verify': {
-    ...{ ...MANAGE_LIVE, status: 200 },
+    ...MANAGE_LIVE,
+    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'domain_already_exists'],
   },
 
@@ -180,13 +207,13 @@ export const ROUTES = {
   'DELETE /v1/inbox': { permission: 'admin', kind: 'manage', environments: BOTH, status: 204, errors: BODY },
   'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/destinations/release': {
-    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
   'GET /v1/organization/standing': { ...LOOK, errors: [] },
   'POST /v1/organization/release': {
-    ...{ permission: 'admin', kind: 'manage', environments: LIVE, status: 200 },
+    ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
 

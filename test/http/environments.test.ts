@@ -64,7 +64,11 @@ const makeAll = async (environment: Environment, organizationId: string): Promis
   const spareKey = await create('/v1/api-keys', { ...spare, environment });
   const pages = LISTS.map(async (url) => [url, (await ask(key, 'GET', `${url}?limit=1`)).body.next_cursor] as const);
   return {
-    ...{ key, keyId, scheduled: scheduled.id, webhook: webhook.id, spareKey: spareKey.id },
+    key,
+    keyId,
+    scheduled: scheduled.id,
+    webhook: webhook.id,
+    spareKey: spareKey.id,
     messages: [single.id, ...idsOf(batch), scheduled.id],
     cursors: Object.fromEntries(await Promise.all(pages)),
   };
@@ -179,8 +183,12 @@ describe('a test key', () => {
     await withoutTrace(async () => {
       const url = `/v1/api-keys/${made.live.spareKey}`;
       const answers = [
-        ...[by('GET', url), by('GET', `${url}/history`), by('PATCH', url, { name: 'Mine' }), by('DELETE', url)],
-        ...[by('POST', `${url}/rotate`), by('POST', `${url}/revoke`)],
+        by('GET', url),
+        by('GET', `${url}/history`),
+        by('PATCH', url, { name: 'Mine' }),
+        by('DELETE', url),
+        by('POST', `${url}/rotate`),
+        by('POST', `${url}/revoke`),
       ];
       const error = { code: 'not_found', message: 'API key not found' };
       for (const { status, body } of await Promise.all(answers)) expect([status, body]).toEqual([404, { error }]);
@@ -227,11 +235,11 @@ describe('a test key', () => {
 });
 
 test('an Idempotency-Key that one environment has used makes a message of its own in the other', async () => {
-  const send = (environment: Environment) =>
-    service.request({
-      ...{ method: 'POST', url: '/v1/messages/send', key: made[environment].key, payload: MESSAGE },
-      headers: { 'idempotency-key': 'once' },
-    });
+  const headers = { 'idempotency-key': 'once' };
+  const send = (environment: Environment) => {
+    const { key } = made[environment];
+    return service.request({ method: 'POST', url: '/v1/messages/send', key, payload: MESSAGE, headers });
+  };
   const [live, simulated, again] = [await send('live'), await send('test'), await send('test')];
   expect([live.statusCode, simulated.statusCode]).toEqual([202, 202]);
   expect(simulated.headers['idempotent-replayed']).toBeUndefined();

@@ -85,7 +85,8 @@ const named = GUARDED.flatMap((route) => (route.kind === null ? [] : [{ ...route
 
 /** A body that is no JSON. */
 const broken = (headers: Headers): InjectOptions => ({
-  ...{ payload: '{"broken', headers: { ...headers, 'content-type': 'application/json' } },
+  payload: '{"broken',
+  headers: { ...headers, 'content-type': 'application/json' },
 });
 
 describe.each(GUARDED)('$name', (route) => {
@@ -141,7 +142,8 @@ describe.each(GUARDED)('$name', (route) => {
     expect([answer.statusCode, answer.json().error]).toEqual([
       400,
       {
-        ...{ code: 'header_not_allowed', message: 'this endpoint does not take an Idempotency-Key' },
+        code: 'header_not_allowed',
+        message: 'this endpoint does not take an Idempotency-Key',
         details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
       },
     ]);

@@ -44,7 +44,9 @@ describe('GET /v1/messages', () => {
     expect(body).toMatchObject({ object: 'list', has_more: false, next_cursor: null });
     expect(idsOf(body)).toEqual(sent.toReversed());
     expect(body.data[2]).toMatchObject({
-      ...{ subject: 'Hello', from: 'a@example.test', status: 'accepted' },
+      subject: 'Hello',
+      from: 'a@example.test',
+      status: 'accepted',
       recipients: [{ address: 'b@example.org', status: 'accepted' }, { address: 'c@example.org' }],
     });
   });

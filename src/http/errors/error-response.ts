@@ -47,13 +47,26 @@ export const ERROR_STATUSES = {
 } as const satisfies Readonly<Record<ErrorCode, number>>;
 
 const OURS = [
-  ...[AppendOutcomeUnknown, StoreUnavailable, ResolverUnavailable],
-  ...[HtmlCheckUnavailable, AnalysisUnavailable, MailParserUnavailable, DkimKeysBusy, TimedOut],
+  AppendOutcomeUnknown,
+  StoreUnavailable,
+  ResolverUnavailable,
+  HtmlCheckUnavailable,
+  AnalysisUnavailable,
+  MailParserUnavailable,
+  DkimKeysBusy,
+  TimedOut,
 ];
 
 /** Of the platform, when the other side of a connection is away. */
 const SYSTEM_CODES = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
 ]);
 /** PostgreSQL, Appendix A: connection exceptions, operator intervention, insufficient resources; a cancelled query. */
 const POSTGRES_CLASSES = /^(?:08|53|57)[0-9A-Z]{3}$/;

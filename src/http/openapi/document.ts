@@ -21,7 +21,10 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]
 const TOKEN = {
   name: ':token',
   parameter: {
-    ...{ name: 'token', in: 'path', required: true, description: 'As it stands in the link.' },
+    name: 'token',
+    in: 'path',
+    required: true,
+    description: 'As it stands in the link.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{64}$' },
   },
 };

@@ -42,7 +42,10 @@ export const EVENT_EXAMPLE: z.input<typeof eventSchema> = {
 };
 
 const header = (name: string, description: string, pattern: string): Json => ({
-  ...{ name, in: 'header', required: true, description },
+  name,
+  in: 'header',
+  required: true,
+  description,
   schema: { type: 'string', pattern },
 });
 

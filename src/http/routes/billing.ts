@@ -78,7 +78,11 @@ export const billingSchema = z
 
 /** The plan an organization has unless its operator says otherwise: everything, for nothing. */
 const UNLIMITED = {
-  ...{ id: 'unlimited', name: 'Unlimited', currency: 'EUR', price: 0, included: null },
+  id: 'unlimited',
+  name: 'Unlimited',
+  currency: 'EUR',
+  price: 0,
+  included: null,
   overage_per_1000: '0',
 };
 

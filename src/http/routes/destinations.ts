@@ -37,8 +37,14 @@ export const suspensionSchema = z.strictObject({
 export const serializeSuspension = (suspension: Suspension): z.infer<typeof suspensionSchema> => {
   const { operator, reason, since, until, times, code, enhanced, mx } = suspension;
   return {
-    ...{ object: 'suspended_destination', destination: operator, reason, message: SENTENCES[reason] },
-    ...{ since, until, times, smtp: { code, enhanced, mx } },
+    object: 'suspended_destination',
+    destination: operator,
+    reason,
+    message: SENTENCES[reason],
+    since,
+    until,
+    times,
+    smtp: { code, enhanced, mx },
   };
 };
 

@@ -54,14 +54,20 @@ export const organizationStandingSchema = z.strictObject({
 const THOUSANDTHS = 1000;
 
 const serializeShare = ({ count, of, percent }: Share): z.infer<typeof shareSchema> => ({
-  ...{ count, of, percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS },
+  count,
+  of,
+  percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
 });
 
 const serializeStanding = ({ level, measure, since, releasedAt }: Standing, counts: SendingCounts) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
-    ...{ level, measure, since, released_at: releasedAt },
-    ...{ bounces: serializeShare(bounces), complaints: serializeShare(complaints) },
+    level,
+    measure,
+    since,
+    released_at: releasedAt,
+    bounces: serializeShare(bounces),
+    complaints: serializeShare(complaints),
   };
 };
 
@@ -70,7 +76,9 @@ export const serializeDomainStanding = (
   { own, ofOrganization }: { readonly own: Standing; readonly ofOrganization: Standing },
   counts: SendingCounts,
 ): z.infer<typeof domainStandingSchema> => ({
-  ...{ object: 'domain_standing', domain_id: domainId, ...serializeStanding(own, counts) },
+  object: 'domain_standing',
+  domain_id: domainId,
+  ...serializeStanding(own, counts),
   organization_level: ofOrganization.level,
 });
 
@@ -79,7 +87,9 @@ export const serializeOrganizationStanding = (
   standing: Standing,
   counts: SendingCounts,
 ): z.infer<typeof organizationStandingSchema> => ({
-  ...{ object: 'organization_standing', organization_id: organizationId, ...serializeStanding(standing, counts) },
+  object: 'organization_standing',
+  organization_id: organizationId,
+  ...serializeStanding(standing, counts),
 });
 
 export const getStandingRoute = (route: RouteContext): void => {

@@ -140,7 +140,11 @@ export const getStatsRoute = (route: RouteContext): void => {
       const where = filtersOf(asked, caller);
       await readYourWrites(deps, ['stats']);
       const stats = await deps.readModels.stats.query({
-        ...{ organizationId: caller.organizationId, environment: caller.environment, granularity, timezone, where },
+        organizationId: caller.organizationId,
+        environment: caller.environment,
+        granularity,
+        timezone,
+        where,
         ...range,
         groupBy: asked.group_by ?? null,
       });

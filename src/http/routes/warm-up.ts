@@ -60,9 +60,14 @@ export const serializeWarmUp = (domainId: string, now: WarmUpNow): z.infer<typeo
   const { plan, planned, taken } = now;
   const most = [...taken].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, SHOWN_MAX);
   return {
-    ...{ object: 'domain_warm_up', domain_id: domainId, status: statusOf(now), plan: [...(plan?.caps ?? [])] },
-    ...{ starts_on: plan?.startsOn ?? null, ends_on: plan === null ? null : lastDayOf(plan) },
-    ...{ day: planned?.number ?? null, recipients_max: planned?.cap ?? null },
+    object: 'domain_warm_up',
+    domain_id: domainId,
+    status: statusOf(now),
+    plan: [...(plan?.caps ?? [])],
+    starts_on: plan?.startsOn ?? null,
+    ends_on: plan === null ? null : lastDayOf(plan),
+    day: planned?.number ?? null,
+    recipients_max: planned?.cap ?? null,
     today: most.map(([destination, recipients]) => ({ destination, recipients })),
   };
 };

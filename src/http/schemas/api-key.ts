@@ -12,7 +12,9 @@ import { DEFAULT_RATE_LIMITS, type RateLimits } from '../../domain/rate-limits.t
 import { timeSchema } from './envelope.ts';
 
 export const rateLimitsAnswerSchema = z.strictObject({
-  ...{ send: z.number().int(), read: z.number().int(), manage: z.number().int() },
+  send: z.number().int(),
+  read: z.number().int(),
+  manage: z.number().int(),
 });
 
 export const apiKeySchema = z

@@ -73,12 +73,20 @@ const serializePair = (pair: DkimPair, status: 'pending' | 'active', hosts: Name
   status,
   hosts: hosts(pair.keys.map(({ selector }) => selector)),
   signing: [...pair.signing],
-  ...{ added_at: pair.addedAt, activated_at: pair.activatedAt, safe_to_remove_at: null, removable: false },
+  added_at: pair.addedAt,
+  activated_at: pair.activatedAt,
+  safe_to_remove_at: null,
+  removable: false,
 });
 
 const serializeRetired = (pair: RetiredDkimPair, now: string, hosts: Names): SerializedDomainDkim => ({
-  ...{ status: 'retired', hosts: hosts(pair.selectors), signing: [], added_at: null, activated_at: null },
-  ...{ safe_to_remove_at: pair.safeToRemoveAt, removable: now >= pair.safeToRemoveAt },
+  status: 'retired',
+  hosts: hosts(pair.selectors),
+  signing: [],
+  added_at: null,
+  activated_at: null,
+  safe_to_remove_at: pair.safeToRemoveAt,
+  removable: now >= pair.safeToRemoveAt,
 });
 
 /** Pairs of keys, those that sign first. */

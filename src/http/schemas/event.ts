@@ -71,11 +71,19 @@ const SCHEMAS = {
     attempt,
   }),
   MessageDeferredEvent: eventOf('MessageDeferredEvent', ['message.deferred'], {
-    ...{ ...message, smtp: smtpSchema.optional(), attempt },
-    ...{ next_attempt_at: timeSchema(), reason, category },
+    ...message,
+    smtp: smtpSchema.optional(),
+    attempt,
+    next_attempt_at: timeSchema(),
+    reason,
+    category,
   }),
   MessageBouncedEvent: eventOf('MessageBouncedEvent', ['message.bounced'], {
-    ...{ ...message, smtp: smtpSchema, attempt, reason, category },
+    ...message,
+    smtp: smtpSchema,
+    attempt,
+    reason,
+    category,
     /** It bounced after it had been delivered. */
     late: z.literal(true).optional(),
     shared,
@@ -97,10 +105,17 @@ const SCHEMAS = {
   DomainEvent: eventOf(
     'DomainEvent',
     [
-      ...(['domain.registered', 'domain.verified', 'domain.failed', 'domain.deleted'] as const),
-      ...(['domain.dkim_keys_added', 'domain.dkim_keys_activated', 'domain.dkim_keys_destroyed'] as const),
-      ...(['domain.warm_up_started', 'domain.warm_up_ended'] as const),
-      ...(['domain.sending_recovered', 'domain.sending_released'] as const),
+      'domain.registered',
+      'domain.verified',
+      'domain.failed',
+      'domain.deleted',
+      'domain.dkim_keys_added',
+      'domain.dkim_keys_activated',
+      'domain.dkim_keys_destroyed',
+      'domain.warm_up_started',
+      'domain.warm_up_ended',
+      'domain.sending_recovered',
+      'domain.sending_released',
     ],
     { domain_id: z.string() },
   ),
@@ -119,10 +134,7 @@ const SCHEMAS = {
   ),
   ApiKeyEvent: eventOf(
     'ApiKeyEvent',
-    [
-      ...(['api_key.created', 'api_key.updated', 'api_key.rotated'] as const),
-      ...(['api_key.revoked', 'api_key.expired', 'api_key.deleted'] as const),
-    ],
+    ['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked', 'api_key.expired', 'api_key.deleted'],
     { api_key_id: z.string() },
   ),
   WebhookEvent: eventOf('WebhookEvent', ['webhook.created', 'webhook.disabled', 'webhook.deleted'], {

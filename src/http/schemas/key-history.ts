@@ -113,7 +113,9 @@ const changesOf = (before: ExistingApiKey, { name, permissions, rateLimits, allo
 const createdOf = ({ data }: Extract<ApiKeyEvent, { readonly type: 'KeyCreated' }>): Told => ({
   type: 'api_key.created',
   details: {
-    ...{ name: data.name, domain_id: data.domainId, environment: data.environment },
+    name: data.name,
+    domain_id: data.domainId,
+    environment: data.environment,
     permissions: [...data.permissions],
     rate_limits: serializeRateLimits(data.rateLimits),
     allowed_cidrs: [...data.allowedCidrs],
@@ -130,8 +132,10 @@ const changeOf = (before: ExistingApiKey, event: Exclude<ApiKeyEvent, { readonly
       return {
         type: 'api_key.rotated',
         details: {
-          ...{ last4: event.data.secret.last4, previous_last4: before.secret.last4 },
-          ...{ previous_key_expires_at: event.data.previousExpiresAt, revoke_previous: event.data.revokesPrevious },
+          last4: event.data.secret.last4,
+          previous_last4: before.secret.last4,
+          previous_key_expires_at: event.data.previousExpiresAt,
+          revoke_previous: event.data.revokesPrevious,
         },
       };
     case 'KeyRevoked':

@@ -183,7 +183,12 @@ export const serializeListedMessage = (message: ListedMessage, body: MessageHead
   scheduled_at: message.scheduledAt,
   ...personal(body),
   recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed }) => ({
-    ...{ id, address: addressOf(body, id), kind, status, complained, unsubscribed },
+    id,
+    address: addressOf(body, id),
+    kind,
+    status,
+    complained,
+    unsubscribed,
   })),
 });
 

@@ -42,12 +42,16 @@ export const serializeAnalysisSummary = ({
   verdict,
   findings,
 }: ToldAnalysis): z.infer<typeof analysisSummarySchema> => ({
-  ...{ score, verdict },
+  score,
+  verdict,
   findings: findings.map((finding) => ({ ...finding })),
 });
 
 export const serializeAnalysis = ({ score, verdict, findings, sizeBytes }: Analysis): SerializedAnalysis => ({
-  ...{ object: 'analysis', score, verdict, size_bytes: sizeBytes },
+  object: 'analysis',
+  score,
+  verdict,
+  size_bytes: sizeBytes,
   findings: findings.map((finding) => ({ ...finding })),
 });
 

@@ -43,7 +43,9 @@ export const startDatabaseService = async ({ encrypts = false } = {}): Promise<D
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     readModels: createReadModels({ pool, store, system }),
     context: {
-      ...{ store, system, contents: createPostgresContents({ pool, codec: contentsCodec }) },
+      store,
+      system,
+      contents: createPostgresContents({ pool, codec: contentsCodec }),
       secrets: createPostgresSecrets({ pool, system, secretKeys: SECRET_KEYS }),
     },
   });

@@ -28,7 +28,9 @@ export const openKeyTenant = async (service: Service) => {
   const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, more: Ask = {}) => {
     const { by = admin.value, payload, headers = {} } = more;
     const answer = await service.request({
-      ...{ method, url: `/v1/api-keys${path}`, key: by },
+      method,
+      url: `/v1/api-keys${path}`,
+      key: by,
       headers: { ...(typeof payload === 'string' ? { 'content-type': 'application/json' } : {}), ...headers },
       ...(payload === undefined ? {} : { payload }),
     });
@@ -37,7 +39,11 @@ export const openKeyTenant = async (service: Service) => {
   };
 
   return {
-    ...{ organizationId, domainId, admin, manager, ask },
+    organizationId,
+    domainId,
+    admin,
+    manager,
+    ask,
     make: (more: Parameters<Service['makeKey']>[2] = { permissions: ['send'] }): Promise<Made> =>
       service.makeKey(organizationId, domainId, more),
     update: (id: string, payload: object, by?: string) =>

@@ -45,8 +45,12 @@ export type Overrides = Partial<Omit<HttpDependencies, 'context'>> & { readonly 
 const WIDE: RateLimits = { send: 1_000_000, read: 1_000_000, manage: 1_000_000 };
 
 export const operator = (organizationId: string): Origin => ({
-  ...{ actor: 'operator', organizationId, environment: null, requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'operator',
+  organizationId,
+  environment: null,
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 export const createMemoryStore = (contents: CommandContext['contents']): EventStore =>
@@ -108,8 +112,14 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       (await registerDomain(context, operator(organizationId), { name })).domain.domainId,
     makeKey: async (organizationId, domainId, more = {}) => {
       const { key, value } = await createKey(context, operator(organizationId), {
-        ...{ by: 'operator', domainId, name: 'test', permissions: ['admin'], environment: 'live' },
-        ...{ rateLimits: WIDE, allowedCidrs: [], expiresAt: null },
+        by: 'operator',
+        domainId,
+        name: 'test',
+        permissions: ['admin'],
+        environment: 'live',
+        rateLimits: WIDE,
+        allowedCidrs: [],
+        expiresAt: null,
         ...more,
       });
       return { id: key.keyId, value };

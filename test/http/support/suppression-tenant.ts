@@ -16,18 +16,26 @@ export const openSuppressionTenant = async (service: Service, environment: Envir
   /** @param path behind `/v1/suppressions`. */
   const ask = async (method: 'GET' | 'POST' | 'DELETE', path = '', payload?: object, key = admin) => {
     const answer = await service.request({
-      ...{ method, url: `/v1/suppressions${path}`, key },
+      method,
+      url: `/v1/suppressions${path}`,
+      key,
       ...(payload === undefined ? {} : { payload }),
     });
     const isJson = String(answer.headers['content-type']).startsWith('application/json');
     return {
-      ...{ status: answer.statusCode, text: answer.body, headers: answer.headers },
+      status: answer.statusCode,
+      text: answer.body,
+      headers: answer.headers,
       body: isJson ? answer.json() : null,
     };
   };
 
   return {
-    ...{ organizationId, domainId, admin, makeKey, ask },
+    organizationId,
+    domainId,
+    admin,
+    makeKey,
+    ask,
     add: (payload: object) => ask('POST', '', payload),
     check: async (address: string) =>
       (await ask('GET', `/check?address=${encodeURIComponent(address)}`)).body.suppressed as object,

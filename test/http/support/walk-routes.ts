@@ -42,7 +42,9 @@ const same = (by: Environment, of: Environment): boolean => by === of;
 export const KINDS = {
   messages: { prefix: 'msg', noun: 'message', sees: same, ofOneDomain: true },
   'api-keys': {
-    ...{ prefix: 'key', noun: 'API key', ofOneDomain: false },
+    prefix: 'key',
+    noun: 'API key',
+    ofOneDomain: false,
     sees: (by, of) => by === 'live' || of === 'test',
   },
   domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },

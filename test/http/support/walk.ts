@@ -50,7 +50,10 @@ const nextAddress = (): string => {
 const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
 
 const messageFrom = (domainName: string) => ({
-  ...{ from: `a@${domainName}`, to: 'b@example.org', subject: 'Walk', text: 'Walk' },
+  from: `a@${domainName}`,
+  to: 'b@example.org',
+  subject: 'Walk',
+  text: 'Walk',
 });
 
 type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}`>;
@@ -87,7 +90,9 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
-  ...{ method: method as 'GET', url: `${url.replace(':id', id)}${QUERIES[name] ?? ''}`, remoteAddress: nextAddress() }, // the table's own
+  method: method as 'GET',
+  url: `${url.replace(':id', id)}${QUERIES[name] ?? ''}`,
+  remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
 
@@ -116,7 +121,10 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
   };
   return {
-    ...{ organizationId, domainId, domainName, keyOf },
+    organizationId,
+    domainId,
+    domainName,
+    keyOf,
     make: async (kind, environment) => {
       const id = await makers[kind](environment);
       expect(id).toMatch(new RegExp(`^${KINDS[kind].prefix}_`));

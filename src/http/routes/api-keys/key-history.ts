@@ -77,7 +77,8 @@ const refusalsOf = async (
 ): Promise<readonly Happening[]> => {
   if (below === 0) return [];
   const found = await store.readStream(keyRefusalsStream(id), {
-    ...{ direction: 'backwards', limit },
+    direction: 'backwards',
+    limit,
     ...(below === undefined ? {} : { from: below - 1 }),
   });
   return found.map((event) => ({ event: event as RecordedEvent<ApiKeyRefusalEvent>, before: { status: 'absent' } }));

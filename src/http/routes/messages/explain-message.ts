@@ -50,7 +50,10 @@ const read = async (
   happenings: readonly Happening[],
 ): Promise<Told> => {
   const { items, hasMore } = await readModels.webhooks.list({
-    ...{ organizationId, environment, limit: ENDPOINTS_MAX, after: null },
+    organizationId,
+    environment,
+    limit: ENDPOINTS_MAX,
+    after: null,
   });
   const events = explained(happenings).flatMap(customerEvents).reverse();
   const ids = events.flatMap(({ id, type }) =>

@@ -116,7 +116,10 @@ export const listMessagesRoute = (route: RouteContext): void => {
       const secret = await organizationSecret(context.secrets, organizationId);
       await readYourWrites(deps, ['messages']);
       const page = await readModels.messages.list({
-        ...{ organizationId, environment, after, limit: asked.limit },
+        organizationId,
+        environment,
+        after,
+        limit: asked.limit,
         ...digestsOf(secret, asked),
         ...filtersOf(asked),
         domainId: own ?? asked.domain_id ?? null,

@@ -169,7 +169,8 @@ export const sendBatchRoute = (route: RouteContext): void => {
       if (strict) requireAll(items);
       await callerNow(); // reading them all takes a while
       const sent = await sendBatch(context, origin, sender, {
-        ...{ items, strict },
+        items,
+        strict,
         body: request.body as BatchBody, // its schema has just passed
         idempotencyKey: key,
       }).catch(inOneRefusal);

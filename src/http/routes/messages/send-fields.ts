@@ -195,7 +195,9 @@ export const attachments = atMost(
         })
         .transform(
           ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
-            ...{ filename, contentType, content },
+            filename,
+            contentType,
+            content,
             ...(contentId === undefined ? {} : { contentId }),
           }),
         ),

@@ -157,8 +157,11 @@ export const importSuppressionsRoute = (route: RouteContext): void => {
       const imported = results.filter((result) => !(result instanceof DomainError) && result.added).length;
       const told = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
       return {
-        ...{ object: 'suppression_import', imported, unchanged: results.length - imported - refused.length },
-        ...{ refused: told.length, problems: told },
+        object: 'suppression_import',
+        imported,
+        unchanged: results.length - imported - refused.length,
+        refused: told.length,
+        problems: told,
       };
     },
   );

@@ -76,7 +76,14 @@ export const listSuppressionsRoute = (route: RouteContext): void => {
       await readYourWrites(deps, ['suppressions']);
       const now = system.now().toISOString();
       const { items, hasMore, next } = await deps.readModels.suppressions.list({
-        ...{ organizationId, environment, now, reason, scope, suppressionId: id, limit, after },
+        organizationId,
+        environment,
+        now,
+        reason,
+        scope,
+        suppressionId: id,
+        limit,
+        after,
       });
       return listOf(await serializeSuppressions(contents, items, now), hasMore, encodeCursor(LIST, next));
     },
@@ -113,7 +120,8 @@ export const checkSuppressionRoute = (route: RouteContext): void => {
       const now = system.now().toISOString();
       const isKeptBack = (stream: 'transactional' | 'bulk'): boolean => strongestEntry(state, stream, now) !== null;
       return {
-        ...{ object: 'suppression_check', address },
+        object: 'suppression_check',
+        address,
         suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
         suppression: state.status === 'absent' ? null : await serializeSuppression(contents, state, now),
       };

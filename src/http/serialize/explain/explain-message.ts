@@ -68,7 +68,11 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
   const { accepted } = view.message;
   const { occurredAt: at, actor, requestId } = first.metadata;
   const step = (type: StepType, sentence: string, facts: StepFacts = {}): ExplainedStep => ({
-    ...{ at, actor: actorOf(actor), type, sentence, facts },
+    at,
+    actor: actorOf(actor),
+    type,
+    sentence,
+    facts,
   });
   const { analysis, hadHtml, keyName } = circumstances;
   const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
@@ -79,7 +83,8 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
       idempotency_key_used: accepted.idempotent,
     }),
     step('key_checked', keySentence(view, circumstances), {
-      ...{ api_key_id: accepted.keyId, ...(keyName === null ? {} : { api_key_name: keyName }) },
+      api_key_id: accepted.keyId,
+      ...(keyName === null ? {} : { api_key_name: keyName }),
     }),
     step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
     ...(hadHtml ? [step('html_checked', 'Its HTML was read and has no errors that mail programs stumble over.')] : []),
@@ -103,8 +108,12 @@ const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' |
 };
 
 const ENDINGS: ReadonlySet<Happening['type']> = new Set([
-  ...(['RecipientDelivered', 'RecipientBounced', 'RecipientExpired'] as const),
-  ...(['RecipientFailed', 'RecipientSuppressed', 'RecipientCancelled'] as const),
+  'RecipientDelivered',
+  'RecipientBounced',
+  'RecipientExpired',
+  'RecipientFailed',
+  'RecipientSuppressed',
+  'RecipientCancelled',
 ]);
 
 const wordOf = (status: RecipientStatus): string => (status in ENDED ? ENDED[status as keyof typeof ENDED] : 'waiting');

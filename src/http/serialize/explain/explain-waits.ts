@@ -51,7 +51,9 @@ const SUSPENDED: Readonly<Record<Exclude<Suspension['reason'], 'recipient_domain
 };
 
 const why = (reason: WaitReason, sentence: string, next: string | null): Why => ({
-  ...{ reason, sentence, next_attempt_at: next },
+  reason,
+  sentence,
+  next_attempt_at: next,
 });
 
 const concerns = ({ data }: Happening, id: string): boolean => {

@@ -24,11 +24,21 @@ export const recorded = (told: readonly Told[], environment: 'live' | 'test' = '
 
 /** Of recipients `rcp_1` to `rcp_3`. */
 export const HEAD: MessageBody = {
-  ...{ kind: 'message', messageId: 'msg_1', from: { address: 'shop@example.test' }, subject: 'Order', text: 'Thanks' },
+  kind: 'message',
+  messageId: 'msg_1',
+  from: { address: 'shop@example.test' },
+  subject: 'Order',
+  text: 'Thanks',
   recipients: ['ada', 'bob', 'cy'].map((name, index) => ({
-    ...{ id: `rcp_${index + 1}`, kind: 'to', address: `${name}@example.net` },
+    id: `rcp_${index + 1}`,
+    kind: 'to',
+    address: `${name}@example.net`,
   })),
-  ...{ replyTo: [], headers: {}, attachments: [], tags: [], metadata: {} },
+  replyTo: [],
+  headers: {},
+  attachments: [],
+  tags: [],
+  metadata: {},
 };
 
 export const reply = (text: string): ReplyText => ({ kind: 'reply', messageId: 'msg_1', text });
@@ -39,10 +49,15 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
   if (state.status === 'absent') throw new Error('the message was accepted');
   const last = happenings.at(-1)?.metadata.occurredAt ?? NOW;
   return explainMessage({
-    ...{ message: state, happenings, contents: new Map([['content-1', HEAD]]), suspensions: new Map() },
+    message: state,
+    happenings,
+    contents: new Map([['content-1', HEAD]]),
+    suspensions: new Map(),
     standings: new Map(),
     circumstances: { keyName: 'Shop', verification: { method: 'dns', verifiedAt: NOW }, hadHtml: true, analysis: null },
-    ...{ deliveries: [], deliveriesTold: 'all', disabledWebhooks: new Set() },
+    deliveries: [],
+    deliveriesTold: 'all',
+    disabledWebhooks: new Set(),
     now: new Date(Date.parse(last) + 60_000).toISOString(),
     ...more,
   });

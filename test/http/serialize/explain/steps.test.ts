@@ -13,12 +13,23 @@ import {
 import { explain, HEAD, minute, recorded, reply, type Told } from './explaining.ts';
 
 const smtp = (more: Partial<SmtpFacts> = {}): SmtpFacts => ({
-  ...{ code: 250, enhanced: '2.0.0', mx: 'mx.example.net', tls: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384' },
-  ...{ policy: 'mta-sts', address: '192.0.2.7', stage: 'content', replyId: 'reply-1' },
+  code: 250,
+  enhanced: '2.0.0',
+  mx: 'mx.example.net',
+  tls: 'TLSv1.3',
+  cipher: 'TLS_AES_256_GCM_SHA384',
+  policy: 'mta-sts',
+  address: '192.0.2.7',
+  stage: 'content',
+  replyId: 'reply-1',
   ...more,
 });
 const attempted = (more: Partial<SmtpFacts> = {}) => ({
-  ...{ ...about, sequence: 9, recipientId: 'rcp_1', attempt: 1, smtp: smtp(more) },
+  ...about,
+  sequence: 9,
+  recipientId: 'rcp_1',
+  attempt: 1,
+  smtp: smtp(more),
 });
 const ended = { ...about, sequence: 9, recipientId: 'rcp_1', reason: 'because of this' };
 
@@ -37,8 +48,12 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
     {
       type: 'RecipientsHeld',
       data: {
-        ...{ ...about, sequence: 9, recipientIds: ['rcp_1'] },
-        ...{ reason: 'domain_paused', heldBy: 'dom_1', until: minute(60) },
+        ...about,
+        sequence: 9,
+        recipientIds: ['rcp_1'],
+        reason: 'domain_paused',
+        heldBy: 'dom_1',
+        until: minute(60),
       },
     },
     /kept back for ada@example\.net: bulk mail of its sending domain is paused, .*goes on when that ends\. At 2026-11-21 13:00:00 UTC/,
@@ -115,8 +130,15 @@ describe('a step of an explanation', () => {
   test('holds what the other side said as it was said', () => {
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] });
     expect(step?.facts.smtp).toEqual({
-      ...{ code: 250, enhanced: '2.0.0', text: 'As it was\r\n said', mx: 'mx.example.net', address: '192.0.2.7' },
-      ...{ tls: 'TLSv1.3', cipher: 'TLS_AES_256_GCM_SHA384', policy: 'mta-sts', stage: 'content' },
+      code: 250,
+      enhanced: '2.0.0',
+      text: 'As it was\r\n said',
+      mx: 'mx.example.net',
+      address: '192.0.2.7',
+      tls: 'TLSv1.3',
+      cipher: 'TLS_AES_256_GCM_SHA384',
+      policy: 'mta-sts',
+      stage: 'content',
     });
     expect(step?.recipient).toEqual({ id: 'rcp_1', address: 'ada@example.net' });
   });

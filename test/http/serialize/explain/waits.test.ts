@@ -40,8 +40,15 @@ const deferred = (
 };
 
 const suspension: Suspension = {
-  ...{ operator: 'mail.example', domain: 'example.net', reason: 'unreachable', code: 0, enhanced: null, mx: null },
-  ...{ times: 1, since: minute(0), until: minute(45) },
+  operator: 'mail.example',
+  domain: 'example.net',
+  reason: 'unreachable',
+  code: 0,
+  enhanced: null,
+  mx: null,
+  times: 1,
+  since: minute(0),
+  until: minute(45),
 };
 
 describe('an explanation says why a recipient waits', () => {
@@ -137,8 +144,13 @@ describe('an explanation of a recipient who is kept back', () => {
     event: {
       type: 'RecipientsHeld',
       data: {
-        ...{ ...about, sequence: 3, recipientIds: ['rcp_1'] },
-        ...{ reason: 'domain_paused', heldBy: 'dom_1', until: minute(1440), ...data },
+        ...about,
+        sequence: 3,
+        recipientIds: ['rcp_1'],
+        reason: 'domain_paused',
+        heldBy: 'dom_1',
+        until: minute(1440),
+        ...data,
       },
     },
     at: 1,

@@ -10,11 +10,19 @@ const [event] = happenings.flatMap(customerEvents);
 if (event === undefined) throw new Error('an acceptance is an event of its customer');
 
 const tried = (status: number | null, at: number): WebhookTry => ({
-  ...{ at: new Date(minute(at)), status, durationMs: 12.4, text: 'what it answered' },
+  at: new Date(minute(at)),
+  status,
+  durationMs: 12.4,
+  text: 'what it answered',
 });
 const delivery = (more: Partial<WebhookDelivery>): WebhookDelivery => ({
-  ...{ id: 'dlv_1', webhookId: 'whk_1', event, state: 'pending', dueAt: new Date(minute(10)) },
-  ...{ createdAt: new Date(NOW), tries: [] },
+  id: 'dlv_1',
+  webhookId: 'whk_1',
+  event,
+  state: 'pending',
+  dueAt: new Date(minute(10)),
+  createdAt: new Date(NOW),
+  tries: [],
   ...more,
 });
 const told = (more: Partial<WebhookDelivery>, disabled: readonly string[] = []) =>
@@ -26,7 +34,9 @@ describe('a webhook in an explanation', () => {
   test('is told of before its first try, with the time of that', () => {
     const [step] = told({});
     expect(step).toMatchObject({
-      ...{ type: 'webhook_owed', at: NOW, recipient: { id: 'rcp_1', address: 'ada@example.net' } },
+      type: 'webhook_owed',
+      at: NOW,
+      recipient: { id: 'rcp_1', address: 'ada@example.net' },
       sentence:
         'Endpoint whk_1 is to be told message.accepted of ada@example.net. The next try is at 2026-11-21 12:10:00 UTC.',
       facts: { webhook_id: 'whk_1', event_id: event.id, event_type: 'message.accepted', next_attempt_at: minute(10) },

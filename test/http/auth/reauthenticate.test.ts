@@ -1,0 +1,112 @@
+import { request as open } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+/** Longer than anybody is served without another look at his key. */
+const A_WHILE_MS = 200;
+const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Late', text: 'Late' };
+
+let service: DatabaseService;
+let admin: string;
+let base: string;
+let place: readonly [organizationId: string, domainId: string];
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  const organizationId = await service.makeOrganization();
+  place = [organizationId, await service.makeDomain(organizationId, 'example.test')];
+  admin = (await service.makeKey(...place)).value;
+  base = await service.server.listen({ port: 0, host: '127.0.0.1' });
+}, 60_000);
+afterAll(() => service.close());
+
+const makeKey = () => service.makeKey(...place, { permissions: ['send', 'read'] });
+const revoke = async (id: string): Promise<void> => {
+  const answer = await service.request({ method: 'POST', url: `/v1/api-keys/${id}/revoke`, key: admin });
+  expect(answer.statusCode).toBe(200);
+};
+const send = () => service.request({ method: 'POST', url: '/v1/messages/send', key: admin, payload: MESSAGE });
+const newest = async (): Promise<string> =>
+  (await service.request({ url: '/v1/events?limit=1', key: admin })).json().next_cursor;
+
+/** Begins a request, and ends its body when `meanwhile` has. @returns the status of the answer. */
+const slowly = (path: string, key: string, body: object, meanwhile: () => Promise<unknown>): Promise<number> => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': bytes.length,
+  };
+  return new Promise((resolve, reject) => {
+    const asked = open(base + path, { method: 'POST', headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asked.on('error', reject);
+    asked.write(bytes.subarray(0, 1));
+    sleep(A_WHILE_MS)
+      .then(meanwhile)
+      .then(() => sleep(A_WHILE_MS))
+      .then(() => asked.end(bytes.subarray(1)), reject);
+  });
+};
+
+describe.each([
+  ['/v1/messages/send', MESSAGE],
+  ['/v1/messages/batch', { messages: [MESSAGE] }],
+])('a body that is long on its way to %s', (path, body) => {
+  test('is taken from a key that works when it ends', async () => {
+    const { value } = await makeKey();
+    expect(await slowly(path, value, body, async () => undefined)).toBe(202);
+  });
+
+  test('is refused, whatever is in it, from a key that was revoked meanwhile', async () => {
+    for (const sent of [body, { nonsense: true }]) {
+      const { id, value } = await makeKey();
+      const head = await service.deps.context.store.head();
+      let after = head;
+      const status = await slowly(path, value, sent, async () => {
+        await revoke(id);
+        after = await service.deps.context.store.head();
+      });
+      expect(status).toBe(401);
+      expect(after > head).toBe(true);
+      expect(await service.deps.context.store.head()).toBe(after);
+    }
+  });
+
+  test('is refused from a key that may send no more', async () => {
+    const { id, value } = await makeKey();
+    const change = {
+      method: 'PATCH',
+      url: `/v1/api-keys/${id}`,
+      key: admin,
+      payload: { permissions: ['read'] },
+    } as const;
+    expect(await slowly(path, value, body, () => service.request(change))).toBe(403);
+  });
+});
+
+describe('whoever waits for events', () => {
+  const wait = async (key: string, seconds: number) =>
+    service.request({ url: `/v1/events?wait=${seconds}&after=${await newest()}`, key });
+
+  test('is refused as soon as his key is revoked, and sees nothing of what happens then', async () => {
+    const { id, value } = await makeKey();
+    const begun = performance.now();
+    const waiting = wait(value, 20);
+    await sleep(A_WHILE_MS);
+    await revoke(id);
+    expect((await send()).statusCode).toBe(202);
+    const answer = await waiting;
+    expect([answer.statusCode, answer.json().error.code]).toEqual([401, 'unauthorized']);
+    expect(performance.now() - begun).toBeLessThan(10_000);
+  });
+
+  test('is refused when his key expires meanwhile', async () => {
+    const expiresAt = new Date(service.deps.context.system.now().getTime() + 500).toISOString();
+    const { value } = await service.makeKey(...place, { permissions: ['read'], expiresAt });
+    expect((await wait(value, 1)).statusCode).toBe(401);
+  });
+});

@@ -1,0 +1,149 @@
+import type { InjectOptions } from 'fastify';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { createMemoryStore, type Service, startService } from '../support/service.ts';
+
+let service: Service;
+/** What the log does with an append just now instead of its work. */
+let fault: ((append: Append) => Error) | null = null;
+const keys: Record<string, string> = {};
+const ids: Record<string, string> = {};
+
+type Asked = InjectOptions & { readonly by?: string };
+
+const ask = ({ by = 'admin', ...options }: Asked) => service.request({ ...options, key: keys[by] ?? '' });
+const post = (url: string, payload: object | string = {}, more: Asked = {}) =>
+  ask({ method: 'POST', url, payload, ...more });
+
+beforeAll(async () => {
+  const contents = createInMemoryContents();
+  const store = createMemoryStore(contents);
+  const append = (asked: Append) => (fault === null ? store.append(asked) : Promise.reject(fault(asked)));
+  service = await startService({ context: { contents, store: { ...store, append }, capturing: false } });
+  const own = await service.makeOrganization();
+  const foreign = await service.makeOrganization();
+  ids.domain = await service.makeDomain(own, 'example.test');
+  const make = async (name: string, organization: string, domain: string, more: Parameters<Service['makeKey']>[2]) => {
+    const made = await service.makeKey(organization, domain, more);
+    keys[name] = made.value;
+    ids[name] = made.id;
+  };
+  await make('admin', own, ids.domain, {});
+  await make('test', own, ids.domain, { environment: 'test' });
+  await make('reader', own, ids.domain, { permissions: ['read'] });
+  await make('elsewhere', own, ids.domain, { allowedCidrs: ['192.0.2.1'] });
+  await make('slow', own, ids.domain, { rateLimits: { read: 1, send: 1 } });
+  await make('spare', own, ids.domain, { permissions: ['send'] });
+  await make('revoked', own, ids.domain, { permissions: ['send'] });
+  await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), {});
+  await post(`/v1/api-keys/${ids.revoked}/revoke`);
+});
+afterAll(() => service.close());
+
+const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };
+const SEND = '/v1/messages/send';
+const ORGANIZATION = { url: '/v1/organization' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+const whileLogFailsWith = async (made: (append: Append) => Error) => {
+  fault = made;
+  try {
+    return await post('/v1/domains', { name: 'other.test' });
+  } finally {
+    fault = null;
+  }
+};
+
+/** The last of the requests is the one that is refused. */
+const after = async <T>(first: Promise<unknown>, last: () => Promise<T>): Promise<T> => {
+  await first;
+  return last();
+};
+
+/** @returns the URL of a message that is to be sent at once. */
+const sentByTestKey = async (): Promise<string> =>
+  `/v1/messages/${(await post(SEND, MESSAGE, { by: 'test' })).json().id}`;
+
+const reschedule = (url: string) => {
+  const payload = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
+  return ask({ method: 'PATCH', url, payload, by: 'test' });
+};
+
+const PROVOKED = {
+  invalid_request: () => post(SEND),
+  invalid_json: () => post(SEND, '{', { headers: JSON_TYPE }),
+  invalid_cursor: () => ask({ url: '/v1/inbox?after=x' }),
+  invalid_html: () => post(SEND, { ...MESSAGE, html: '<div>' }),
+  header_not_allowed: () => ask({ ...ORGANIZATION, headers: { 'idempotency-key': 'x' } }),
+  unauthorized: () => ask({ ...ORGANIZATION, by: 'nobody' }),
+  permission_missing: () => ask({ ...ORGANIZATION, by: 'reader' }),
+  wider_than_own_key: () =>
+    ask({
+      method: 'POST',
+      url: '/v1/api-keys',
+      payload: { name: 'x', domain_id: ids.domain, permissions: ['send'], allowed_cidrs: [] },
+      by: 'elsewhere',
+      remoteAddress: '192.0.2.1',
+    }),
+  environment_not_allowed: () => post('/v1/domains', { name: 'new.test' }, { by: 'test' }),
+  address_not_allowed: () => ask({ ...ORGANIZATION, by: 'elsewhere' }),
+  from_domain_mismatch: () => post(SEND, { ...MESSAGE, from: 'a@other.test' }),
+  other_organization: () => ask({ url: `/v1/domains/${ids.domain}`, by: 'foreign' }),
+  not_found: () => ask({ url: '/v1/domains/nothing' }),
+  method_not_allowed: () => ask({ method: 'DELETE', url: '/v1/domains' }),
+  domain_is_public_suffix: () => post('/v1/domains', { name: 'co.uk' }),
+  domain_already_exists: () => post('/v1/domains', { name: 'example.test' }),
+  key_not_active: () => post(`/v1/api-keys/${ids.revoked}/rotate`),
+  too_many_live_secrets: () => {
+    const rotate = () => post(`/v1/api-keys/${ids.spare}/rotate`);
+    return after(after(rotate(), rotate), rotate);
+  },
+  last_admin_key: () => post(`/v1/api-keys/${ids.foreign}/revoke`, {}, { by: 'foreign' }),
+  message_being_sent: async () => {
+    const url = await sentByTestKey();
+    const messageId = url.split('/').at(-1) ?? '';
+    await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0 });
+    return post(`${url}/cancel`, {}, { by: 'test' });
+  },
+  message_ended: async () => {
+    const url = await sentByTestKey();
+    return after(post(`${url}/cancel`, {}, { by: 'test' }), () => reschedule(url));
+  },
+  message_not_scheduled: async () => reschedule(await sentByTestKey()),
+  resource_conflict: () => whileLogFailsWith(({ stream, expected }) => new WrongExpectedRevision(stream, expected, 7)),
+  precondition_failed: () => post(`/v1/api-keys/${ids.admin}/rotate`, {}, { headers: { 'if-match': '"7"' } }),
+  body_too_large: () => post('/v1/domains', { name: 'x'.repeat(70_000) }),
+  unsupported_media_type: () => post('/v1/domains', 'name=x', { headers: { 'content-type': 'text/plain' } }),
+  domain_not_verified: () => post(SEND, MESSAGE),
+  schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
+  batch_exceeds_limit: () => post('/v1/messages/batch', { messages: [MESSAGE, MESSAGE] }, { by: 'slow' }),
+  analysis_failed: () => post(SEND, { ...MESSAGE, subject: '{{subject}}', analysis: 'block' }, { by: 'test' }),
+  idempotency_key_reused: () => {
+    const once = (subject: string) =>
+      post(SEND, { ...MESSAGE, subject }, { by: 'test', headers: { 'idempotency-key': 'x' } });
+    return after(once('One'), () => once('Other'));
+  },
+  rate_limit_exceeded: () => {
+    const read = () => ask({ ...ORGANIZATION, by: 'slow' });
+    return after(read(), read);
+  },
+  unavailable: () => whileLogFailsWith(() => new StoreUnavailable('away')),
+  internal_error: () => whileLogFailsWith(() => new TypeError('a mistake of ours')),
+} satisfies Record<ErrorCode, () => ReturnType<typeof ask>>;
+
+describe('the catalogue of errors', () => {
+  test('holds the codes that are provoked here and no other', () => {
+    expect(Object.keys(PROVOKED).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
+  });
+
+  test.each(Object.entries(PROVOKED))('has %s, which a request is answered with', async (code, provoke) => {
+    const answer = await provoke();
+    expect(answer.json()).toMatchObject({ error: { code, message: expect.stringMatching(/./) } });
+    expect(answer.statusCode).toBe(ERROR_STATUSES[code as ErrorCode]);
+    expect(answer.headers['x-request-id']).toMatch(/^req_/);
+  });
+});

@@ -1,0 +1,241 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CUSTOMER_EVENT_TYPES } from '../../../src/domain/customer-event-types.ts';
+import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { errorsOf, ruleOf } from '../../../src/http/openapi/operation.ts';
+import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
+import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { strictOpenApi } from '../../support/openapi/strict.ts';
+import { type Service, startService } from '../support/service.ts';
+
+/** A browser at the root is led to the documentation: that is nobody's operation. */
+const names = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .filter((name) => name !== 'GET /');
+
+let service: Service;
+let source: unknown;
+let document: OpenApi;
+let operations: readonly Located[];
+
+beforeAll(async () => {
+  service = await startService();
+  source = (await service.request({ url: '/openapi.json' })).json();
+  document = readOpenApi(source);
+  operations = operationsOf(document);
+});
+afterAll(() => service.close());
+
+/** Everything below a value, with itself. */
+const within = (value: unknown): readonly object[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return [value, ...Object.values(value).flatMap(within)];
+};
+
+const references = (value: unknown): readonly string[] =>
+  within(value).flatMap((one) => ('$ref' in one && typeof one.$ref === 'string' ? [one.$ref] : []));
+
+const located = (name: (typeof names)[number]): Located | undefined => {
+  const { method, url } = methodAndUrl(name);
+  const path = url.replaceAll(/:(\w+)/g, '{$1}');
+  return operations.find((one) => one.method === method && one.path === path);
+};
+
+const codesOf = (document: OpenApi, { operation }: Located): readonly string[] =>
+  Object.values(operation.responses).flatMap((response) => {
+    const found = '$ref' in response ? document.components.responses[nameIn(String(response.$ref))] : response;
+    return (found as { 'x-error-codes'?: string[] } | undefined)?.['x-error-codes'] ?? [];
+  });
+
+/** Pages that are not sent again to a client that has them. */
+const PREPARED: readonly string[] = ['GET /openapi.json', 'GET /docs'];
+
+/** What refuses nobody is still no answer to what is no HTTP. */
+const isOpen = (errors: readonly ErrorCode[]): boolean => errors.every((code) => ERROR_STATUSES[code] >= 500);
+const codesWith = (errors: readonly ErrorCode[]): readonly ErrorCode[] =>
+  isOpen(errors) ? [...errors, 'invalid_request'] : errors;
+const refusedWith = (errors: readonly ErrorCode[]): readonly (number | string)[] => [
+  ...errors.map((code) => ERROR_STATUSES[code]),
+  ...(isOpen(errors) ? ['4XX'] : []),
+];
+
+describe('/openapi.json', () => {
+  test('is OpenAPI 3.1 in every object of it', () => {
+    expect(strictOpenApi.safeParse(source).error?.issues ?? []).toEqual([]);
+  });
+
+  test('describes every route of the table and no other', () => {
+    const described = operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`);
+    expect(described.sort()).toEqual([...names].sort());
+  });
+
+  test.each(names)('tells of %s exactly the statuses and codes that the table knows', (name) => {
+    const rule = ruleOf(name);
+    const found = located(name);
+    const errors = errorsOf(rule);
+    const unchanged = PREPARED.includes(name) ? [304] : [];
+    const statuses = [rule.status, ...unchanged, ...refusedWith(errors)].map(String);
+    expect(Object.keys(found?.operation.responses ?? {}).sort()).toEqual([...new Set(statuses)].sort());
+    const codes = found === undefined ? [] : codesOf(document, found);
+    expect([...codes].sort()).toEqual([...codesWith(errors)].sort());
+  });
+
+  test('names every operation once, as a program would', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([]);
+    expect(ids).toEqual(expect.arrayContaining(['sendMessage', 'listMessages', 'createKey', 'rotateKey', 'getStats']));
+  });
+
+  test('points only to what is there, and holds no component that nothing points to', () => {
+    const { 'x-elsewhere': _elsewhere, ...standard } = source as Readonly<Record<string, unknown>>;
+    const all = references(standard); // programs do not know the extension
+    const broken = all.filter((reference) => {
+      const place = reference.split('/').slice(1);
+      return place.reduce<unknown>((at, part) => (at as Record<string, unknown>)?.[part], source) === undefined;
+    });
+    expect(broken).toEqual([]);
+    const pointedAt = new Set(all);
+    const unused = Object.entries(document.components)
+      .filter(([kind]) => kind !== 'securitySchemes')
+      .flatMap(([kind, components]) => Object.keys(components as object).map((name) => `#/components/${kind}/${name}`))
+      .filter((component) => !pointedAt.has(component));
+    expect(unused).toEqual([]);
+  });
+
+  test('has schemas that are JSON Schema 2020-12, with no word or format that nobody knows', () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+    addFormats.default(ajv);
+    ajv.addVocabulary(['discriminator']);
+    const components = JSON.stringify(document.components.schemas).replaceAll('"#/components/schemas/', '"');
+    const schemas = JSON.parse(components) as Record<string, object>;
+    for (const [name, schema] of Object.entries(schemas)) ajv.addSchema({ ...schema, $id: name });
+    for (const name of Object.keys(schemas)) expect(() => ajv.getSchema(name), name).not.toThrow();
+    const parameters = operations.flatMap(({ operation }) => operation.parameters);
+    for (const { name, schema } of parameters) expect(() => ajv.compile(schema), name).not.toThrow();
+  });
+
+  test('has examples that fit the schemas they stand beside', () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
+    addFormats.default(ajv);
+    ajv.addVocabulary(['components', 'discriminator']);
+    ajv.addSchema({ components: { schemas: document.components.schemas } }, 'document');
+    const problems = operations.flatMap(({ operation }) =>
+      Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema, examples }) => {
+        const fits = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+        return Object.values(examples).flatMap(({ summary, value }) => (fits(value) ? [] : [summary, fits.errors]));
+      }),
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test('describes each part of a path, and nothing that is none', () => {
+    const told = operations.map(({ path, operation }) => {
+      const described = operation.parameters.filter((one) => one.in === 'path').map(({ name }) => `{${name}}`);
+      return [path, described];
+    });
+    expect(told).toEqual(operations.map(({ path }) => [path, path.match(/\{\w+\}/g) ?? []]));
+  });
+
+  test('says what every parameter and every field of a request is for', () => {
+    const parameters = operations.flatMap(({ operation: { operationId, parameters: all } }) =>
+      all.filter(({ description }) => description === undefined).map(({ name }) => `${operationId}: ${name}`),
+    );
+    const fields = Object.entries(document.components.schemas)
+      .filter(([name]) => name.endsWith('Request'))
+      .flatMap(([name, { properties = {} }]) =>
+        Object.entries(properties as Readonly<Record<string, object>>)
+          .filter(([, schema]) => !('description' in schema))
+          .map(([field]) => `${name}: ${field}`),
+      );
+    expect([...parameters, ...fields]).toEqual([]);
+  });
+
+  test('says what every tag is about', () => {
+    const { tags } = source as { readonly tags: readonly { name: string; description: string }[] };
+    expect(tags.filter(({ description }) => description === '')).toEqual([]);
+    const used = new Set(operations.flatMap(({ operation }) => operation.tags));
+    expect(tags.map(({ name }) => name).sort()).toEqual([...used].sort());
+  });
+
+  test('has an example for every body', () => {
+    const without = operations.filter(({ operation: { requestBody } }) => {
+      const [{ examples } = { examples: {} }] = Object.values(requestBody?.content ?? {});
+      return requestBody !== undefined && Object.keys(examples).length === 0;
+    });
+    expect(without.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+
+  test('takes Idempotency-Key and If-Match where the table says so', () => {
+    const taking = (header: string): readonly string[] =>
+      operations
+        .filter(({ operation }) => operation.parameters.some(({ name }) => name === header))
+        .map(({ operation }) => operation.operationId);
+    expect(taking('Idempotency-Key')).toContain('sendMessage');
+    expect(taking('Idempotency-Key')).not.toContain('createKey');
+    expect(taking('If-Match')).toEqual(expect.arrayContaining(['rotateKey', 'revokeKey', 'deleteWebhook']));
+    expect(taking('If-Match')).not.toContain('getKey');
+  });
+
+  test('documents the headers of answers', () => {
+    const headers = (id: string, status: string): readonly string[] => {
+      const response = operations.find(({ operation }) => operation.operationId === id)?.operation.responses[status];
+      return Object.keys((response as { headers?: object } | undefined)?.headers ?? {});
+    };
+    expect(headers('createKey', '201')).toEqual(
+      expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Limit', 'ETag', 'Location', 'Cache-Control']),
+    );
+    expect(headers('sendMessage', '202')).toContain('Idempotent-Replayed');
+    expect(headers('getMessage', '200')).toContain('ETag');
+    expect(headers('getMessageContent', '200')).not.toContain('ETag');
+    expect(headers('livez', '200')).toEqual(['X-Request-Id']);
+    const { RateLimitExceeded, Unauthorized } = document.components.responses;
+    expect(Object.keys(RateLimitExceeded?.headers ?? {})).toContain('Retry-After');
+    expect(Object.keys(Unauthorized?.headers ?? {})).toEqual(['X-Request-Id', 'WWW-Authenticate']);
+    expect(Object.keys(document['x-elsewhere'][405]?.headers ?? {})).toContain('Allow');
+  });
+
+  test('introduces the reader to what holds everywhere', () => {
+    const { info } = source as { readonly info: { readonly description: string } };
+    const headings = [...info.description.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([
+      'Authentication',
+      'Environments',
+      'Errors',
+      'Idempotency',
+      'Concurrent changes',
+      'Rate limits',
+      'Lists',
+      'Versions',
+    ]);
+  });
+
+  test('requires of a request what must be sent, and nothing that has a default', () => {
+    const bodies = within(document.components.schemas).filter((one) => 'default' in one);
+    expect(bodies).toEqual([]);
+    expect(document.components.schemas.SendMessageRequest?.properties).toMatchObject({
+      stream: { description: expect.stringContaining('Default: `"transactional"`.') },
+    });
+  });
+
+  test('has a schema for the data of every type of event, told apart by the type', () => {
+    const { oneOf, discriminator } = document.components.schemas.Event as {
+      readonly oneOf: readonly { readonly $ref: string }[];
+      readonly discriminator: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
+    };
+    expect(discriminator.propertyName).toBe('type');
+    expect(Object.keys(discriminator.mapping).sort()).toEqual([...CUSTOMER_EVENT_TYPES].sort());
+    expect(new Set(Object.values(discriminator.mapping))).toEqual(new Set(oneOf.map(({ $ref }) => $ref)));
+    const { properties } = document.components.schemas.MessageBouncedEvent as {
+      readonly properties: { readonly data: { readonly required: readonly string[] } };
+    };
+    expect(properties.data.required).toEqual(expect.arrayContaining(['message_id', 'recipient', 'smtp', 'reason']));
+  });
+
+  test('says what a send needs', () => {
+    const schema = document.components.schemas.SendMessageRequest;
+    expect(schema).toMatchObject({ required: ['from', 'to', 'subject'], additionalProperties: false });
+  });
+});

@@ -1,0 +1,100 @@
+import type { InjectOptions } from 'fastify';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { answerCheck } from '../../support/openapi/answer-check.ts';
+import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const HOUR_MS = 3_600_000;
+/** Registering resolves names, which a machine without a network cannot. */
+const LISTENER = 'http://127.0.0.1:9/hook';
+const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
+
+interface Place {
+  readonly key: string;
+  /** One resource of each kind, by the prefix of its id. */
+  readonly ids: Readonly<Record<string, string>>;
+}
+
+const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
+
+/** An organization with the domain that examples send from, and a resource for every path to name. */
+const newPlace = async (service: Service): Promise<Place> => {
+  const organizationId = await service.makeOrganization();
+  const domain = await service.makeDomain(organizationId, 'example.test');
+  const { value: key } = await service.makeKey(organizationId, domain);
+  const other = await service.makeKey(organizationId, domain, { permissions: ['send'] });
+  const make = async (url: string, payload: object): Promise<string> =>
+    (await service.request({ method: 'POST', url, key, payload })).json().id;
+  const message = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
+  const ids = {
+    dom: domain,
+    key: other.id,
+    msg: await make('/v1/messages/send', message),
+    whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
+  };
+  return { key, ids };
+};
+
+/** Ids, times and addresses of webhooks in an example stand for the reader's own. */
+const filledIn = (value: unknown, { ids }: Place): object =>
+  JSON.parse(JSON.stringify(value), (name, one) => {
+    if (name === 'scheduled_at') return inAnHour();
+    if (name === 'url') return LISTENER;
+    const prefix = typeof one === 'string' ? ID.exec(one)?.[1] : undefined;
+    return prefix === undefined ? one : ids[prefix];
+  });
+
+const pathOf = ({ path, operation }: Located, { ids }: Place): string =>
+  operation.parameters
+    .filter((one) => one.in === 'path')
+    .reduce((text, { name, schema }) => {
+      const prefix = String(schema.pattern).slice('^'.length, '^'.length + 3);
+      return text.replace(`{${name}}`, ids[prefix] ?? '');
+    }, path);
+
+const document = await (async () => {
+  const service = await startService();
+  const source = (await service.request({ url: '/openapi.json' })).json();
+  await service.close();
+  return readOpenApi(source);
+})();
+
+const examples = operationsOf(document).flatMap((located) =>
+  Object.values(located.operation.requestBody?.content['application/json']?.examples ?? {}).map((example) => ({
+    located,
+    ...example,
+    what: `${located.operation.operationId}: ${example.summary}`,
+  })),
+);
+
+describe('every example of the document', () => {
+  const check = answerCheck(document);
+  let service: Service;
+  beforeEach(async () => {
+    service = await startService();
+  });
+  afterEach(() => service.close());
+
+  test.each(examples)('succeeds: $what', async ({ located, value }) => {
+    const place = await newPlace(service);
+    const method = located.method as NonNullable<InjectOptions['method']>;
+    const url = pathOf(located, place);
+    const sent = filledIn(value, place);
+    const answer = await service.request({ method, url, key: place.key, payload: sent });
+    const succeeds = Object.keys(located.operation.responses).filter((status) => status.startsWith('2'));
+    expect([String(answer.statusCode), answer.json().error]).toEqual([succeeds[0], undefined]);
+    const headers = { get: (name: string) => answer.headers[name.toLowerCase()]?.toString() ?? null };
+    const { statusCode: status, payload: text } = answer;
+    expect(check({ method, path: url, status, headers, text })).toEqual([]);
+  });
+
+  test('is there for whatever takes JSON', () => {
+    expect(new Set(examples.map(({ located }) => located.operation.operationId))).toEqual(
+      new Set(
+        operationsOf(document)
+          .filter(({ operation }) => operation.requestBody?.content['application/json'] !== undefined)
+          .map(({ operation }) => operation.operationId),
+      ),
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
+
+let service: DatabaseService;
+let organizationId: string;
+let domainId: string;
+let key: { id: string; value: string };
+let other: { id: string; value: string };
+
+const get = async (parameters: Record<string, string>, by = key.value) => {
+  const answer = await service.request({ url: `/v1/messages?${new URLSearchParams(parameters)}`, key: by });
+  return { status: answer.statusCode, body: answer.json() };
+};
+const found = async (parameters: Record<string, string>): Promise<readonly string[]> => {
+  const { status, body } = await get(parameters);
+  expect(status).toBe(200);
+  return body.data.map(({ id }: { id: string }) => id);
+};
+
+const post = async (url: string, payload: object, by: string) => {
+  await setTimeout(2);
+  const answer = await service.request({ method: 'POST', url, key: by, payload });
+  expect(answer.statusCode).toBe(202);
+  return { ...answer.json(), requestId: String(answer.headers['x-request-id']) };
+};
+const message = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
+const send = (more: object = {}, by = key.value) => post('/v1/messages/send', { ...message, ...more }, by);
+
+let order: Awaited<ReturnType<typeof send>>;
+let invoice: Awaited<ReturnType<typeof send>>;
+let batch: Awaited<ReturnType<typeof send>>;
+let batched: readonly string[];
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  organizationId = await service.makeOrganization();
+  domainId = await service.makeDomain(organizationId, 'example.test');
+  key = await service.makeKey(organizationId, domainId);
+  other = await service.makeKey(organizationId, domainId);
+  order = await send({ subject: 'Your  Order №7 ', metadata: { customer: '42', note: 'a:b' } });
+  invoice = await send({ subject: 'Invoice', metadata: { customer: '42' } }, other.value);
+  batch = await post('/v1/messages/batch', { messages: [message, message, message] }, key.value);
+  batched = batch.data.map(({ id }: { id: string }) => id);
+}, 60_000);
+afterAll(() => service.close());
+
+describe('GET /v1/messages finds', () => {
+  test('what a key sent', async () => {
+    expect(await found({ key_id: other.id })).toEqual([invoice.id]);
+    expect(new Set(await found({ key_id: key.id }))).toEqual(new Set([order.id, ...batched]));
+    expect(await found({ key_id: `key_${'a'.repeat(26)}` })).toEqual([]);
+  });
+
+  test('a subject, whatever its letter case and white space', async () => {
+    expect(await found({ subject: 'your order №7' })).toEqual([order.id]);
+    expect(await found({ subject: ' YOUR ORDER   №7' })).toEqual([order.id]);
+    expect(await found({ subject: 'your order' })).toEqual([]);
+  });
+
+  test('metadata by name and value, newest first', async () => {
+    expect(await found({ metadata: 'customer:42' })).toEqual([invoice.id, order.id]);
+    expect(await found({ metadata: 'note:a:b' })).toEqual([order.id]);
+    expect(await found({ metadata: 'customer:43' })).toEqual([]);
+    expect((await get({ metadata: 'customer' })).body.error.details).toEqual({
+      metadata: ['metadata must be <name>:<value>, such as customer:42'],
+    });
+  });
+
+  test('a mail by its Message-ID, with or without angle brackets', async () => {
+    expect(await found({ message_id: order.message_id })).toEqual([order.id]);
+    expect(await found({ message_id: order.message_id.slice(1, -1) })).toEqual([order.id]);
+    expect(await found({ message_id: order.message_id.replace('example.test', 'example.org') })).toEqual([]);
+    expect(await found({ message_id: '<somebody-elses@example.org>' })).toEqual([]);
+  });
+
+  test('all messages of a request', async () => {
+    expect(await found({ request_id: order.requestId })).toEqual([order.id]);
+    expect(new Set(await found({ request_id: batch.requestId }))).toEqual(new Set(batched));
+    expect(await found({ request_id: 'req_0' })).toEqual([]);
+  });
+
+  test('what fits all filters at once', async () => {
+    expect(await found({ metadata: 'customer:42', key_id: key.id })).toEqual([order.id]);
+    expect(await found({ metadata: 'customer:42', subject: 'invoice', to: 'b@example.org' })).toEqual([invoice.id]);
+    expect(await found({ key_id: other.id, subject: 'your order №7' })).toEqual([]);
+  });
+
+  test('page by page', async () => {
+    const seen: string[] = [];
+    let after: Record<string, string> = {};
+    for (let page = 0; page < 3; page += 1) {
+      const { body } = await get({ request_id: batch.requestId, limit: '1', ...after });
+      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      expect(body.has_more).toBe(page < 2);
+      after = { after: body.next_cursor };
+    }
+    expect(seen).toEqual(await found({ request_id: batch.requestId }));
+  });
+
+  test('nothing of another organization', async () => {
+    const foreign = await service.makeOrganization();
+    const stranger = await service.makeKey(foreign, await service.makeDomain(foreign, 'foreign.test'));
+    for (const filter of [
+      { key_id: key.id },
+      { subject: 'invoice' },
+      { metadata: 'customer:42' },
+      { message_id: order.message_id },
+      { request_id: order.requestId },
+    ]) {
+      expect((await get(filter, stranger.value)).body.data).toEqual([]);
+    }
+  });
+});
+
+test('the log holds no subject and no metadata', async () => {
+  const { events } = await service.deps.context.store.readAll({ limit: 1_000 });
+  const text = JSON.stringify(events);
+  for (const personal of ['Order', 'Invoice', 'customer']) expect(text).not.toContain(personal);
+});
