@@ -17,7 +17,7 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
   const backlog = sharing(look);
   const registers = [registry];
   new Gauge({
-    ...{ name: 'outbox_waiting_deliveries', help: 'Messages that wait, for each domain of theirs, by the reason' },
+    ...{ name: 'outbox_deliveries_waiting', help: 'Messages that wait, for each domain of theirs, by the reason' },
     ...{ labelNames: ['reason'], registers },
     async collect() {
       const { waiting } = await backlog();
@@ -25,14 +25,18 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
     },
   });
   new Gauge({
-    ...{ name: 'outbox_oldest_due_seconds', help: 'How long the oldest that is due has been so', registers },
+    ...{
+      name: 'outbox_deliveries_oldest_due_age_seconds',
+      help: 'How long the oldest that is due has been so',
+      registers,
+    },
     async collect() {
       this.set((await backlog()).oldestDueSeconds);
     },
   });
   new Gauge({
     ...{
-      name: 'outbox_paused_destinations',
+      name: 'outbox_destinations_suspended',
       help: 'Operators of mail servers that get nothing for a while',
       registers,
     },

@@ -28,7 +28,7 @@ export const measureDeliveries = (
   for (const outcome of Object.keys(OUTCOMES)) recipients.inc({ outcome }, 0);
   const seconds = new Histogram({
     ...{
-      name: 'outbox_delivery_attempt_seconds',
+      name: 'outbox_delivery_attempt_duration_seconds',
       help: 'Time of an attempt with a mail server, waits for a session included',
     },
     ...{ buckets: BUCKETS_SECONDS, registers },

@@ -26,7 +26,7 @@ export interface InboundReportParts {
 const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) => void) => {
   if (registry === undefined) return () => undefined;
   const counter = new Counter({
-    name: 'outbox_returned_mail_total',
+    name: 'outbox_inbound_reports_total',
     help: 'Mail that came back, by what came of it',
     ...{ labelNames: ['outcome'], registers: [registry] },
   });

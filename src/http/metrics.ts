@@ -5,15 +5,15 @@ import { withTimeout } from '../async/with-timeout.ts';
 import type { ProjectionLag } from '../projections/lag.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 
-/** From what a send takes to what a long poll does. */
+/** From a send to a long poll. */
 const BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
 const MS_PER_SECOND = 1000;
 
-/** Times of answers by route and status; never by path, which names customers' things. */
+/** Duration of requests by route and status, never by path: paths hold ids. */
 export const measureRequests = (server: FastifyInstance, registry: Registry): void => {
   const seconds = new Histogram({
-    name: 'outbox_http_request_seconds',
-    help: 'Time from a request to its answer',
+    name: 'outbox_http_request_duration_seconds',
+    help: 'Duration of requests',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS_SECONDS,
     registers: [registry],
@@ -28,47 +28,47 @@ export const measureRequests = (server: FastifyInstance, registry: Registry): vo
 
 export interface MetricsServerOptions {
   readonly registry: Registry;
-  /** null: this process has no read models to speak of. */
+  /** null: this process runs no projections. */
   readonly lag: ReadModels['lag'] | null;
 }
 
-/** A scrape is given up by most collectors after 10 s. */
+/** Most collectors give up a scrape after 10 s. */
 const SCRAPE_MS_MAX = 5_000;
 
-interface LagFigure {
+interface LagMetric {
   readonly name: string;
   readonly help: string;
-  figureOf(lag: ProjectionLag): number;
+  read(lag: ProjectionLag): number;
 }
 
-const LAG_FIGURES: readonly LagFigure[] = [
+const LAG_METRICS: readonly LagMetric[] = [
   {
     name: 'outbox_projection_lag_seconds',
     help: 'Age of the oldest event not yet in the read model',
-    figureOf: ({ seconds }) => seconds,
+    read: ({ seconds }) => seconds,
   },
   {
-    name: 'outbox_projection_parked_events',
+    name: 'outbox_projection_events_parked',
     help: 'Events that could not be applied to the read model',
-    figureOf: ({ parkedEvents }) => parkedEvents,
+    read: ({ parkedEvents }) => parkedEvents,
   },
 ];
 
-/** Each figure asks for itself: all are collected at once, and one that waited for another would be told late. */
+/** Each gauge reads the lag itself: all are collected concurrently. */
 const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
-  for (const { figureOf, ...figure } of LAG_FIGURES) {
+  for (const { read, ...metric } of LAG_METRICS) {
     new Gauge({
-      ...figure,
+      ...metric,
       labelNames: ['projection'],
       registers: [registry],
       async collect() {
-        for (const one of await lag()) this.set({ projection: one.name }, figureOf(one));
+        for (const one of await lag()) this.set({ projection: one.name }, read(one));
       },
     });
   }
 };
 
-/** What collectors scrape, and whether the process lives, in every role; on a port of its own: not for customers. Not listening yet; closed by whoever listens. */
+/** Serves `/metrics` and `/livez` in every role, on a port of its own that customers do not reach. Not listening yet. */
 export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Server => {
   collectDefaultMetrics({ register: registry });
   if (lag !== null) measureLag(registry, lag);

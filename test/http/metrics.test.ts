@@ -17,8 +17,10 @@ test('the metrics server tells lag by projection and times by route, never by pa
   const text = await answer.text();
   expect(answer.headers.get('content-type')).toBe(registry.contentType);
   expect(text).toContain('outbox_projection_lag_seconds{projection="messages"} 1.5');
-  expect(text).toContain('outbox_projection_parked_events{projection="messages"} 2');
-  expect(text).toContain('outbox_http_request_seconds_count{method="GET",route="/v1/messages/:id",status="401"} 1');
+  expect(text).toContain('outbox_projection_events_parked{projection="messages"} 2');
+  expect(text).toContain(
+    'outbox_http_request_duration_seconds_count{method="GET",route="/v1/messages/:id",status="401"} 1',
+  );
   expect(text).not.toContain('msg_secret');
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
   metrics.close();

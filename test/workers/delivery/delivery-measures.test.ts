@@ -18,7 +18,7 @@ describe('the metrics of deliveries', () => {
     measureDeliveries(registry, () => 3);
     const lines = await linesOf(registry);
     expect(lines).toContain('outbox_smtp_sessions 3');
-    expect(lines).toContain('outbox_delivery_attempt_seconds_count 0');
+    expect(lines).toContain('outbox_delivery_attempt_duration_seconds_count 0');
     for (const name of ['delivered', 'deferred', 'bounced', 'unknown', 'failed', 'expired', 'suppressed']) {
       expect(lines).toContain(outcome(name, 0));
     }
@@ -43,7 +43,7 @@ describe('the metrics of deliveries', () => {
     await until(async () => expect(await linesOf(registry)).toContain(outcome('expired', 1)));
     const lines = await linesOf(registry);
     for (const name of ['delivered', 'bounced', 'deferred']) expect(lines).toContain(outcome(name, 1));
-    expect(lines).toContain('outbox_delivery_attempt_seconds_count 1');
+    expect(lines).toContain('outbox_delivery_attempt_duration_seconds_count 1');
     expect(lines.join('\n')).not.toMatch(/example|ann|nobody/);
   });
 });
@@ -62,11 +62,11 @@ test('what waits is asked for once in a scrape, and only then', async () => {
   const lines = await linesOf(registry);
   expect(looks).toBe(1);
   expect(lines).toEqual([
-    'outbox_waiting_deliveries{reason="due"} 4',
-    'outbox_waiting_deliveries{reason="scheduled"} 3',
-    'outbox_waiting_deliveries{reason="deferred"} 2',
-    'outbox_waiting_deliveries{reason="held"} 1',
-    'outbox_oldest_due_seconds 1.5',
-    'outbox_paused_destinations 7',
+    'outbox_deliveries_waiting{reason="due"} 4',
+    'outbox_deliveries_waiting{reason="scheduled"} 3',
+    'outbox_deliveries_waiting{reason="deferred"} 2',
+    'outbox_deliveries_waiting{reason="held"} 1',
+    'outbox_deliveries_oldest_due_age_seconds 1.5',
+    'outbox_destinations_suspended 7',
   ]);
 });
