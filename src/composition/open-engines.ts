@@ -4,7 +4,7 @@ import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
 import { hostsOf } from '../adapters/event-store/eventstoredb-url.ts';
-import { createLogGuard, type LogGuard } from '../adapters/event-store/guard-log.ts';
+import { createLogGuard, type LogGuard } from '../adapters/event-store/log-guard.ts';
 import { createPostgresEventStore } from '../adapters/event-store/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { checkSecretKey } from '../adapters/secrets/check-secret-key.ts';

@@ -1,6 +1,5 @@
 import type { ContentsCodec } from '../adapters/contents/contents-codec.ts';
-import { checkEventStoreDb } from '../adapters/event-store/check-eventstoredb.ts';
-import { createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
+import { checkEventStoreDb, createEventStoreDbEventStore } from '../adapters/event-store/eventstoredb.ts';
 import { eventCodec } from '../domain/codec.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';

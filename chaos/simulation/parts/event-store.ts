@@ -89,7 +89,7 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
   }
 
   return {
-    readLogId: () => read('asks which log it is', log.store.readLogId),
+    look: () => read('asks which log it is', log.store.look),
     logId: () => read('asks which log it is', log.store.logId),
     append: (append) =>
       process.call({

@@ -1,9 +1,23 @@
-import { DeadlineExceededError, NotLeaderError } from '@eventstore/db-client';
+import { DeadlineExceededError } from '@eventstore/db-client';
 import { LogReplaced, PositionNotInLog, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
+
+/** Faults of EventStoreDB: which may pass, what they mean to who wrote the URL, and what followers do about them. */
 
 /** The client ends no call by itself: ours did, after waiting long enough. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
+}
+
+/** The call ended before this append was answered: it may have been written, or never have been read. */
+export class CallEnded extends Error {
+  override readonly name = 'CallEnded';
+}
+
+/** No call could be opened for it in time, or it waited too long for its turn. */
+export class NotSent extends Error {
+  override readonly name = 'NotSent';
 }
 
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, ABORTED, INTERNAL and UNAVAILABLE: seen on real bad days. */
@@ -15,9 +29,14 @@ const NOT_WRITTEN =
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** As the client itself tells it. */
+const isNotLeader = (error: unknown): boolean =>
+  (error as { readonly metadata?: { get?(name: string): unknown[] } } | undefined)?.metadata
+    ?.get?.('exception')
+    .includes('not-leader') === true;
+
 /** Whether nothing can have been written by the append that ended with this error. */
-export const isNotWritten = (error: unknown): boolean =>
-  error instanceof NotLeaderError || NOT_WRITTEN.test(textOf(error));
+export const isNotWritten = (error: unknown): boolean => isNotLeader(error) || NOT_WRITTEN.test(textOf(error));
 
 /** Whether the same call may succeed later. */
 export const isTransient = (error: unknown): boolean =>
@@ -63,4 +82,44 @@ export const readFault = (error: unknown, hosts: string): unknown => {
   if (NO_POSITION.test(textOf(error))) return new PositionNotInLog();
   if (isTransient(error)) return new StoreUnavailable(sentenceOf(error, hosts), { cause: error });
   return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
+};
+
+/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
+const RETRY_MS_MIN = 100;
+/** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
+const RETRY_MS_MAX = 2_000;
+
+interface RecoveryParts {
+  readonly system: System;
+  readonly hosts: string;
+  readonly logger: Logger;
+}
+
+/** What a process's followers do when the server is away: one line in the log, and waits that grow. */
+export interface Recovery {
+  /** Waits before another attempt after a fault. @throws what makes that vain. */
+  recover(error: unknown, signal: AbortSignal): Promise<void>;
+  /** Something came: the next fault is the first of its kind. */
+  works(): void;
+}
+
+/** Between half and all of a time that doubles with every failure, so that processes do not return in step. */
+const retryMs = (failures: number, random: number): number =>
+  Math.min(RETRY_MS_MIN * 2 ** (failures - 1), RETRY_MS_MAX) * (0.5 + random / 2);
+
+export const createRecovery = ({ system, hosts, logger }: RecoveryParts): Recovery => {
+  let failures = 0;
+  return {
+    recover: async (error, signal) => {
+      if (signal.aborted) return;
+      if (!isTransient(error)) throw readFault(error, hosts);
+      failures += 1;
+      if (failures === 1) logger.warn({ reason: sentenceOf(error, hosts) }, 'lost the event store; subscribing again');
+      const [byte = 0] = system.randomBytes(1);
+      await system.sleep(retryMs(failures, byte / 255), signal).catch(() => {}); // aborted
+    },
+    works: () => {
+      failures = 0;
+    },
+  };
 };

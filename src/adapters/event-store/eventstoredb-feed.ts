@@ -1,37 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import {
-  type AllStreamResolvedEvent,
-  type AllStreamSubscription,
-  excludeSystemEvents,
-  type Filter as ServerFilter,
-  type Position as ServerPosition,
-  START,
-  STREAM_NAME,
-} from '@eventstore/db-client';
-import { type Filter, LOG_START, type Position } from '../../domain/ports/event-store.ts';
-import type { Connection } from './eventstoredb-connection.ts';
-import { bytesBetween, formatPosition, parsePosition } from './eventstoredb-position.ts';
-import { type RawEvent, rawEvent } from './eventstoredb-records.ts';
-import { withTimeOut } from './eventstoredb-time-out.ts';
+import type { Filter, Position } from '../../domain/ports/event-store.ts';
+import { type Connection, inTime, type ReadCall } from './eventstoredb-client.ts';
+import { bytesBetween, type RawEvent, type ReadMessage } from './eventstoredb-protocol-read.ts';
 
 /** Windows of 32 events that the server searches between checkpoints: fewer is chatter, more is searched again after a break. */
 const CHECKPOINT_WINDOWS = 8;
-/**
- * Objects that each of the client's buffers holds ahead of the consumer, beside 16 that gRPC holds. Events of a
- * megabyte are allowed, so more costs memory; it is no quicker.
- */
-const BUFFERED = 1;
 
 /** Next in the log: an event, or word that everything up to a position was searched and sent. */
 export type Item = { readonly event: RawEvent } | { readonly checkpoint: Position };
 
-/** One subscription of the client's, from its call to its end. */
+/** One subscription, from its call to its end. The server sends no faster than it is read: gRPC holds 16 events. */
 export interface Feed {
-  /** Whether everything that was in the log when it was opened has been searched and sent. */
+  /** Whether everything that was in the log when it was opened has been searched, sent and taken. */
   isCaughtUp(): boolean;
   /** What has arrived, `undefined` when nothing has. */
   take(): Item | undefined;
-  /** Resolves when something arrived or the feed failed or its signal aborts; after `ms` at the latest. */
+  /** Resolves when something arrived or the feed failed or its signal aborts; after about `ms` at the latest. */
   arrival(ms: number): Promise<void>;
   /** @throws what ended the feed, if something did. */
   assertAlive(): void;
@@ -56,35 +40,24 @@ export const trustsCheckpoints = (serverVersion: string): boolean => {
   return minor > 10 || (minor === 10 && patch >= 5);
 };
 
-const serverFilter = ({ categories = [] }: Filter): ServerFilter => {
-  const often = { checkpointInterval: CHECKPOINT_WINDOWS };
-  if (categories.length === 0) return excludeSystemEvents(often);
-  return { ...often, filterOn: STREAM_NAME, prefixes: categories.map((category) => `${category}-`) };
-};
-
-const itemOf = (object: Item | AllStreamResolvedEvent): Item | undefined => {
-  if ('checkpoint' in object) return object;
-  const event = rawEvent(object as AllStreamResolvedEvent); // nothing else is in the stream
-  return event && { event };
-};
-
 /** Hears of everything that happens to a subscription, for as long as it lives. */
-const watch = (subscription: AllStreamSubscription, signal: AbortSignal) => {
+const watch = (call: ReadCall, signal: AbortSignal) => {
   let failure: Error | undefined;
   let wake = (): void => {};
   const end = (error?: Error): void => {
     failure ??= error ?? new Error('14 UNAVAILABLE: the server ended the subscription');
     wake();
   };
-  subscription.on('error', end); // stays: the client emits an error twice, the real one first
-  subscription.on('end', () => end());
-  subscription.on('close', () => end());
-  subscription.on('readable', () => wake());
+  call.on('error', end);
+  call.on('end', () => end());
+  call.on('close', () => end());
+  call.on('readable', () => wake());
   const aborted = (): void => wake();
   signal.addEventListener('abort', aborted);
   return {
     close: () => signal.removeEventListener('abort', aborted),
     failure: () => failure,
+    wake: () => wake(),
     next: (): Promise<void> => {
       const { promise, resolve } = Promise.withResolvers<void>();
       wake = resolve;
@@ -95,61 +68,66 @@ const watch = (subscription: AllStreamSubscription, signal: AbortSignal) => {
 
 /** Subscribes from strictly after the position. @throws when the server does not confirm in time. */
 export const openFeed = async (
-  { client, system, timeOut }: Connection,
+  connection: Connection,
   { after, filter, signal, trusted }: FeedOptions,
 ): Promise<Feed> => {
-  const subscription = client.subscribeToAll(
-    {
-      fromPosition: after === LOG_START ? START : parsePosition(after),
-      filter: {
-        ...serverFilter(filter),
-        // Called ahead of the events that are still buffered: pushed behind them, it takes its turn.
-        checkpointReached: (to: AllStreamSubscription, position: ServerPosition) => {
-          if (trusted) to.push({ checkpoint: formatPosition(position) });
-        },
-      },
-    },
-    { highWaterMark: BUFFERED },
-  );
-  let caughtUp = false;
-  subscription.once('caughtUp', () => {
-    caughtUp = true;
-  });
-  const news = watch(subscription, signal);
+  const prefixes = filter.categories?.map((category) => `${category}-`) ?? [];
+  const query = { after, prefixes, checkpointWindows: CHECKPOINT_WINDOWS };
+  const call = await connection.openRead(query, { requiresLeader: false });
+  const news = watch(call, signal);
+  let isConfirmed = false;
+  let isCaughtUp = false;
+
+  const itemOf = (message: ReadMessage): Item | undefined => {
+    if (message.kind === 'event') return { event: message.event };
+    if (message.kind === 'checkpoint') return trusted ? { checkpoint: message.position } : undefined;
+    isConfirmed ||= message.kind === 'confirmed';
+    isCaughtUp ||= message.kind === 'caught-up';
+    return undefined;
+  };
   const assertAlive = (): void => {
     const failure = news.failure();
     if (failure !== undefined) throw failure;
   };
   const close = (): void => {
     news.close();
-    subscription.unsubscribe().catch(() => {}); // there may be no call to end
+    call.cancel();
+  };
+  /** The confirmation is the first message. */
+  const confirmed = async (): Promise<void> => {
+    while (!isConfirmed) {
+      const arrived = news.next();
+      const message = call.read();
+      if (message !== null) itemOf(message);
+      else {
+        assertAlive();
+        await arrived;
+      }
+    }
   };
 
-  const confirmed = new Promise<void>((resolve) => subscription.once('confirmation', () => resolve()));
   try {
-    await withTimeOut(timeOut, Promise.race([confirmed, news.next().then(assertAlive)]));
+    await inTime(connection.callTimeoutMs, confirmed());
   } catch (error) {
     close();
     throw error;
   }
 
   return {
-    isCaughtUp: () => caughtUp,
+    isCaughtUp: () => isCaughtUp,
     take: () => {
-      for (;;) {
-        const object: Item | AllStreamResolvedEvent | null = subscription.read();
-        if (object === null) return undefined;
-        const item = itemOf(object);
+      for (let message = call.read(); message !== null; message = call.read()) {
+        const item = itemOf(message);
         if (item !== undefined) return item;
       }
+      return undefined;
     },
     arrival: async (ms) => {
       const arrived = news.next();
-      if (subscription.readableLength > 0 || news.failure() !== undefined || signal.aborted) return;
-      const done = new AbortController();
-      const waited = system.sleep(ms, done.signal).catch(() => {}); // something arrived
-      await Promise.race([arrived, waited]);
-      done.abort();
+      if (call.readableLength > 0 || news.failure() !== undefined || signal.aborted) return;
+      const timer = setTimeout(() => news.wake(), ms);
+      await arrived;
+      clearTimeout(timer);
     },
     assertAlive,
     close,

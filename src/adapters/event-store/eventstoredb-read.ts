@@ -1,14 +1,4 @@
-import {
-  type AllStreamResolvedEvent,
-  BACKWARDS,
-  END,
-  FORWARDS,
-  type ReadRevision,
-  type ResolvedEvent,
-  START,
-  type StreamingRead,
-  StreamNotFoundError,
-} from '@eventstore/db-client';
+import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventStore,
@@ -20,61 +10,32 @@ import {
   READ_STREAM_LIMIT,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
-import type { Connection } from './eventstoredb-connection.ts';
-import { readFault } from './eventstoredb-faults.ts';
-import { bytesBetween, parsePosition } from './eventstoredb-position.ts';
-import { isOurs, matches, type RawEvent, rawEvent, recordedEvent } from './eventstoredb-records.ts';
-import { whileAnswering } from './eventstoredb-time-out.ts';
+import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
+import { NoAnswer, readFault } from './eventstoredb-faults.ts';
+import { bytesBetween, type RawEvent, type ReadQuery } from './eventstoredb-protocol-read.ts';
+import { isOurs, matches, recordedEvent } from './eventstoredb-records.ts';
 
-/** Events in one call: more and a call of large events runs into its time-out, fewer and there are more round trips. */
-const CHUNK_EVENTS_MAX = 2000;
-/** A search that found too little looks at this many times more events in its next call. */
-const CHUNK_GROWTH = 4;
+/**
+ * Reads of streams and of the whole log. Events are looked at as they arrive, and a call ends as soon as they are enough,
+ * so that no more is held than what was asked for. Reads go to a cluster's leader: they show what was appended before.
+ */
 
-type Resolved = Parameters<typeof rawEvent>[0];
-type Reading = StreamingRead<ResolvedEvent> | StreamingRead<AllStreamResolvedEvent>;
+/**
+ * Reads open at once. A server works few at a time: sixty-four of them kept each other waiting for three seconds on two
+ * cores. A connection carries 100 calls, and what comes on top hangs without a word. Fewer costs throughput where the
+ * server is far away.
+ */
+const READS_MAX = 16;
+/** Events asked for in one call. A search that found too little asks for `CALL_GROWTH` times as many in its next. */
+const CALL_EVENTS_MAX = 10_000;
+const CALL_GROWTH = 4;
 
-/** What ends a call before it has given everything: the server is told to stop. */
-export interface Enough {
+/** What ends a read before it has given everything. */
+interface Enough {
   readonly signal?: AbortSignal | undefined;
   /** So many bytes of the log. */
   readonly bytesMax?: number;
 }
-
-/** All that the call gives, or gave until it was enough. A server is retryWhileAway heard for as long as something comes. */
-const collect = (
-  { slots, timeOut }: Connection,
-  open: () => Reading,
-  { signal, bytesMax = Number.POSITIVE_INFINITY }: Enough,
-): Promise<readonly RawEvent[]> =>
-  slots.run(async () => {
-    const events: RawEvent[] = [];
-    if (signal?.aborted === true) return events;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const reading = open();
-    const stop = (): void => {
-      resolve();
-      reading.cancel().catch(() => {});
-    };
-    signal?.addEventListener('abort', stop);
-    reading.on('data', (resolved: Resolved) => {
-      const event = rawEvent(resolved);
-      if (event === undefined) return;
-      events.push(event);
-      if (bytesBetween(events[0]?.position ?? event.position, event.position) >= bytesMax) stop();
-    });
-    reading.on('end', resolve);
-    reading.on('error', reject); // stays: the client emits an error twice
-    try {
-      await whileAnswering(timeOut, promise, () => events.length);
-    } catch (error) {
-      reading.cancel().catch(() => {}); // there may be no call to cancel yet
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', stop);
-    }
-    return events.slice();
-  });
 
 export interface ForwardsBounds {
   readonly limit: number;
@@ -96,57 +57,70 @@ export interface Reader extends Pick<EventStore, 'readStream' | 'readAll' | 'hea
   rawStream(stream: string): Promise<readonly RawEvent[]>;
 }
 
-/** The server begins with the event at the position itself; where there is none, the log is shorter than that. */
-const beyond = (events: readonly RawEvent[], position: Position, count: number): readonly RawEvent[] => {
-  const [first] = events;
-  if (first === undefined || first.position < position) throw new PositionNotInLog();
-  return first.position === position ? events.slice(1) : events.slice(0, count);
-};
+const noSlot = (): NoAnswer => new NoAnswer('too many reads wait for the event store');
 
 export const createReader = (connection: Connection, codec: EventCodec): Reader => {
-  const { client, hosts } = connection;
+  const { callTimeoutMs, hosts } = connection;
+  const slots: Semaphore = createSemaphore({ capacity: READS_MAX, timeout: { ms: callTimeoutMs, error: noSlot } });
 
-  const call = async (open: () => Reading, enough: Enough = {}): Promise<readonly RawEvent[]> => {
+  const call = async (query: ReadQuery, visit: Visit, signal?: AbortSignal): Promise<void> => {
     connection.assertOpen();
     try {
-      const events = await collect(connection, open, enough);
-      connection.assertOpen(); // closing ends calls under way as if they had given everything
-      return events;
+      await slots.run(() => visitAll(connection, query, visit, signal));
     } catch (error) {
-      if (error instanceof StreamNotFoundError) return [];
       throw readFault(error, hosts);
     }
+    connection.assertOpen(); // closing may end calls under way as if they had given everything
   };
 
-  const after: Reader['after'] = async (position, count, enough = {}) => {
-    const open = { direction: FORWARDS, requiresLeader: true } as const;
-    if (position === LOG_START)
-      return call(() => client.readAll({ ...open, fromPosition: START, maxCount: count }), enough);
-    const fromPosition = parsePosition(position);
-    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }), enough);
-    return events.length === 0 && enough.signal?.aborted === true ? events : beyond(events, position, count);
+  /** Shows up to `count` events strictly after a position. @returns how many. @throws {PositionNotInLog} */
+  const visitAfter = async (from: Position, count: number, visit: Visit, signal?: AbortSignal): Promise<number> => {
+    // The server begins with the event at the position itself; where there is none, the log is shorter than that.
+    let isInLog = from === LOG_START;
+    let seen = 0;
+    const visitNext: Visit = (event) => {
+      isInLog ||= event.position >= from;
+      if (event.position <= from) return !isInLog;
+      if (seen === count) return true;
+      seen += 1;
+      return visit(event);
+    };
+    await call({ all: from, way: 'forwards', count: isInLog ? count : count + 1 }, visitNext, signal);
+    if (!isInLog && signal?.aborted !== true) throw new PositionNotInLog();
+    return seen;
   };
 
-  const before = async (position: Position | undefined, count: number): Promise<readonly RawEvent[]> => {
-    if (position === LOG_START) return [];
-    const fromPosition = position === undefined ? END : parsePosition(position);
-    const open = { direction: BACKWARDS, requiresLeader: true } as const;
-    const events = await call(() => client.readAll({ ...open, fromPosition, maxCount: count + 1 }));
-    return events.filter((event) => position === undefined || event.position < position).slice(0, count);
+  /** The same strictly before a position; undefined: from the end. */
+  const visitBefore = async (from: Position | undefined, count: number, visit: Visit): Promise<number> => {
+    if (from === LOG_START) return 0;
+    let seen = 0;
+    const visitNext: Visit = (event) => {
+      if (from !== undefined && event.position >= from) return false;
+      if (seen === count) return true;
+      seen += 1;
+      return visit(event);
+    };
+    await call({ all: from ?? 'end', way: 'backwards', count: count + 1 }, visitNext);
+    return seen;
   };
 
-  /** Visits events in calls that grow, until `visit` has seen enough or there are no more. */
-  const scan = async (
-    next: (from: Position | undefined, count: number) => Promise<readonly RawEvent[]>,
-    start: Position | undefined,
+  /** Visits events in calls that grow, until one is enough or there are no more. */
+  const scan = async <From extends Position | undefined>(
+    next: (from: From | Position, count: number, visit: Visit) => Promise<number>,
+    start: From,
     count: number,
-    visit: (event: RawEvent) => boolean,
+    visit: Visit,
   ): Promise<void> => {
-    let from = start;
-    for (let chunk = Math.min(count, CHUNK_EVENTS_MAX); ; chunk = Math.min(chunk * CHUNK_GROWTH, CHUNK_EVENTS_MAX)) {
-      const events = await next(from, chunk);
-      if (events.some(visit) || events.length < chunk) return;
-      from = events.at(-1)?.position;
+    let from: From | Position = start;
+    let isEnough = false;
+    const visitOne: Visit = (event) => {
+      from = event.position;
+      isEnough = visit(event);
+      return isEnough;
+    };
+    for (let asked = Math.min(count, CALL_EVENTS_MAX); ; asked = Math.min(asked * CALL_GROWTH, CALL_EVENTS_MAX)) {
+      const seen = await next(from, asked, visitOne);
+      if (isEnough || seen < asked) return;
     }
   };
 
@@ -155,40 +129,58 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     const events: RecordedEvent[] = [];
     let position = start;
     let looked = 0;
-    const visit = (event: RawEvent): boolean => {
+    const isFull = (): boolean => events.length >= limit;
+    const visit: Visit = (event) => {
       looked += 1;
       if (isOurs(event)) position = event.position;
       if (matches(filter, event)) events.push(recordedEvent(codec, event));
-      return events.length >= limit || looked >= lookMax;
+      return isFull() || looked >= lookMax;
     };
-    const isFull = (): boolean => events.length >= limit;
     return { visit, page: (): Page => ({ events, position }), isFull, isComplete: () => isFull() || looked < lookMax };
   };
 
   const forwards: Reader['forwards'] = async (from, filter, bounds) => {
     const found = gather(filter, bounds, from);
-    const next = (position = LOG_START, count = 0) => after(position, count, { signal: bounds.signal });
-    await scan(next, from, bounds.limit, found.visit);
+    await scan<Position>(
+      (at, count, visit) => visitAfter(at, count, visit, bounds.signal),
+      from,
+      bounds.limit,
+      found.visit,
+    );
     return { ...found.page(), isComplete: found.isComplete() };
   };
 
   const backwards = async (from: Position | undefined, filter: Filter | undefined, limit: number): Promise<Page> => {
     const found = gather(filter, { limit, lookMax: Number.POSITIVE_INFINITY }, from ?? LOG_START);
-    await scan(before, from, limit, found.visit);
+    await scan<Position | undefined>(visitBefore, from, limit, found.visit);
     return found.isFull() ? found.page() : { ...found.page(), position: LOG_START };
   };
 
+  const collect = async (query: ReadQuery): Promise<readonly RawEvent[]> => {
+    const events: RawEvent[] = [];
+    await call(query, (event) => events.push(event) < 0);
+    return events;
+  };
+
   return {
-    after,
     forwards,
 
-    rawStream: (stream) => call(() => client.readStream(stream, { requiresLeader: true })),
+    after: async (position, count, { signal, bytesMax = Number.POSITIVE_INFINITY } = {}) => {
+      const events: RawEvent[] = [];
+      const visit: Visit = (event) => {
+        events.push(event);
+        return bytesBetween(events[0]?.position ?? event.position, event.position) >= bytesMax;
+      };
+      await visitAfter(position, count, visit, signal);
+      return events;
+    },
+
+    rawStream: (stream) => collect({ stream, from: 'start', way: 'forwards', count: READ_STREAM_LIMIT }),
 
     readStream: async (stream, { from, direction = 'forwards', limit = READ_STREAM_LIMIT } = {}) => {
-      const [start, way] = direction === 'forwards' ? ([START, FORWARDS] as const) : ([END, BACKWARDS] as const);
-      const fromRevision: ReadRevision = from === undefined ? start : BigInt(from);
-      const options = { direction: way, fromRevision, maxCount: limit, requiresLeader: true };
-      return (await call(() => client.readStream(stream, options))).map((event) => recordedEvent(codec, event));
+      const start = from ?? (direction === 'forwards' ? 'start' : 'end');
+      const events = await collect({ stream, from: start, way: direction, count: limit });
+      return events.map((event) => recordedEvent(codec, event));
     },
 
     readAll: async ({ from, direction = 'forwards', filter, limit, signal }) => {
@@ -201,7 +193,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
 
     head: async () => {
       let position = LOG_START;
-      await scan(before, undefined, 1, (event) => {
+      await scan<Position | undefined>(visitBefore, undefined, 1, (event) => {
         if (isOurs(event)) position = event.position;
         return position !== LOG_START;
       });

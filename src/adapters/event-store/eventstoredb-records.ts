@@ -1,43 +1,17 @@
-import type { AllStreamResolvedEvent, ResolvedEvent } from '@eventstore/db-client';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventMetadata,
   type Filter,
-  type Position,
   passes,
   type RecordedEvent,
   type StreamName,
 } from '../../domain/ports/event-store.ts';
-import { formatPosition } from './eventstoredb-position.ts';
+import type { RawEvent } from './eventstoredb-protocol-read.ts';
+
+/** Which of the server's events are ours, and what they say. */
 
 /** Holds the log's own id; no reader of events ever sees it. */
 export const LOG_ID_STREAM = 'outboxLog-identity';
-
-/** One event of the server's, ours or not, before it is decoded. */
-export interface RawEvent {
-  readonly stream: string;
-  readonly id: string;
-  readonly revision: number;
-  readonly position: Position;
-  readonly type: string;
-  readonly data: unknown;
-  readonly metadata: unknown;
-}
-
-/** `undefined` for what is no event: a link whose event is gone. */
-export const rawEvent = (resolved: ResolvedEvent | AllStreamResolvedEvent): RawEvent | undefined => {
-  const { event } = resolved;
-  if (event?.position === undefined) return undefined;
-  return {
-    stream: event.streamId,
-    id: event.id,
-    revision: Number(event.revision),
-    position: formatPosition(event.position),
-    type: event.type,
-    data: event.data,
-    metadata: event.metadata,
-  };
-};
 
 const schemaVersionOf = (metadata: unknown): unknown =>
   (metadata as { readonly schemaVersion?: unknown } | undefined)?.schemaVersion;

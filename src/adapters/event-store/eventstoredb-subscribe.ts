@@ -1,3 +1,4 @@
+import { untilAborted } from '../../async/with-timeout.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventStore,
@@ -8,12 +9,12 @@ import {
   type Position,
   type ReadAllOptions,
 } from '../../domain/ports/event-store.ts';
-import type { Connection } from './eventstoredb-connection.ts';
-import { bytesBetween } from './eventstoredb-position.ts';
+import type { Connection } from './eventstoredb-client.ts';
+import type { Recovery } from './eventstoredb-faults.ts';
+import { bytesBetween } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
-import { isBesideMessages } from './eventstoredb-read-filtered.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
-import type { Recovery } from './eventstoredb-recovery.ts';
+import { isBesideMessages } from './eventstoredb-search.ts';
 import type { Tail } from './eventstoredb-tail.ts';
 
 /** Events in a page: what a slow consumer holds, and what a consumer can handle in one transaction. */
@@ -33,18 +34,6 @@ export interface SubscribeOptions {
   readonly recovery: Recovery;
   readonly codec: EventCodec;
 }
-
-const untilAbort = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {
-  const { promise: aborted, resolve } = Promise.withResolvers<void>();
-  const abort = (): void => resolve();
-  signal.addEventListener('abort', abort);
-  if (signal.aborted) abort();
-  try {
-    await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-};
 
 const asFollowed = (page: Page): FollowedPage => ({ ...page, isFull: page.events.length === PAGE_EVENTS_MAX });
 
@@ -86,7 +75,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
     if (start !== null && from < start) return readBehind(from, filter, start, signal);
     const page = tail.take(from, filter, PAGE_EVENTS_MAX);
     if (page !== null) return asFollowed(page);
-    await untilAbort(tail.more(), signal);
+    await untilAborted(signal, tail.more());
     return { events: [], position: from, isFull: false };
   };
 

@@ -7,13 +7,12 @@ import {
   type ReadAllOptions,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
-import type { Connection } from './eventstoredb-connection.ts';
-import { NoAnswer } from './eventstoredb-faults.ts';
+import type { Connection } from './eventstoredb-client.ts';
+import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';
 import { type Bounds, eventsOf, type Feed, gather, openFeed, positionOf } from './eventstoredb-feed.ts';
-import { bytesBetween } from './eventstoredb-position.ts';
+import { bytesBetween, type RawEvent } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
-import { matches, type RawEvent, recordedEvent } from './eventstoredb-records.ts';
-import type { Recovery } from './eventstoredb-recovery.ts';
+import { matches, recordedEvent } from './eventstoredb-records.ts';
 
 /**
  * The end of the log, for all that follow it in this process: one subscription to the whole log, whose events are kept

@@ -1,22 +1,40 @@
+import { retryWhileAway } from '../../async/retry.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
-import type { EventStore, Position } from '../../domain/ports/event-store.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventStore,
+  type LogLook,
+  type Position,
+  StoreUnavailable,
+  WrongExpectedRevision,
+} from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createAppend, createAppendEvents } from './eventstoredb-append.ts';
-import { connect } from './eventstoredb-connection.ts';
-import { createLogId } from './eventstoredb-log-id.ts';
+import { StartRefused } from '../../domain/start-refused.ts';
+import { type AppendEvents, createAppendEvents, createAppending, encodeEvent } from './eventstoredb-append.ts';
+import { connect } from './eventstoredb-client.ts';
+import { createRecovery } from './eventstoredb-faults.ts';
 import { createReader, type Reader } from './eventstoredb-read.ts';
-import { createReadAll, isBesideMessages } from './eventstoredb-read-filtered.ts';
-import { createRecovery } from './eventstoredb-recovery.ts';
+import { LOG_ID_STREAM } from './eventstoredb-records.ts';
+import { createReadAll, isBesideMessages } from './eventstoredb-search.ts';
 import { createSubscribe } from './eventstoredb-subscribe.ts';
 import { createTail } from './eventstoredb-tail.ts';
+
+/**
+ * The log in EventStoreDB or KurrentDB, in this order: `-client` opens calls, whose messages are in `-protocol-*`;
+ * `-append` and `-append-lane` write; `-read` reads pages, and `-search` those of few categories; `-tail` keeps the log's
+ * end, which one subscription (`-feed`) brings, for all followers (`-subscribe`). `-faults` says what errors mean.
+ *
+ * Repeated appends are told by event ids alone: the same ids with other data are answered as a success, and the data first
+ * written stays.
+ */
 
 /**
  * Longest wait for one call. A busy server answers within tens of milliseconds; a shorter time makes its bad moments
  * ours, a longer one keeps callers of a dead server waiting.
  */
-const CALL_TIME_OUT_MS = 5000;
+const CALL_TIMEOUT_MS = 5000;
 
 export interface EventStoreDbEventStoreOptions {
   /** `esdb://…`, as the client takes it. */
@@ -26,7 +44,7 @@ export interface EventStoreDbEventStoreOptions {
   readonly contents: Contents;
   readonly system: System;
   readonly logger: Logger;
-  readonly callTimeOutMs?: number;
+  readonly callTimeoutMs?: number;
 }
 
 /**
@@ -57,30 +75,68 @@ const shareHead = (reader: Reader): Reader => {
   };
 };
 
-/**
- * The log in EventStoreDB or KurrentDB. Repeated appends are told by event ids alone: the same ids with other data are
- * answered as a success, and the data first written stays.
- * @throws {StartRefused} where the connection string cannot be used.
- */
+const readLogId = async (reader: Reader): Promise<string | null> => {
+  const [identity] = await reader.rawStream(LOG_ID_STREAM);
+  if (identity === undefined) return null;
+  const id = (identity.data as { readonly logId?: unknown } | undefined)?.logId;
+  if (typeof id === 'string') return id;
+  throw new Error(`the stream ${LOG_ID_STREAM} holds no id of this log`);
+};
+
+/** Reading after a lost race needs two rounds; a third is for an outcome that was unknown. */
+const ROUNDS_MAX = 3;
+
+/** The id in the log's own stream, written by the process that comes first; the server lets only one begin a stream. */
+const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader): (() => Promise<string>) => {
+  const write = async (): Promise<void> => {
+    const event = encodeEvent(system.uuid(), 'LogIdentified', { logId: system.uuid() }, {});
+    try {
+      await appendEvents(LOG_ID_STREAM, 'no-stream', [event]);
+    } catch (error) {
+      if (!(error instanceof WrongExpectedRevision || error instanceof AppendOutcomeUnknown)) throw error;
+    }
+  };
+  const find = async (): Promise<string> => {
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const id = await readLogId(reader);
+      if (id !== null) return id;
+      await write();
+    }
+    throw new StoreUnavailable(`the stream ${LOG_ID_STREAM} could not be written`);
+  };
+  let found: Promise<string> | undefined;
+  return () => {
+    found ??= find();
+    found.catch(() => {
+      found = undefined; // asked again next time
+    });
+    return found;
+  };
+};
+
+/** @throws {StartRefused} where the connection string cannot be used. */
 export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOptions): EventStore => {
-  const { connectionString, codec, contents, system, logger, callTimeOutMs = CALL_TIME_OUT_MS } = options;
-  const connection = connect(connectionString, 'work', system, callTimeOutMs);
+  const { connectionString, codec, contents, system, logger, callTimeoutMs = CALL_TIMEOUT_MS } = options;
+  const connection = connect(connectionString, 'work', system, callTimeoutMs);
   // What must not wait has a connection of its own: the log's end, which keys and followers are read from.
-  const tailConnection = connect(connectionString, 'tail', system, callTimeOutMs);
+  const tailConnection = connect(connectionString, 'tail', system, callTimeoutMs);
   const reader = createReader(connection, codec);
+  // Looks go over the connection that appends use, past the reads that wait there.
+  const lookReader = createReader(connection, codec);
   const tailReader = shareHead(createReader(tailConnection, codec));
   const appendEvents = createAppendEvents(connection);
-  const { append, settled } = createAppend(connection, appendEvents, codec, contents);
+  const { append, settled } = createAppending(connection, appendEvents, codec, contents);
   const atTail = { connection: tailConnection, reader: tailReader };
   const search = createReadAll({ ...atTail, codec });
   const readBulk = createReadAll({ connection, reader, codec });
   /** Those who want all of the log do not delay those who want the little beside it: keys, domains, webhooks. */
   const readPage: EventStore['readAll'] = (options) =>
     isBesideMessages(options.filter) ? search(options) : readBulk(options);
-  const recovery = createRecovery(tailConnection, logger);
+  const recovery = createRecovery({ system, hosts: connection.hosts, logger });
   const tail = createTail({ ...atTail, codec, recovery });
   return {
-    ...createLogId(connection, appendEvents, tailReader),
+    logId: createLogId(system, appendEvents, tailReader),
+    look: async (): Promise<LogLook> => ({ logId: await readLogId(lookReader), head: await lookReader.head() }),
     append,
     readStream: reader.readStream,
     readAll: async (options) => {
@@ -93,4 +149,25 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
       await Promise.all([connection.close(settled), tailConnection.close(async () => {})]);
     },
   };
+};
+
+export interface CheckEventStoreDbOptions {
+  readonly store: Pick<EventStore, 'logId'>;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly patienceMs?: number;
+}
+
+/**
+ * Waits for the server of `EVENTSTORE_URL` and makes sure that it can be used, by asking for the log's id.
+ * @throws {StartRefused} it is away, refuses us, or is not what we need.
+ */
+export const checkEventStoreDb = async (options: CheckEventStoreDbOptions): Promise<void> => {
+  const { store, system, logger, patienceMs } = options;
+  const onWait = (): void => logger.info({}, 'waiting for the event store of EVENTSTORE_URL');
+  try {
+    await retryWhileAway({ system, patienceMs, onWait }, store.logId);
+  } catch (error) {
+    throw new StartRefused(error instanceof Error ? error.message : String(error), { cause: error });
+  }
 };

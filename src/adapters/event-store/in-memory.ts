@@ -189,7 +189,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
 
   return {
     logId: async () => id,
-    readLogId: async () => id,
+    look: async () => ({ logId: id, head: headNow() }),
     append,
     readStream,
     readAll,

@@ -145,7 +145,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
 
   return {
     logId: async () => ownId,
-    readLogId,
+    look: async () => ({ logId: await readLogId(), head: await head() }),
     append: appending.append,
     readStream: streams.readStream,
     readAll: read,

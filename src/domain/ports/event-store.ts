@@ -71,6 +71,11 @@ export interface Append {
   readonly context: EventContext;
   /** Personal data these events refer to by id: stored before them, or with them in the same commit. */
   readonly contents?: readonly MessageContents[];
+  /**
+   * Puts on record what was done already and would be done again after a crash: goes ahead of this process's other
+   * appends where they queue. An engine that commits all that wait at once may ignore it.
+   */
+  readonly isUrgent?: boolean;
 }
 
 export interface Appended {
@@ -125,12 +130,19 @@ export interface FollowedPage extends Page {
   readonly isFull: boolean;
 }
 
+export interface LogLook {
+  /** null: what answers there holds no log. */
+  readonly logId: string | null;
+  /** Position of the last event, asked for after the id. */
+  readonly head: Position;
+}
+
 export interface EventStore {
   /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. Asked for once. */
   logId(): Promise<string>;
 
-  /** The same as the server has it now; null: what answers there holds no log. */
-  readLogId(): Promise<string | null>;
+  /** What the server that takes this store's appends holds at this moment: asked for by who guards the log. */
+  look(): Promise<LogLook>;
 
   /**
    * Appends, or answers what an earlier append of the same event ids was given (nothing is written twice).

@@ -20,5 +20,5 @@ export const openEventStoreDb = (
     contents,
     system: createSystem(),
     logger,
-    callTimeOutMs: PATIENCE_MS,
+    callTimeoutMs: PATIENCE_MS,
   });

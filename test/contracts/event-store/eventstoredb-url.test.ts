@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { checkEventStoreDb } from '../../../src/adapters/event-store/check-eventstoredb.ts';
+import { checkEventStoreDb } from '../../../src/adapters/event-store/eventstoredb.ts';
 import { hostsOf } from '../../../src/adapters/event-store/eventstoredb-url.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { StartRefused } from '../../../src/domain/start-refused.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createLogGuard, type LogGuard } from '../../../src/adapters/event-store/guard-log.ts';
+import { createLogGuard, type LogGuard } from '../../../src/adapters/event-store/log-guard.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type EventStore, LOG_START, LogReplaced } from '../../../src/domain/ports/event-store.ts';
 import { follow } from './following.ts';

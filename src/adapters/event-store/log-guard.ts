@@ -93,9 +93,9 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     isDoubtful = false;
     const before = seen;
     try {
-      const id = await store.readLogId();
-      if (id !== logId) refuse(`the log was replaced by ${id ?? 'another, or by an empty one'}`);
-      judgeHead(await store.head(), before);
+      const found = await store.look();
+      if (found.logId !== logId) refuse(`the log was replaced by ${found.logId ?? 'another, or by an empty one'}`);
+      judgeHead(found.head, before);
     } catch (error) {
       isDoubtful = true;
       throw error;

@@ -1,0 +1,179 @@
+import type { AppendCall, Connection } from './eventstoredb-client.ts';
+import { CallEnded, NoAnswer, NotSent } from './eventstoredb-faults.ts';
+import {
+  type AppendMessage,
+  type EncodedEvent,
+  type ExpectedRevision,
+  encodeAppend,
+} from './eventstoredb-protocol-append.ts';
+
+/**
+ * Appends over one long call (the protocol's `BatchAppend`), as the client does by default and with none of its
+ * surprises: what waits for an answer belongs to its own call, a late answer is ignored, and a call that has gone silent
+ * is given up. A call for each append costs nearly three times the processor time.
+ */
+export interface AppendLane {
+  /**
+   * The server's answer, which may be a refusal. Appends are sent in the order in which this is called, a bounded number
+   * at once.
+   * @throws {NotSent} @throws {CallEnded} @throws {NoAnswer}
+   */
+  send(stream: string, expected: ExpectedRevision, events: readonly EncodedEvent[]): Promise<AppendMessage>;
+}
+
+interface Waiting {
+  readonly stream: string;
+  readonly expected: ExpectedRevision;
+  readonly events: readonly EncodedEvent[];
+  /** Tick in which it came, then in which it was sent: it waits for so long for each. */
+  tick: number;
+  sentMs: number;
+  readonly resolve: (answer: AppendMessage) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+interface OpenCall {
+  readonly call: AppendCall;
+  /** Unanswered, by number, the oldest first. */
+  readonly sent: Map<number, Waiting>;
+  number: number;
+  answeredMs: number;
+}
+
+/**
+ * Parts of a time-out. Waiting is counted in ticks of one timer for all: one timer for each append costs as much as
+ * encoding it, and the time in which this process stood still, and read no answers, does not count against the server.
+ */
+const TICKS = 8;
+
+/** Bytes of events in a message. A server refuses messages of 4 MB; small ones cost. */
+const MESSAGE_BYTES_MAX = 1_000_000;
+
+/** Events of so many bytes together, one at least. */
+const partsOf = (events: readonly EncodedEvent[]): readonly (readonly EncodedEvent[])[] => {
+  const parts: EncodedEvent[][] = [];
+  let bytes = MESSAGE_BYTES_MAX;
+  for (const event of events) {
+    const size = event.data.length + event.metadata.length;
+    if (bytes + size > MESSAGE_BYTES_MAX) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(event);
+    bytes += size;
+  }
+  return parts;
+};
+
+const write = ({ call, number }: OpenCall, { stream, expected, events }: Waiting): void => {
+  const parts = partsOf(events);
+  for (const [index, part] of parts.entries()) {
+    const to = index === 0 ? { stream, expected } : null;
+    call.write(encodeAppend({ number, events: part, to, isLast: index === parts.length - 1 }));
+  }
+};
+
+export const createAppendLane = (connection: Connection, unansweredMax: number): AppendLane => {
+  const { callTimeoutMs, system } = connection;
+  const queue = new Set<Waiting>();
+  let open: OpenCall | null = null;
+  let opening = false;
+  let tick = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  const noAnswer = (): NoAnswer => new NoAnswer(`the event store did not answer within ${callTimeoutMs} ms`);
+
+  const sendQueued = (): void => {
+    if (queue.size === 0) return;
+    if (open === null) {
+      openCall();
+      return;
+    }
+    for (const waiting of queue) {
+      if (open.sent.size >= unansweredMax) return;
+      queue.delete(waiting);
+      open.number += 1;
+      waiting.tick = tick;
+      waiting.sentMs = system.monotonicMs();
+      open.sent.set(open.number, waiting);
+      write(open, waiting);
+    }
+  };
+
+  const rejectQueued = (reason: (waiting: Waiting) => Error | null): void => {
+    for (const waiting of queue) {
+      const error = reason(waiting);
+      if (error === null) return;
+      queue.delete(waiting);
+      waiting.reject(error);
+    }
+  };
+
+  const adopt = (call: AppendCall): void => {
+    const one: OpenCall = { call, sent: new Map(), number: 0, answeredMs: system.monotonicMs() };
+    const end = (reason?: Error): void => {
+      if (open === one) open = null;
+      const ended = new CallEnded(reason?.message ?? 'the server ended the call', { cause: reason });
+      for (const { reject } of one.sent.values()) reject(ended);
+      one.sent.clear();
+      sendQueued();
+    };
+    call.on('error', end);
+    call.on('end', () => end());
+    call.on('data', (answer) => {
+      one.answeredMs = system.monotonicMs();
+      one.sent.get(answer.number)?.resolve(answer);
+      one.sent.delete(answer.number);
+      sendQueued();
+    });
+    open = one;
+  };
+
+  const openCall = (): void => {
+    if (opening) return;
+    opening = true;
+    const failed = (error: unknown): void => {
+      const text = error instanceof Error ? error.message : String(error);
+      rejectQueued(() => new NotSent(text, { cause: error }));
+    };
+    connection
+      .openAppends()
+      .then(adopt, failed)
+      .finally(() => {
+        opening = false;
+        sendQueued();
+      });
+  };
+
+  const rejectUnanswered = ({ call, sent, answeredMs }: OpenCall): void => {
+    for (const [number, waiting] of sent) {
+      if (tick - waiting.tick < TICKS) return;
+      sent.delete(number);
+      waiting.reject(noAnswer());
+      // Silent for all that wait: the next append opens another.
+      if (answeredMs < waiting.sentMs) call.cancel();
+    }
+  };
+
+  const onTick = (): void => {
+    tick += 1;
+    if (open !== null) rejectUnanswered(open);
+    rejectQueued(({ tick: since }) =>
+      tick - since < TICKS ? null : new NotSent('too many appends wait for the event store', { cause: noAnswer() }),
+    );
+    sendQueued();
+    if (queue.size > 0 || (open?.sent.size ?? 0) > 0) return;
+    clearInterval(timer ?? undefined);
+    timer = null;
+  };
+
+  return {
+    send: (stream, expected, events) => {
+      const { promise, resolve, reject } = Promise.withResolvers<AppendMessage>();
+      queue.add({ stream, expected, events, tick, sentMs: 0, resolve, reject });
+      timer ??= setInterval(onTick, callTimeoutMs / TICKS);
+      sendQueued();
+      return promise;
+    },
+  };
+};

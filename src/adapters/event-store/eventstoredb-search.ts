@@ -1,0 +1,170 @@
+import type { EventCodec } from '../../domain/codec.ts';
+import {
+  type EventStore,
+  type Filter,
+  type FollowedPage,
+  LOG_START,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../domain/ports/event-store.ts';
+import type { Connection } from './eventstoredb-client.ts';
+import { readFault } from './eventstoredb-faults.ts';
+import { type Bounds, eventsOf, gather, isFull, openFeed, positionOf, trustsCheckpoints } from './eventstoredb-feed.ts';
+import type { RawEvent } from './eventstoredb-protocol-read.ts';
+import type { Reader } from './eventstoredb-read.ts';
+import { matches, recordedEvent } from './eventstoredb-records.ts';
+
+/** Of a page: what is held at once. */
+const PAGE: Bounds = { events: 500, bytes: 1024 * 1024 };
+/** A feed that brought nothing for this long since it caught up is compared with the log's head. */
+const QUIET_MS = 100;
+/** Events looked at in one go where the feed was quiet and the log went on; above what lies between two checkpoints. */
+const SWEEP_EVENTS = 500;
+
+export interface Searched {
+  readonly connection: Connection;
+  readonly reader: Reader;
+  readonly codec: EventCodec;
+}
+
+const pageOf = (codec: EventCodec, filter: Filter, events: readonly RawEvent[], position: Position): Page => ({
+  events: events.filter((event) => matches(filter, event)).map((event) => recordedEvent(codec, event)),
+  position,
+});
+
+/** Highest position: a checkpoint may name one before that of the events that came with it. */
+const lastOf = (positions: readonly Position[]): Position => positions.toSorted().at(-1) ?? LOG_START;
+
+/** A server that does not say what it is is not trusted. */
+const isCheckpointTrusted = async ({ serverVersion }: Connection): Promise<boolean> => {
+  try {
+    return trustsCheckpoints(await serverVersion());
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Pages of a search from strictly after the position, until the signal aborts or the connection fails. Followers of the
+ * log share one subscription instead (`eventstoredb-tail.ts`).
+ * @throws what ended the client's subscription, which never comes back by itself.
+ */
+async function* follow(
+  { connection, reader, codec }: Searched,
+  after: Position,
+  filter: Filter,
+  signal: AbortSignal,
+): AsyncGenerator<FollowedPage> {
+  // A subscription beyond the end of the log would be silent for ever, or see wrong events.
+  const isReached = after === LOG_START ? undefined : reader.after(after, 0);
+  const [trusted] = await Promise.all([isCheckpointTrusted(connection), isReached]);
+  const feed = await openFeed(connection, { after, filter, signal, trusted });
+
+  const arrived = async (position: Position): Promise<FollowedPage | undefined> => {
+    const items = await gather(feed, position, PAGE);
+    if (items.length === 0) return undefined;
+    const page = pageOf(codec, filter, eventsOf(items), lastOf(items.map(positionOf)));
+    return { ...page, isFull: isFull(items, PAGE) };
+  };
+
+  const swept = async (position: Position): Promise<FollowedPage | undefined> => {
+    if ((await reader.head()) <= position) return undefined;
+    const events = await reader.after(position, SWEEP_EVENTS);
+    const last = events.at(-1);
+    return last && { ...pageOf(codec, filter, events, last.position), isFull: events.length === SWEEP_EVENTS };
+  };
+
+  const waited = async (position: Position): Promise<FollowedPage | undefined> => {
+    feed.assertAlive();
+    const started = connection.system.monotonicMs();
+    await feed.arrival(QUIET_MS);
+    const isQuiet = connection.system.monotonicMs() - started >= QUIET_MS - 1 && !signal.aborted;
+    // A server that is still searching is not helped by a second search of the same events.
+    return isQuiet && feed.isCaughtUp() ? swept(position) : undefined;
+  };
+
+  try {
+    let position = after;
+    while (!signal.aborted) {
+      const page = (await arrived(position)) ?? (await waited(position));
+      if (page !== undefined) {
+        position = page.position;
+        yield page;
+      }
+    }
+  } finally {
+    feed.close();
+  }
+}
+
+/** The category that nearly every event has: whoever asks for it is quicker served by reading everything. */
+const BULK_CATEGORY = 'message';
+/**
+ * Events that are read and looked at here before the server is asked to search. Fewer opens a subscription for a few
+ * hundred events each time that somebody reads on; more sends what nobody asked for.
+ */
+const NEAR_EVENTS_MAX = 2000;
+
+export const isBesideMessages = (filter: Filter | undefined): boolean =>
+  filter?.categories?.includes(BULK_CATEGORY) === false;
+
+const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions): boolean =>
+  direction === 'forwards' && limit > 0 && isBesideMessages(filter);
+
+interface Search {
+  readonly filter: Filter;
+  readonly limit: number;
+  /** Ends the search, as the store's closing does. */
+  readonly signal: AbortSignal;
+}
+
+const earlier = (a: Position, b: Position): Position => (a < b ? a : b);
+
+/**
+ * Reads of the whole log. The client's read takes no filter, so that whoever wants a few events would be sent all; what
+ * lies further on is therefore searched by the server, in a subscription that ends at the head. Where the server's
+ * checkpoints cannot be trusted nobody knows how far it has searched, and everything is read.
+ */
+export const createReadAll = (searched: Searched): EventStore['readAll'] => {
+  const { connection, reader } = searched;
+
+  /** At least `limit` events from beyond `from`, or all up to the head, or to where the search was ended. */
+  const find = async (from: Position, head: Position, { filter, limit, signal }: Search): Promise<Page> => {
+    const events: RecordedEvent[] = [];
+    let reached = from;
+    for await (const page of follow(searched, from, filter, signal)) {
+      events.push(...page.events.filter((event) => event.position <= head));
+      reached = earlier(page.position, head);
+      if (events.length >= limit || reached === head) break;
+    }
+    connection.assertOpen(); // else it may have ended early
+    return { events, position: reached };
+  };
+
+  /** Up to `limit` events from beyond `from` up to the head as it is now. */
+  const search = async (from: Position, options: Search): Promise<Page> => {
+    const head = await reader.head();
+    if (head <= from) return { events: [], position: from };
+    const { events, position } = await find(from, head, options);
+    const last = events[options.limit - 1];
+    return { events: events.slice(0, options.limit), position: last?.position ?? position };
+  };
+
+  const readSelected = async ({ from = LOG_START, filter = {}, limit, signal }: ReadAllOptions): Promise<Page> => {
+    const bounds = { limit, lookMax: NEAR_EVENTS_MAX, signal };
+    const { isComplete, ...near } = await reader.forwards(from, filter, bounds);
+    if (isComplete || signal?.aborted === true) return near;
+    try {
+      const ending = AbortSignal.any([connection.closing, ...(signal === undefined ? [] : [signal])]);
+      const far = await search(near.position, { filter, limit: limit - near.events.length, signal: ending });
+      return { events: [...near.events, ...far.events], position: far.position };
+    } catch (error) {
+      throw readFault(error, connection.hosts);
+    }
+  };
+
+  return async (options) =>
+    isSelective(options) && (await isCheckpointTrusted(connection)) ? readSelected(options) : reader.readAll(options);
+};
