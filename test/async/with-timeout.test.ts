@@ -1,6 +1,13 @@
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { untilAborted, withTimeout } from '../../src/async/with-timeout.ts';
+
+const ANSWER_LATER = `
+  const { parentPort } = require('node:worker_threads');
+  parentPort.once('message', (message) => setTimeout(() => parentPort.postMessage(message), 50));`;
 
 const never = new Promise<never>(() => undefined);
 
@@ -19,6 +26,19 @@ describe.each([
   test('rejects with TimedOut, or the given error, when the work is late', async () => {
     await expect(withTimeout({ ms: 5, system }, never)).rejects.toMatchObject({ name: 'TimedOut' });
     await expect(withTimeout({ ms: 5, system, error: () => new Error('late') }, never)).rejects.toThrow('late');
+  });
+
+  test('does not take a stall of this process for a late answer', async () => {
+    const other = new Worker(ANSWER_LATER, { eval: true });
+    await once(other, 'online');
+    const answered = once(other, 'message');
+    other.postMessage('done');
+    const timed = withTimeout({ ms: 200, system }, answered);
+    await nextTurn(); // timers come before messages then
+    const untilMs = performance.now() + 1_000;
+    while (performance.now() < untilMs);
+    expect(await timed).toEqual(['done']);
+    await other.terminate();
   });
 });
 
