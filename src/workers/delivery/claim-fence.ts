@@ -46,8 +46,11 @@ export interface UnrecordedOutcomes {
   during<Result>(record: () => Promise<Result>): Promise<Result>;
   /** Whether another message may be claimed, or completed. */
   hasRoom(): boolean;
-  /** Resolves when it may: each that was recorded lets one caller go on. */
-  room(): Promise<void>;
+  /**
+   * Resolves when it may: each that was recorded lets one caller go on.
+   * @param isWanted looked at again and again: without a use for the room it resolves soon too.
+   */
+  room(isWanted: () => boolean): Promise<void>;
   /** For who had its turn and did not use it. */
   passOn(): void;
 }
@@ -105,8 +108,8 @@ export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 's
       }
     },
     hasRoom,
-    room: async () => {
-      while (!hasRoom()) if (await turn()) return;
+    room: async (isWanted) => {
+      while (!hasRoom() && isWanted()) if (await turn()) return;
     },
     passOn,
   };
@@ -175,7 +178,7 @@ export const mayCompleteOf = (
   };
 
   const wait = async (): Promise<boolean> => {
-    if (!unrecorded.hasRoom()) await unrecorded.room();
+    if (!unrecorded.hasRoom()) await unrecorded.room(isInTime);
     const may = await heardInTime();
     if (!may) unrecorded.passOn();
     return may;

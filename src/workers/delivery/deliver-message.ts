@@ -171,7 +171,7 @@ export const attemptMessage = async (
   const { messageId } = due;
   const known = deps.acceptedAtHand.take(messageId) ?? (await load(deps.store, message, messageStream(messageId)));
   if (known.state.status === 'absent') return null;
-  await deps.unrecorded.room();
+  await deps.unrecorded.room(() => !signal.aborted);
   if (signal.aborted) return null;
   // There is room for it before it is claimed: the lease does not run while it waits for larger ones.
   return deps.bytesInHand.run(async () => {

@@ -85,13 +85,30 @@ describe('room for another outcome', () => {
     const { unrecorded, fill, endOne } = openRecords();
     expect(fill()).toBe(32);
     const turns: number[] = [];
-    void unrecorded.room().then(() => turns.push(1));
-    void unrecorded.room().then(() => turns.push(2));
+    void unrecorded.room(() => true).then(() => turns.push(1));
+    void unrecorded.room(() => true).then(() => turns.push(2));
     await endOne();
     expect([unrecorded.hasRoom(), turns]).toEqual([true, [1]]);
     unrecorded.passOn();
     await sleep(0);
     expect(turns).toEqual([1, 2]);
+  });
+
+  test('is not waited for by one that has no use for it any more', async () => {
+    const { unrecorded, fill } = openRecords();
+    fill();
+    let isWanted = true;
+    let isOver = false;
+    void unrecorded
+      .room(() => isWanted)
+      .then(() => {
+        isOver = true;
+      });
+    await sleep(300);
+    expect(isOver).toBe(false);
+    isWanted = false;
+    await until(() => expect(isOver).toBe(true));
+    expect(unrecorded.hasRoom()).toBe(false);
   });
 
   test('is less the longer the log takes, and as much as before when it is quick again', async () => {
