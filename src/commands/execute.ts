@@ -43,6 +43,8 @@ export interface Execution<State, E extends OutboxEvent> extends Condition {
   decide(state: State): readonly E[];
   /** Personal data that the events name. */
   readonly contents?: readonly MessageContents[];
+  /** Of its append. */
+  readonly isUrgent?: boolean;
   /** What is known of the stream already; saves the read. If it proves stale, the stream is read after all. */
   readonly known?: Loaded<State>;
 }
@@ -97,7 +99,7 @@ const once = async <State, E extends OutboxEvent>(
   execution: Execution<State, E>,
   loaded: Loaded<State>,
 ): Promise<Executed<State, E>> => {
-  const { aggregate, stream, context, contents } = execution;
+  const { aggregate, stream, context, contents, isUrgent = false } = execution;
   requireRevision(execution, loaded);
   const events = execution.decide(loaded.state);
   if (events.length === 0) return { ...loaded, events, position: null };
@@ -106,6 +108,7 @@ const once = async <State, E extends OutboxEvent>(
     expected: loaded.revision,
     events: events.map((event): NewEvent => ({ ...event, id: tools.system.uuid() })),
     context,
+    isUrgent,
     ...(contents === undefined ? {} : { contents }),
   });
   const state = events.reduce((before, event) => aggregate.evolve(before, event, context), loaded.state);

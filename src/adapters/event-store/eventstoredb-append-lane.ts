@@ -83,21 +83,21 @@ export const createAppendLane = (connection: Connection, unansweredMax: number):
 
   const noAnswer = (): NoAnswer => new NoAnswer(`the event store did not answer within ${callTimeoutMs} ms`);
 
-  const sendQueued = (): void => {
-    if (queue.size === 0) return;
-    if (open === null) {
-      openCall();
-      return;
-    }
+  const sendWhatFits = (to: OpenCall): void => {
     for (const waiting of queue) {
-      if (open.sent.size >= unansweredMax) return;
+      if (to.sent.size >= unansweredMax) return;
       queue.delete(waiting);
-      open.number += 1;
+      to.number += 1;
       waiting.tick = tick;
       waiting.sentMs = system.monotonicMs();
-      open.sent.set(open.number, waiting);
-      write(open, waiting);
+      to.sent.set(to.number, waiting);
+      write(to, waiting);
     }
+  };
+
+  const sendQueued = (): void => {
+    if (open !== null) sendWhatFits(open);
+    else if (queue.size > 0) openCall();
   };
 
   const rejectQueued = (reason: (waiting: Waiting) => Error | null): void => {

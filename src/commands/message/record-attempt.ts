@@ -31,6 +31,7 @@ export const recordAttempt = async (
     stream: messageStream(claimed.state.accepted.messageId),
     context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
     contents: replies,
+    isUrgent: true,
     decide: (before) => decideRecordAttempt(before, { attempt, outcomes, now, random }),
     known: claimed,
   });

@@ -121,4 +121,17 @@ describe('what the log in EventStoreDB costs its server', () => {
     expect(positions).toEqual(positions.toSorted());
     expect(double.counts().append.calls).toBe(101);
   });
+
+  it('lets what is urgent go ahead of appends that wait, on this side and in the server', async () => {
+    await append('apiKey', 1);
+    double.costs.appendMs = 4;
+    let ordinary = 0;
+    const many = Array.from({ length: 300 }, async () => {
+      await append('apiKey', 1);
+      ordinary += 1;
+    });
+    await store.append({ ...first(newStream(), events(1)), isUrgent: true });
+    expect(ordinary).toBeLessThan(100);
+    await Promise.all(many);
+  });
 });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EventStoreDBClient, jsonEvent, NO_STREAM, streamNameFilter } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
@@ -61,6 +62,20 @@ describe('the EventStoreDB double, seen through the bare client', () => {
     await double.start();
     await expect.poll(() => both().then(() => 'done', String), { timeout: 10_000 }).toBe('done');
     expect([countOf('exact-1'), countOf('any-1')]).toEqual([1, 2]);
+  });
+
+  it('never answers a read of no events of the whole log, as a real node', async () => {
+    let ended = false;
+    const reading = client.readAll({ maxCount: 0 });
+    reading
+      .on('data', () => {})
+      .on('end', () => {
+        ended = true;
+      });
+    await expect.poll(() => double.counts().readAll.calls).toBe(1);
+    await sleep(100);
+    expect(ended).toBe(false);
+    await reading.cancel();
   });
 
   describe('that makes its work cost something', () => {

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { expect, it } from 'vitest';
+import { createLogGuard } from '../../../src/adapters/event-store/log-guard.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
 import { startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
+import { silentLogger } from '../../support/logger.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
+import { PATIENCE_MS } from './harness.ts';
 import { replacedLogContract } from './replaced-log.contract.ts';
+import { events, first, newStream } from './samples.ts';
 
 const LOG_ID_STREAM = 'outboxLog-identity';
 
@@ -42,3 +50,51 @@ for (const style of ['24.6.0', '24.10.5'] as const) {
     };
   });
 }
+
+/** Passes connections on to a server that can be chosen for those to come. */
+const startBalancer = async (to: string) => {
+  const portOf = (url: string): number => Number(new URL(url.replace('esdb:', 'http:')).port);
+  const clients: Socket[] = [];
+  let port = portOf(to);
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    clients.push(client);
+    client.on('error', () => {}).on('close', () => upstream.destroy());
+    upstream.on('error', () => {}).on('close', () => client.destroy());
+    client.pipe(upstream).pipe(client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `esdb://127.0.0.1:${(server.address() as AddressInfo).port}?tls=false`,
+    sendTo: (url: string) => {
+      port = portOf(url);
+    },
+    /** @param index in the order in which they were made. */
+    cut: (index: number) => clients[index]?.destroy(),
+    close: () => server.close(),
+  };
+};
+
+it('a log that is replaced for the connection of appends alone takes no append', async () => {
+  const [ours, foreign] = [await startEventStoreDbDouble(), await startEventStoreDbDouble()];
+  const balancer = await startBalancer(ours.url);
+  const store = openEventStoreDb(balancer.url);
+  await store.append(first(newStream(), events(1))); // the first connection
+  const guard = await createLogGuard({ store, system: createSystem(), logger: silentLogger, lookEveryMs: PATIENCE_MS });
+  await store.head(); // the second
+  const guarded = guard.guard(store);
+  await guarded.append(first(newStream(), events(1)));
+  balancer.sendTo(foreign.url);
+  balancer.cut(0);
+  const outcomes = [];
+  for (let turn = 0; turn < 10; turn += 1) {
+    outcomes.push(await guarded.append(first(newStream(), events(1))).catch(() => 'refused'));
+  }
+  expect(new Set(outcomes)).toEqual(new Set(['refused']));
+  expect(guard.replaced()).not.toBeNull();
+  await guard.close();
+  await store.close();
+  balancer.close();
+  await Promise.all([ours.close(), foreign.close()]);
+});

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Contents, MessageContents } from '../../../src/domain/ports/contents.ts';
@@ -12,6 +14,7 @@ import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/
 import type { ProposedEvent } from '../../support/eventstoredb-double/stored-log.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
 import { follow } from './following.ts';
+import { PATIENCE_MS } from './harness.ts';
 import { events, first, idsOf, keyRevoked, largeEvent, newStream, next, textsOf } from './samples.ts';
 
 let double: EventStoreDbDouble;
@@ -114,6 +117,20 @@ describe('appending to EventStoreDB', () => {
     expect(steps).toEqual([`put with ${before} records`, `put with ${before + 1} records`]);
     expect(await storing.readStream(bad.stream)).toEqual([]);
     await storing.close();
+  });
+});
+
+describe('a cluster none of whose nodes says which is the leader', () => {
+  it('is given up in time: nothing was written', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const lost = openEventStoreDb(`esdb://127.0.0.1:${port},localhost:${port}?tls=false`);
+    const beganMs = performance.now();
+    await expect(lost.append(first(newStream(), events(1)))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(performance.now() - beganMs).toBeLessThan(2 * PATIENCE_MS);
+    silent.close();
+    void lost.close();
   });
 });
 

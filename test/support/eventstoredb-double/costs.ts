@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Costs {
   /** From a call's arrival to its work: the network and the disk. Seen on a machine of our own: 2; between sites: 30. */
   callMs: number;
+  /** Of an append, which the server takes one after another, whatever call they came by. */
+  appendMs: number;
   /** Reads served at once, catching up of subscriptions included; the others wait. A read holds its place for `callMs` too. */
   readsAtOnce: number;
   /** Events of `$all` looked at in a second by one read or subscription, whether they pass its filter or not. */
@@ -12,6 +14,7 @@ export interface Costs {
 
 export const freeOfCharge = (): Costs => ({
   callMs: 0,
+  appendMs: 0,
   readsAtOnce: Number.POSITIVE_INFINITY,
   scannedPerSecond: Number.POSITIVE_INFINITY,
 });
@@ -67,6 +70,7 @@ export const createToll = (costs: Costs) => {
   const streamsRead: string[] = [];
   const waiting: (() => void)[] = [];
   let served = 0;
+  let writtenMs = 0;
 
   const turn = async (): Promise<void> => {
     if (served < costs.readsAtOnce) {
@@ -119,7 +123,10 @@ export const createToll = (costs: Costs) => {
     },
     /** Calls `work` when the call has arrived; those of one moment in their order. */
     arrive: (work: () => void): void => {
-      if (costs.callMs > 0) setTimeout(work, costs.callMs);
+      const nowMs = performance.now();
+      writtenMs = Math.max(writtenMs, nowMs + costs.callMs) + costs.appendMs;
+      const waitMs = costs.appendMs > 0 ? writtenMs - nowMs : costs.callMs;
+      if (waitMs > 0) setTimeout(work, waitMs);
       else work();
     },
     /** Does the work of a call when its turn has come, unless the caller has gone by then. */

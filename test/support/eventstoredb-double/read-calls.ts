@@ -101,6 +101,8 @@ const serveStream = async (state: ServerState, call: ReadCall, options: ReadReq.
 const serveAll = async (state: ServerState, call: ReadCall, options: ReadReq.Options): Promise<void> => {
   const { toll, log } = state;
   toll.called('readAll');
+  // As real servers do, which look for the end of the page in vain.
+  if (!isBackwards(options) && Number(options.getCount()) === 0) return;
   await toll.placed(call, ({ scan }) => send(state, call, readAll(options, log), { method: 'readAll', scan }));
 };
 
