@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost/problems.ts';
 import { parseSmarthost, targetOf } from '../adapters/mail/smarthost/smarthost.ts';
+import { openSmtpSession, SmtpConnectFailed } from '../adapters/mail/smtp-client/open-session.ts';
 import type { SmtpReply } from '../adapters/mail/smtp-client/reply.ts';
-import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../adapters/mail/smtp-client/session.ts';
+import type { SmtpSession } from '../adapters/mail/smtp-client/session.ts';
 
 /** Somebody waits for the answer; a server that greets later than this is too slow to be of use. */
 const CONNECT_MS = 10_000;

@@ -12,28 +12,25 @@ interface Conversation {
   readonly copies: Copy[];
   readonly certificate: TestCertificate | undefined;
   readonly strict: boolean;
-  readonly chunkless: boolean;
 }
 
-/** What the client is sending: commands, a message up to its dot, or a chunk of so many bytes. */
-type Mode = 'commands' | 'message' | { readonly bytes: number; readonly last: boolean; readonly line: string };
+/** What the client is sending: commands, or a message up to its dot. */
+type Mode = 'commands' | 'message';
 
 const isYes = (reply: string): boolean => /^2\d\d(?![\s\S]*\n[45])/.test(reply);
 
 /** One connection: takes commands and messages as they come, and answers as the script says. */
 export const serveConversation = (plain: Socket, conversation: Conversation): void => {
-  const { replyTo, write, lines, messages, copies, certificate, strict, chunkless } = conversation;
+  const { replyTo, write, lines, messages, copies, certificate, strict } = conversation;
   let socket: Socket = plain;
   let buffer = '';
   let mode: Mode = 'commands';
   let to: string[] = [];
   let hasSender = false;
-  let chunks = '';
 
   /** What the server's kind and state say, whatever the script does. */
   const ownReply = (stage: Stage): string | null => {
-    if (chunkless && stage === 'BDAT') return '500 5.5.1 What?';
-    const needs: Partial<Record<Stage, boolean>> = { RCPT: hasSender, DATA: to.length > 0, BDAT: to.length > 0 };
+    const needs: Partial<Record<Stage, boolean>> = { RCPT: hasSender, DATA: to.length > 0 };
     return strict && needs[stage] === false ? '503 5.5.1 Not now' : null;
   };
 
@@ -45,11 +42,11 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
     return reply;
   };
 
-  const endMessage = (content: string, line: string): void => {
+  const endMessage = (content: string): void => {
     messages.push(content);
     const recipients = to;
     to = [];
-    if (isYes(answer('dot', line))) copies.push({ to: recipients, content });
+    if (isYes(answer('dot', '.'))) copies.push({ to: recipients, content });
   };
 
   const takeMessage = (): boolean => {
@@ -58,21 +55,7 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
     const content = buffer.slice(0, Math.max(end - 2, 0));
     buffer = buffer.slice(end + 3);
     mode = 'commands';
-    endMessage(content, '.');
-    return true;
-  };
-
-  const takeChunk = ({ bytes, last, line }: Exclude<Mode, string>): boolean => {
-    if (buffer.length < bytes) return false;
-    chunks += buffer.slice(0, bytes);
-    buffer = buffer.slice(bytes);
-    mode = 'commands';
-    if (!last) {
-      answer('BDAT', line);
-      return true;
-    }
-    endMessage(chunks, line);
-    chunks = '';
+    endMessage(content);
     return true;
   };
 
@@ -88,7 +71,6 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
     MAIL: (_, reply) => {
       hasSender = isYes(reply);
       to = [];
-      chunks = '';
     },
     RCPT: (line, reply) => {
       if (isYes(reply)) to.push(/<(.*?)>/.exec(line)?.[1] ?? line);
@@ -109,20 +91,12 @@ export const serveConversation = (plain: Socket, conversation: Conversation): vo
     buffer = buffer.slice(end + 2);
     lines.push(line);
     const stage = line.slice(0, 4).toUpperCase() as Stage;
-    const [, bytes, last] = /^BDAT (\d+)( LAST)?$/.exec(line) ?? [];
-    if (bytes !== undefined && !chunkless) {
-      mode = { bytes: Number(bytes), last: last !== undefined, line };
-      return true;
-    }
     const reply = answer(stage, line);
     after[stage]?.(line, reply);
     return true;
   };
 
-  const take = (): boolean => {
-    if (mode === 'commands') return takeLine();
-    return mode === 'message' ? takeMessage() : takeChunk(mode);
-  };
+  const take = (): boolean => (mode === 'commands' ? takeLine() : takeMessage());
 
   const listen = (): void => {
     socket.on('error', () => undefined);

@@ -4,20 +4,8 @@ import type { TestCertificate } from './certificate.ts';
 import { serveConversation } from './conversation.ts';
 import { type CutOff, cutOff } from './cut-off.ts';
 
-/** A command by its first four letters; `dot`: the end of a message, whichever way it came. */
-export type Stage =
-  | 'connect'
-  | 'EHLO'
-  | 'HELO'
-  | 'STAR'
-  | 'AUTH'
-  | 'MAIL'
-  | 'RCPT'
-  | 'DATA'
-  | 'BDAT'
-  | 'dot'
-  | 'RSET'
-  | 'QUIT';
+/** A command by its first four letters; `dot`: the end of a message. */
+export type Stage = 'connect' | 'EHLO' | 'HELO' | 'STAR' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'dot' | 'RSET' | 'QUIT';
 
 /** What to answer: a reply, nothing at all, or the end of the connection. */
 type Answer = string | 'silence' | 'drop';
@@ -34,7 +22,6 @@ const USUAL: Readonly<Record<Stage, string>> = {
   MAIL: '250 2.1.0 Ok',
   RCPT: '250 2.1.5 Ok',
   DATA: '354 Go on',
-  BDAT: '250 2.0.0 Ok',
   dot: '250 2.0.0 Ok: queued as 1',
   RSET: '250 2.0.0 Ok',
   QUIT: '221 2.0.0 Bye',
@@ -63,14 +50,12 @@ export interface ScriptedServerOptions {
   readonly host?: string;
   /** A free one without it. */
   readonly port?: number;
-  /** Takes BDAT for a command it does not know: what follows is read as commands. */
-  readonly chunkless?: boolean;
 }
 
 /** A server that does what a test tells it, and writes down what it was told. */
 export const startScriptedServer = async (
   script: Script = {},
-  { write = writeAtOnce, certificate, cut, strict = false, chunkless = false, ...at }: ScriptedServerOptions = {},
+  { write = writeAtOnce, certificate, cut, strict = false, ...at }: ScriptedServerOptions = {},
 ) => {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
@@ -92,7 +77,7 @@ export const startScriptedServer = async (
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     if (cut !== undefined) cutOff(socket, cut);
-    serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict, chunkless });
+    serveConversation(socket, { replyTo, write, lines, messages, copies, certificate, strict });
   });
   server.listen(at.port ?? 0, at.host ?? '127.0.0.1');
   await once(server, 'listening');

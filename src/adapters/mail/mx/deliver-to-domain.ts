@@ -1,9 +1,9 @@
 import { untilAborted } from '../../../async/with-timeout.ts';
 import { ownDestination } from '../../../domain/destination/destination.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll } from '../smtp-client/outcomes.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';
-import { SmtpConnectFailed } from '../smtp-client/session.ts';
 import type { HopsOf, Step } from './delivery-targets.ts';
 import { mailboxProvider } from './destinations.ts';
 import type { MxRoutes } from './routes.ts';

@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import type { HostAddress } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import type { HostSecurity, TransportSecurity } from '../policy/transport-security.ts';
+import type { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
-import type { SmtpConnectFailed } from '../smtp-client/session.ts';
-import type { SessionTarget } from '../smtp-client/session-target.ts';
+import type { SessionTarget } from '../smtp-client/session.ts';
 import type { createMxAddresses, MxRoute } from './routes.ts';
 import type { Hop } from './session-pools.ts';
 

@@ -7,9 +7,10 @@ import { createOutgoingMessages } from '../compose/compose.ts';
 import type { TransportSecurity } from '../policy/transport-security.ts';
 import type { PooledTransport } from '../smarthost/smarthost.ts';
 import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { inOrder } from '../smtp-client/outcomes.ts';
 import { createDeadline, type ReadyMail } from '../smtp-client/send.ts';
-import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-client/session.ts';
+import type { SmtpSession } from '../smtp-client/session.ts';
 import { createDeliverToDomain, type Nowhere, nowhereOutcomes } from './deliver-to-domain.ts';
 import {
   createHops,

@@ -1,7 +1,7 @@
+import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { noReply } from '../smtp-client/reply.ts';
-import { SmtpConnectFailed, type SmtpSession } from '../smtp-client/session.ts';
+import type { SessionTarget, SmtpSession } from '../smtp-client/session.ts';
 import { createSessionPool, type PooledSession, type SessionPool } from '../smtp-client/session-pool.ts';
-import type { SessionTarget } from '../smtp-client/session-target.ts';
 
 /** Whoever has sessions that idle, and can end one of them. @returns false: there was none. */
 export type EndIdle = () => boolean;

@@ -3,7 +3,7 @@ import type { Logger } from '../../../domain/ports/logger.ts';
 import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
-import type { SessionTarget } from '../smtp-client/session-target.ts';
+import type { SessionTarget } from '../smtp-client/session.ts';
 import { type Dane, daneOf, daneProblem, peerChain, USAGE } from './dane.ts';
 import type { MtaSts } from './mta-sts.ts';
 import { mxMatches, type StsPolicy } from './sts-policy.ts';

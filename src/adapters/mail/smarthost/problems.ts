@@ -3,7 +3,7 @@ import { classifyReply } from '../../../domain/bounce/classify.ts';
 import type { Logger } from '../../../domain/ports/logger.ts';
 import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import type { SmtpConnectFailed } from '../smtp-client/session.ts';
+import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../smtp-client/open-session.ts';
 
 /** Why no session with the smarthost came about, or nothing could be sent over it. */
 export type SmarthostProblem =
@@ -59,10 +59,6 @@ interface SetupError {
   readonly reason?: string;
   readonly message?: string;
 }
-
-/** Said by us of a server that was given credentials for nothing. */
-export const NO_AUTHENTICATION = 'the server offers no authentication';
-export const NO_PASSWORD_AUTHENTICATION = 'the server offers no authentication by user and password';
 
 const CERTIFICATE = /certificate|self.signed/i;
 /** Node's words for a certificate that is for other names; `reason` then is no OpenSSL's. */

@@ -3,11 +3,11 @@ import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail
 import type { System } from '../../../domain/ports/system.ts';
 import { createOutgoingMessages } from '../compose/compose.ts';
 import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll, inOrder } from '../smtp-client/outcomes.ts';
 import { createDeadline, type ReadyMail, sendOnSession } from '../smtp-client/send.ts';
-import { openSmtpSession, SmtpConnectFailed, type SmtpSession } from '../smtp-client/session.ts';
+import type { SessionTarget, SmtpSession } from '../smtp-client/session.ts';
 import { createSessionPool } from '../smtp-client/session-pool.ts';
-import type { SessionTarget } from '../smtp-client/session-target.ts';
 import { problemOfRefusal, type SmarthostWatch } from './problems.ts';
 
 /** A transport that keeps its sessions between messages. */

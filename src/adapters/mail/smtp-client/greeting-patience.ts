@@ -1,5 +1,3 @@
-import type { SmtpConnectFailed } from './session.ts';
-
 /** How long a greeting is waited for. */
 export interface GreetingTimes {
   readonly firstMs: number;
@@ -33,7 +31,7 @@ export const createGreetingPatience = ({ firstMs, againMs }: GreetingTimes) => {
   return {
     msOf: (server: string): number => (slow.has(server) ? againMs : firstMs),
     /** One that did not greet in the longer time either gets the shorter next; one that greets late keeps the longer. */
-    failed: (server: string, { isUngreeted }: SmtpConnectFailed): void => {
+    failed: (server: string, { isUngreeted }: { readonly isUngreeted: boolean }): void => {
       if (!isUngreeted) return;
       if (slow.has(server)) slow.delete(server);
       else add(server);

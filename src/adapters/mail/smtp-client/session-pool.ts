@@ -1,5 +1,6 @@
+import { SmtpConnectFailed } from './open-session.ts';
 import { noReply } from './reply.ts';
-import { SmtpConnectFailed, type SmtpSession } from './session.ts';
+import type { SmtpSession } from './session.ts';
 
 export interface SessionPoolOptions {
   readonly open: (signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;

@@ -1,5 +1,5 @@
+import type { SmtpConnection } from './connection.ts';
 import { needsUtf8, type SmtpEnvelope, type SmtpExtensions } from './envelope.ts';
-import type { SmtpExchange } from './exchange.ts';
 import { isTooManyRecipients, noReply, type SmtpReply } from './reply.ts';
 import { type End, type OutgoingMessage, type Transaction, transact } from './transaction.ts';
 
@@ -7,7 +7,6 @@ type Extension = 'dsn' | 'eightBit' | 'size' | 'utf8';
 
 /** RFC 5321 §4.1.1.11 has 555 for a parameter that is not known; others answer as to a malformed command (§4.2.2). */
 const NOT_UNDERSTOOD = new Set([500, 501, 502, 504, 555]);
-const OUT_OF_ORDER = 503;
 
 /** What a refusal may name, in the order in which they are given up where it names none: what costs least first. */
 const NAMED: readonly (readonly [Extension, RegExp])[] = [
@@ -37,9 +36,6 @@ export const disbelievedAtMail = (
   return (said.find(([, words]) => words.test(reply.text)) ?? said[0])?.[0] ?? null;
 };
 
-/** Said to the first chunk: there is no BDAT after all, whatever was offered. */
-export const isAboutChunks = ({ code }: SmtpReply): boolean => NOT_UNDERSTOOD.has(code) || code === OUT_OF_ORDER;
-
 /** What came of one message, in as many transactions as it took; `end` is how the last of them ended. */
 export interface Transmission extends Transaction {
   /** How it ended for those who were in an earlier transaction only, by address. */
@@ -48,9 +44,9 @@ export interface Transmission extends Transaction {
   readonly needsUtf8?: true;
 }
 
-/** An exchange and what the server is still believed to be able to do. */
+/** A connection and what the server is still believed to be able to do. */
 export interface SmtpCarrier {
-  readonly exchange: SmtpExchange;
+  readonly connection: SmtpConnection;
   extensions: SmtpExtensions;
 }
 
@@ -85,30 +81,20 @@ const roundAfter = (transaction: Transaction, envelope: SmtpEnvelope, extensions
   if (end.kind === 'broken' || end.begun) return null;
   if (end.stage === 'mail') return afterMail(end.reply, envelope, extensions);
   if (end.stage === 'recipient') return afterRecipients(transaction, extensions);
-  const isChunkless = end.stage === 'content' && extensions.chunking && isAboutChunks(end.reply);
-  return isChunkless ? { to: envelope.to, without: 'chunking', reset: true } : null;
-};
-
-/** A refused chunk may have been left unread: the command after it then ends an unknown one, and is said once more. */
-const RESETS_MAX = 2;
-
-const wasReset = async (exchange: SmtpExchange, { without }: Round): Promise<boolean> => {
-  for (let resets = without === 'chunking' ? 0 : 1; resets < RESETS_MAX; resets += 1) {
-    const [response] = await exchange.ask('RSET\r\n', 1);
-    if (response?.[0] === '2') return true;
-  }
-  exchange.close(NOT_RESET);
-  return false;
+  return null;
 };
 
 /** @returns whether another transaction can begin. */
 const isReadyFor = async (
-  round: Round,
-  exchange: SmtpExchange,
+  { reset }: Round,
+  connection: SmtpConnection,
   mayFinish: OutgoingMessage['mayFinish'],
 ): Promise<boolean> => {
-  if (!(exchange.isOpen() && (await mayFinish()))) return false;
-  return !round.reset || ((await wasReset(exchange, round)) && exchange.isOpen());
+  if (!(connection.isOpen() && (await mayFinish()))) return false;
+  if (!reset) return connection.isOpen();
+  const response = await connection.command('RSET');
+  if (response?.[0] !== '2') connection.close(NOT_RESET);
+  return connection.isOpen();
 };
 
 /** Some have the message: nobody shall take this for a session that died before anything was sent. */
@@ -128,12 +114,12 @@ interface Tally {
 }
 
 const transactRound = async (
-  { exchange, extensions }: SmtpCarrier,
+  { connection, extensions }: SmtpCarrier,
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
   { rejected, earlier }: Tally,
 ): Promise<Transaction> => {
-  const transaction = await transact(exchange, extensions, envelope, outgoing);
+  const transaction = await transact(connection, extensions, envelope, outgoing);
   for (const [address, reply] of transaction.rejected) rejected.set(address, reply);
   return earlier.size > 0 ? { ...transaction, end: afterOthers(transaction.end) } : transaction;
 };
@@ -164,7 +150,7 @@ export const transmit = async (
     if (round === null) return { ...tally, end };
     giveUp(carrier, round);
     if (round.without === 'utf8') return { ...tally, end, needsUtf8: true };
-    if (!(await isReadyFor(round, carrier.exchange, outgoing.mayFinish))) return { ...tally, end };
+    if (!(await isReadyFor(round, carrier.connection, outgoing.mayFinish))) return { ...tally, end };
     leaveOut(tally, part.to, end, new Set(round.to));
     part = { ...envelope, to: round.to };
   }

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSessionPools, type Hop } from '../../../../src/adapters/mail/mx/session-pools.ts';
+import { SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import { noReply } from '../../../../src/adapters/mail/smtp-client/reply.ts';
-import { SmtpConnectFailed, type SmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import type { SmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
 import type { PooledSession } from '../../../../src/adapters/mail/smtp-client/session-pool.ts';
 
 const hop = (key: string, address: string): Hop => ({

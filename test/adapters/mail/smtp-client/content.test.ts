@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { MimeMessage } from '../../../../src/adapters/mail/compose/mime-message.ts';
 import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
-import { endsLine, stuffDots } from '../../../../src/adapters/mail/smtp-client/dot-stuffing.ts';
-import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import { type Script, startScriptedServer, type Write } from '../../../support/scripted-smtp-server/scripted-server.ts';
 
 const MEGABYTE = 1_000_000;
@@ -36,19 +35,6 @@ const unstuffed = (wire: string): string => wire.replace(/(^|\r\n)\./g, '$1');
 
 describe('dots at the beginning of lines', () => {
   const DOTTED = '.a\r\n.\r\n..\r\n...b\r\n\r\n.c.\r\nd\r\n.\r\n';
-
-  it('are doubled wherever a message is cut', () => {
-    const whole = stuffDots(Buffer.from(DOTTED), true).toString();
-    expect(whole).toBe('..a\r\n..\r\n...\r\n....b\r\n\r\n..c.\r\nd\r\n..\r\n');
-    for (let at = 1; at < DOTTED.length; at += 1) {
-      const [head, tail] = [Buffer.from(DOTTED.slice(0, at)), Buffer.from(DOTTED.slice(at))];
-      expect(stuffDots(head, true).toString() + stuffDots(tail, endsLine(head)).toString()).toBe(whole);
-    }
-  });
-
-  it('end no message for a server that takes bare line feeds for line ends', () => {
-    expect(stuffDots(Buffer.from('a\n.\nMAIL FROM:<eve@b.test>\n'), true).toString()).toContain('\n..\n');
-  });
 
   it.each([DOTTED.length, LARGE])('arrive as they were, in a message of %d bytes', async (sizeBytes) => {
     const { server, session } = await start();

@@ -16,8 +16,8 @@ interface Manner {
 
 const PIPELINED: Manner = { script: {}, text: 'x', heard: 700 };
 const IN_TURN: Manner = { script: { EHLO: () => '250 plain' }, text: 'x', heard: 700 };
-const CHUNKED: Manner = {
-  script: { EHLO: () => '250-wide\r\n250-PIPELINING\r\n250-DSN\r\n250 CHUNKING' },
+const IN_PIECES: Manner = {
+  script: { EHLO: () => '250-wide\r\n250-PIPELINING\r\n250 DSN' },
   text: LARGE,
   heard: 500,
 };
@@ -40,7 +40,7 @@ const ALLOWED = ['0 deferred', '0 unknown', '1 unknown', '1 delivered'];
 describe.each([
   ['with PIPELINING', PIPELINED],
   ['one command at a time', IN_TURN],
-  ['in a chunk', CHUNKED],
+  ['in pieces', IN_PIECES],
 ])('a connection that ends after any byte, %s,', (_, manner) => {
   it.each([
     ['said', 400],

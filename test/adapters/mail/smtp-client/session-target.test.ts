@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
-import { openSmtpSession, SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/session.ts';
-import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session-target.ts';
+import { openSmtpSession, SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
+import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,0 +1,163 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
+import { noReply, parseReply, type SmtpReply } from './reply.ts';
+
+/**
+ * One connection with a mail server. nodemailer's `SMTPConnection` speaks SMTP over it, through its public face alone:
+ * `connect`, `login`, `send`, `reset`, `quit` and `close`. What delivery needs beside that is around it:
+ *
+ * - The socket is ours and is given to nodemailer (option `connection`), because the TLS version, the cipher and the
+ *   certificate (DANE, MTA-STS) are facts that it does not tell. So TLS is ours too (RFC 3207): STARTTLS is said over a
+ *   first `SMTPConnection`, and the TLS socket goes to a second one, which knows nothing of what was said in clear.
+ * - Its transaction log has each reply of the server, in order: who was refused at which stage, whatever came after.
+ * - A custom authentication method is its public way to send a command that it has no method for.
+ */
+export interface SmtpConnection {
+  readonly smtp: SMTPConnection;
+  readonly socket: Socket;
+  readonly greeting: string;
+  /** The reply to EHLO, after which HELO was said; null: it was taken. */
+  readonly ehloRefusal: string | null;
+  /** Lines of the reply to EHLO after the first, without their codes; none after HELO. */
+  readonly offered: readonly string[];
+  isOpen(): boolean;
+  /**
+   * From now on replies are checked as those to a transaction. One that asks for more is in order only from `asksAt` on:
+   * a server that asks earlier would take what comes next for the message.
+   * @returns the replies, as they come.
+   */
+  beginTransaction(asksAt: number): readonly string[];
+  /** @returns the reply; undefined: the connection ended first. */
+  command(line: string): Promise<string | undefined>;
+  /** What ended the connection: a reply, or a sentence of ours with the code 0. */
+  lastWord(): SmtpReply;
+  /** The first reason counts. */
+  close(reason: SmtpReply): void;
+}
+
+/** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
+const SOCKET_IDLE_MS = 600_000;
+/** Longest reply that is read: real ones have a few hundred bytes. */
+const REPLY_BYTES_MAX = 64 * 1024;
+/** The custom authentication method that sends a single command. */
+const COMMAND = 'COMMAND';
+
+const CODE = /^[2-5]\d\d(?![^ \n-])/;
+const REFUSAL = /^[45]\d\d[ -]/;
+/** RFC 5321 §3.8: the server ends the session, at any time. */
+const CLOSING = '421';
+
+const ENDED = noReply('the server ended the session without an answer');
+
+/** RFC 5321 §4.2.1: each line of a reply has the same code. */
+const isReply = (response: string): boolean =>
+  CODE.test(response) &&
+  response.length <= REPLY_BYTES_MAX &&
+  response.split('\n').every((line) => line.startsWith(response.slice(0, 3)));
+
+/** @returns why the connection ends with a reply to a transaction; null: it goes on. */
+const endingWith = (response: string, mayAsk: boolean): SmtpReply | null => {
+  if (!isReply(response)) return noReply(`the server answered with what is no reply: ${response}`);
+  return response[0] === '3' && !mayAsk ? parseReply(response) : null;
+};
+
+const wordOf = ({ response, message }: SMTPError): SmtpReply =>
+  typeof response === 'string' && REFUSAL.test(`${response} `) ? parseReply(response) : noReply(message);
+
+export interface ConnectionTarget {
+  readonly host: string;
+  readonly ehloName: string;
+  /** For the greeting. */
+  readonly greetingMs: number;
+}
+
+/** Over a connected socket: reads the greeting and says EHLO, or else HELO. @throws {SMTPError} */
+export const openConnection = async (
+  socket: Socket,
+  { host, ehloName, greetingMs }: ConnectionTarget,
+): Promise<SmtpConnection> => {
+  let last: SmtpReply | null = null;
+  let replies: string[] = [];
+  let asksAt: number | null = null;
+  let hasEnded = false;
+  socket.once('close', () => {
+    hasEnded = true;
+  });
+
+  const close = (reason: SmtpReply): void => {
+    last ??= reason;
+    smtp.close();
+  };
+
+  const onReply = (response: string): void => {
+    if (hasEnded) return; // the rest of a reply that was cut off
+    const ending = asksAt === null ? null : endingWith(response, replies.length >= asksAt);
+    if (ending === null) replies.push(response);
+    else close(ending);
+    if (response.startsWith(CLOSING)) last ??= parseReply(response);
+  };
+
+  const silent = (): void => undefined;
+  const smtp = new SMTPConnection({
+    host,
+    name: ehloName,
+    connection: socket,
+    ...(socket instanceof TLSSocket ? { secure: true, secured: true } : { ignoreTLS: true }),
+    connectionTimeout: greetingMs,
+    greetingTimeout: greetingMs,
+    socketTimeout: SOCKET_IDLE_MS,
+    // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
+    socketCloseTimeout: 0,
+    maxResponseSize: REPLY_BYTES_MAX,
+    transactionLog: true,
+    logger: {
+      debug: ({ tnx }: { readonly tnx?: string }, text: string) => (tnx === 'server' ? onReply(text) : undefined),
+      ...{ trace: silent, info: silent, warn: silent, error: silent, fatal: silent, level: silent },
+    },
+    customAuth: {
+      [COMMAND]: async ({ auth: { options }, sendCommand }) =>
+        options?.onReply((await sendCommand(options.line)).response),
+    },
+  });
+
+  await new Promise<void>((resolve, reject) => {
+    smtp.on('error', (error) => {
+      last ??= wordOf(error);
+      reject(error);
+    });
+    smtp.on('end', () => reject(new Error('the server ended the session')));
+    smtp.connect((error) => (error === undefined ? resolve() : reject(error)));
+  });
+
+  const [greeting = '', ehlo = '', helo] = replies;
+  return {
+    smtp,
+    socket,
+    greeting,
+    ehloRefusal: helo === undefined ? null : ehlo,
+    offered: (helo === undefined ? ehlo : '')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.replace(/^\d{3}[ -]?/, '').trim()),
+    isOpen: () => !smtp.destroyed && socket.writable,
+    beginTransaction: (at) => {
+      asksAt = at;
+      replies = [];
+      return replies;
+    },
+    command: (line) =>
+      new Promise((resolve) => {
+        const end = (): void => resolve(undefined);
+        if (smtp.destroyed) return end();
+        smtp.once('end', end);
+        const onReply = (response: string): void => {
+          smtp.removeListener('end', end);
+          resolve(response);
+        };
+        smtp.login({ method: COMMAND, options: { line, onReply } }, (error) => error && end());
+      }),
+    lastWord: () => last ?? ENDED,
+    close,
+  };
+};
