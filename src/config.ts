@@ -84,19 +84,7 @@ export interface Config {
   readonly submissionTlsPort: number | undefined;
   /** Both or neither; PEM. Absent: submission serves this machine alone, and mail comes back in clear. */
   readonly tlsFiles: { readonly cert: string; readonly key: string } | undefined;
-  readonly trial: Trial;
-}
-
-/**
- * How the whole program is tried out (`chaos/`): from variables that are not for its users, and that the table below
- * therefore does not name.
- */
-interface Trial {
-  /** Where this process is to die (`composition/fail-points.ts`). Absent: nowhere. */
-  readonly failPoint: string | undefined;
-  /** Short leases, and webhooks may be posted to this machine. */
-  readonly isQuick: boolean;
-  /** Of the recipients' own servers. Absent: 25. */
+  /** Of mail servers, in direct delivery. Absent: 25. Set by tests alone: servers on the internet listen on no other. */
   readonly mxPort: number | undefined;
 }
 
@@ -233,10 +221,6 @@ export const readConfig = (environment: Environment): Config => {
       read.TLS_CERT_FILE === undefined || read.TLS_KEY_FILE === undefined
         ? undefined
         : { cert: resolve(read.TLS_CERT_FILE), key: resolve(read.TLS_KEY_FILE) },
-    trial: {
-      failPoint: environment.OUTBOX_FAIL_POINT,
-      isQuick: environment.OUTBOX_TRIAL === 'quick',
-      mxPort: Number(environment.OUTBOX_TRIAL_MX_PORT ?? 0) || undefined,
-    },
+    mxPort: Number(environment.OUTBOX_TRIAL_MX_PORT ?? 0) || undefined,
   };
 };

@@ -29,7 +29,7 @@ describe('the configuration', () => {
       adminKey: undefined,
       ...{ plansFile: undefined, metricsPort: undefined, metricsHost: '127.0.0.1' },
       ...{ submissionPort: undefined, tlsFiles: undefined, submissionTlsPort: undefined, postmaster: undefined },
-      trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
+      mxPort: undefined,
     });
   });
 
@@ -77,7 +77,7 @@ describe('the configuration', () => {
       ...{ submissionPort: 587, tlsFiles: { cert: '/tls/cert.pem', key: '/tls/key.pem' } },
       ...{ bounceDomain: 'bounces.example.com', bouncePort: 2525 },
       ...{ submissionTlsPort: 465, postmaster: 'post@example.com' },
-      trial: { failPoint: undefined, isQuick: false, mxPort: undefined },
+      mxPort: undefined,
     });
   });
 
@@ -87,11 +87,8 @@ describe('the configuration', () => {
     );
   });
 
-  test('reads how the program is tried out, which its users are not told of', () => {
-    const { trial } = readConfig({
-      ...{ OUTBOX_FAIL_POINT: 'before-mail-send#2', OUTBOX_TRIAL: 'quick', OUTBOX_TRIAL_MX_PORT: '2525' },
-    });
-    expect(trial).toEqual({ failPoint: 'before-mail-send#2', isQuick: true, mxPort: 2525 });
+  test('reads the port of mail servers that tests set', () => {
+    expect(readConfig({ OUTBOX_TRIAL_MX_PORT: '2525' }).mxPort).toBe(2525);
   });
 
   test('tells all problems at once, a line for each, by name and with what to do', () => {

@@ -1,9 +1,9 @@
 import { rotateDkim } from '../../src/commands/sending-domain/dkim-keys.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { Evidence } from '../harness/evidence.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
 import type { World } from '../harness/world.ts';

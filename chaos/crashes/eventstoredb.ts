@@ -1,5 +1,5 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import { inWorld } from './in-world.ts';
 import { passingOf } from './passing.ts';

@@ -1,4 +1,4 @@
-import { FAIL_POINTS, type FailPointName } from '../../src/composition/fail-points.ts';
+import { FAIL_POINTS, type FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import { inWorld } from './in-world.ts';
 import { passingOf } from './passing.ts';

@@ -1,7 +1,7 @@
 import { judgeSending } from '../../src/commands/reputation.ts';
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
 import type { World } from '../harness/world.ts';

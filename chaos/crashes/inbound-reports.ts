@@ -1,5 +1,5 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { handIn } from '../harness/hand-in.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';

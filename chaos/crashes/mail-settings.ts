@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import { asOperator } from './as-operator.ts';
 import { inWorld } from './in-world.ts';

@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { chosenFor } from '../harness/order.ts';
 import { ALL } from './send-all.ts';
 

@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { killPostgres } from '../harness/kill-postgres.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import { inWorld } from './in-world.ts';

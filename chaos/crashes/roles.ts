@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Environment } from '../harness/programs.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import { inWorld } from './in-world.ts';

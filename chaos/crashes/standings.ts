@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { type Answered, askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
 import { asOperator } from './as-operator.ts';

@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { handIn } from '../harness/hand-in.ts';
 import { SENDER } from '../harness/provision.ts';
 import { markerOf } from '../harness/received-mail.ts';

@@ -1,6 +1,6 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { SENDER } from '../harness/provision.ts';
 import { unsubscribePathOf } from '../harness/received-mail.ts';
 import type { Scenario } from '../harness/scenario.ts';

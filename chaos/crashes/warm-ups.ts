@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp, startWarmUp } from '../../src/commands/warm-up.ts';
-import type { FailPointName } from '../../src/composition/fail-points.ts';
 import type { MessageEvent, WarmUpDayEvent } from '../../src/domain/events.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { dayAfter } from '../../src/domain/warm-up/warm-up.ts';
 import { type Evidence, readLog } from '../harness/evidence.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import { messagesOf } from '../harness/messages-of.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';

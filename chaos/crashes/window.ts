@@ -1,4 +1,4 @@
-import type { FailPointName } from '../../src/composition/fail-points.ts';
+import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { SmtpAnswer, SmtpMoment } from '../harness/smtp-plan.ts';
 import type { SinkMail } from '../harness/smtp-sink.ts';

@@ -13,7 +13,7 @@ export interface NetworkFault {
 
 /** Longer than any time-out for a lone packet, shorter than those for whole commands: the usual bad minute, condensed. */
 const LASTS_MS = 3_000;
-/** Longer than what programs wait for an answer on this machine (`src/composition/trial.ts`), SMTP included. */
+/** Longer than what programs wait for an answer on this machine (`chaos/service-with-faults.ts`), SMTP included. */
 const SILENCE_MS = 6_000;
 
 /** Each way. */

@@ -54,7 +54,7 @@ export interface WorldOptions {
 }
 
 const SECRET_KEY = 'a secret key for trials, thirty-two characters or more';
-/** Short leases, and webhooks to this machine (`src/composition/trial.ts`). */
+/** Short leases, and webhooks to this machine (`chaos/service-with-faults.ts`). */
 const TRIAL = { OUTBOX_TRIAL: 'quick' };
 
 const openDatabase = async ({ builtIn = false, postgresUrl }: WorldOptions) =>

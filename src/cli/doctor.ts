@@ -96,7 +96,7 @@ const hostProblem = async (resolver: Resolver, host: string, port: number): Prom
 const returnProblems = async (
   { context: { resolver } }: Operator,
   { bounceDomain }: MailSettings,
-  { trial }: Config,
+  { mxPort: port = SMTP_PORT }: Config,
 ): Promise<readonly string[]> => {
   if (bounceDomain === null) return [];
   const lost = 'mail that comes back is lost';
@@ -104,7 +104,6 @@ const returnProblems = async (
   if (hosts === null)
     return [`the DNS does not answer for BOUNCE_DOMAIN ${bounceDomain}: it is not known whether mail comes back`];
   if (hosts.length === 0) return [`BOUNCE_DOMAIN ${bounceDomain} has a null MX: ${lost}`];
-  const port = trial.mxPort ?? SMTP_PORT;
   const problems = await Promise.all(hosts.map((host) => hostProblem(resolver, host, port)));
   // One that takes it is enough.
   if (problems.includes(null)) return [];

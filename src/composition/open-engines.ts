@@ -16,17 +16,60 @@ import { retryWhileAway } from '../async/retry.ts';
 import type { CommandContext } from '../commands/context.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/codec.ts';
+import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
+import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import type { Queues } from '../domain/ports/queue.ts';
+import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
+import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
+import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
 import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
 import { migrate } from '../projections/migrate.ts';
+import type { AttemptTimes } from '../workers/delivery/deliver-message.ts';
+import type { WebhookTimes } from '../workers/webhooks/webhook-times.ts';
 import type { Closers } from './closers.ts';
-import { readFailPoint } from './fail-points.ts';
-import { type FailingPorts, failingPorts } from './failing-ports.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
+
+type Decorator<Port> = (port: Port) => Port;
+
+/** Wraps ports as they are opened: fault injection kills the process before or after what they do. */
+export interface PortDecorators {
+  readonly store: Decorator<EventStore>;
+  readonly contents: Decorator<Contents>;
+  readonly secrets: Decorator<Secrets>;
+  readonly queues: Decorator<Queues>;
+  readonly transport: Decorator<MailTransport>;
+  readonly webhookDeliveries: Decorator<WebhookDeliveries>;
+  readonly webhookTarget: Decorator<WebhookTarget>;
+  /** Of the projections. */
+  readonly pool: Decorator<Pool>;
+}
+
+const same = <Port>(port: Port): Port => port;
+
+const UNDECORATED: PortDecorators = {
+  store: same,
+  contents: same,
+  secrets: same,
+  queues: same,
+  transport: same,
+  webhookDeliveries: same,
+  webhookTarget: same,
+  pool: same,
+};
+
+/** How a service can be started otherwise than its configuration says. Its users do not. */
+export interface ServiceOverrides {
+  readonly ports?: PortDecorators;
+  readonly times?: AttemptTimes;
+  readonly webhookTimes?: WebhookTimes;
+  /** Also when mail leaves. */
+  readonly allowLoopbackWebhooks?: boolean;
+}
 
 /** What both the service and the operator's commands work on. */
 export interface Engines {
@@ -45,8 +88,8 @@ export interface Engines {
   readonly context: CommandContext;
   /** The vault on connections that are not everybody's: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
-  /** For ports that a role opens; those above are done. */
-  readonly failing: FailingPorts;
+  /** For the ports that a role opens; those above are decorated. */
+  readonly decorate: PortDecorators;
   /** Where things are, one sentence each. */
   readonly places: readonly string[];
 }
@@ -68,12 +111,13 @@ export interface OpenEnginesOptions {
   readonly closers: Closers;
   readonly owner: OpenDatabaseOptions['owner'];
   readonly mustExist?: boolean;
+  readonly overrides?: ServiceOverrides;
 }
 
 /** Opens everything that holds truth, migrated and checked. @throws {StartRefused} */
 export const openEngines = async (options: OpenEnginesOptions): Promise<Engines> => {
-  const { config, logger, closers, owner, mustExist = false } = options;
-  const failing = failingPorts(readFailPoint(config.trial.failPoint));
+  const { config, logger, closers, owner, mustExist = false, overrides = {} } = options;
+  const decorate = overrides.ports ?? UNDECORATED;
   const system = createSystem();
   // While the built-in database starts, so that a first start does not wait for the keys of its first domain.
   const dkimKeys = createGeneratedDkimKeys({ ahead: owner && config.databaseUrl === undefined });
@@ -83,17 +127,17 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   closers.add('database pool', () => pool.end());
   const { secretKeys } = database;
   const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKeys });
-  // Past the fail point: it writes its row at every start.
+  // Not decorated: it writes its row at every start.
   await retryWhileAway({ system }, () => checkSecretKey(secretsOn(pool)));
   const box = createSecretBox(secretKeys, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
   const vaultOn: Engines['vaultOn'] = (pool) => ({
-    secrets: failing.secrets(secretsOn(pool)),
-    contents: failing.contents(createPostgresContents({ pool, codec: contentsCodec })),
+    secrets: decorate.secrets(secretsOn(pool)),
+    contents: decorate.contents(createPostgresContents({ pool, codec: contentsCodec })),
   });
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
-  const log = failing.store(await openEventStore(config.eventStoreUrl, storeParts));
+  const log = decorate.store(await openEventStore(config.eventStoreUrl, storeParts));
   closers.add('event store', log.close);
   const logGuard = await createLogGuard({ store: log, system, logger });
   closers.add('guard of the log', logGuard.close);
@@ -103,10 +147,10 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const followed: EventStore = { ...guarded, subscribe: logFollower.subscribe };
   const store = withCopyForFolding({ store: followed, db: pool, logger });
   const capturing = config.mail.kind === 'capture';
-  const allowLoopback = capturing || config.trial.isQuick;
+  const allowLoopback = capturing || overrides.allowLoopbackWebhooks === true;
   const resolver = createStubResolver({ system, servers: config.dnsServers });
   closers.add('resolver', resolver.close);
-  const webhookTarget = failing.webhookTarget(createHttpWebhookTarget({ system, allowLoopback, resolver }));
+  const webhookTarget = decorate.webhookTarget(createHttpWebhookTarget({ system, allowLoopback, resolver }));
   closers.add('webhook target', webhookTarget.close);
   const context: CommandContext = {
     ...{ store, contents, secrets, resolver, dkimKeys, webhookTarget, system, capturing },
@@ -126,7 +170,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     log,
     context,
     vaultOn,
-    failing,
+    decorate,
     places: [database.place, ...logPlace],
   };
 };

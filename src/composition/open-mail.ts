@@ -48,8 +48,7 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const { context, system, logger, closers } = engines;
   const ehloName = ehloNameOf(config);
   const { resolver } = context;
-  const { sourceAddresses, allowPrivateMx: allowPrivate, trial } = config;
-  const port = trial.mxPort ?? SMTP_PORT;
+  const { sourceAddresses, allowPrivateMx: allowPrivate, mxPort: port = SMTP_PORT } = config;
   const mtaSts = createMtaSts({ resolver, system });
   closers.add('MTA-STS policies', mtaSts.close);
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });

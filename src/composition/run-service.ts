@@ -3,6 +3,7 @@ import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import type { ServiceOverrides } from './open-engines.ts';
 import { readServiceConfig } from './read-service-config.ts';
 import { readyBlock, readyFields } from './ready-block.ts';
 import { type Service, startService } from './start-service.ts';
@@ -45,7 +46,7 @@ const announce = async (config: Config, service: Service, logger: Logger): Promi
 };
 
 /** Runs the service from the environment's configuration until it is told to end, or cannot go on (exit code 1). */
-export const runService = async (): Promise<void> => {
+export const runService = async (overrides: ServiceOverrides = {}): Promise<void> => {
   let logger: Logger | undefined;
   try {
     const config = await readServiceConfig(process.env);
@@ -59,7 +60,7 @@ export const runService = async (): Promise<void> => {
       end();
     };
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
-    const service = await startService(config, logger, { onFatal });
+    const service = await startService(config, logger, { onFatal }, overrides);
     try {
       await announce(config, service, logger);
       await told;

@@ -11,9 +11,9 @@ const STATEMENT_MS = 30_000;
 
 /** Keeps the read models up to date. @throws {StartRefused} they were made from another log. */
 export const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
-  const { store, logFollower: log, system, logger, databaseUrl, closers, failing } = engines;
+  const { store, logFollower: log, system, logger, databaseUrl, closers, decorate } = engines;
   const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
-  const pool = failing.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
+  const pool = decorate.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
   closers.add('projections pool', () => pool.end());
   // A batch of a rebuild takes as long as it takes.
   const rebuildPool = createPool({ ...options, name: 'rebuilds', statementTimeoutMs: 0 });

@@ -13,7 +13,7 @@ import { baseUrlOf } from './base-url.ts';
 import { createClosers } from './closers.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { noteMailSettings } from './mail-settings.ts';
-import { type Engines, openEngines } from './open-engines.ts';
+import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
 import type { RoleEvents } from './role.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
@@ -83,7 +83,7 @@ const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): P
 const startRoles = async (
   config: Config,
   engines: Engines,
-  { isStarted, ...events }: RoleEvents & { isStarted(): boolean },
+  { isStarted, overrides, ...events }: RoleEvents & { isStarted(): boolean; readonly overrides: ServiceOverrides },
 ): Promise<RunningApi | undefined> => {
   const { roles } = config;
   const { closers, system, logger } = engines;
@@ -92,7 +92,7 @@ const startRoles = async (
   closers.add('event loop watch', async () => eventLoop.stop());
   if (roles.has('projections')) closers.add('projections', (await startProjections(engines, events)).stop);
   let baseUrl = baseUrlOf(config, config.port);
-  const links = { publicUrl: () => baseUrl, registry };
+  const links = { publicUrl: () => baseUrl, registry, overrides };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
   const api = roles.has('api') ? await startApi(config, engines, { registry, eventLoop, isStarted }) : undefined;
@@ -116,10 +116,15 @@ const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonl
  * Opens what the configuration says and starts the roles. What was opened is closed again when a later part fails.
  * @throws {StartRefused}
  */
-export const startService = async (config: Config, logger: Logger, events: RoleEvents): Promise<Service> => {
+export const startService = async (
+  config: Config,
+  logger: Logger,
+  events: RoleEvents,
+  overrides: ServiceOverrides = {},
+): Promise<Service> => {
   const closers = createClosers(logger);
   try {
-    const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal } });
+    const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal }, overrides });
     await claimLog(engines);
     const { roles } = config;
     // A process that only follows the log need not know how mail leaves.
@@ -127,7 +132,7 @@ export const startService = async (config: Config, logger: Logger, events: RoleE
     // Before any role reads or writes. Keys of a start that fails later are given other values by the next.
     const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
-    const api = await startRoles(config, engines, { ...events, isStarted: () => started });
+    const api = await startRoles(config, engines, { ...events, overrides, isStarted: () => started });
     started = true;
     const places = [...engines.places, ...submissionPlace(config, api)];
     return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };

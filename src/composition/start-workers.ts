@@ -15,11 +15,10 @@ import {
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
 import { measureDeliveries } from './measure-deliveries.ts';
-import { type Engines, withOwnConnections } from './open-engines.ts';
+import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import type { RoleEvents, RunningRole } from './role.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
-import { QUICK_TRIAL } from './trial.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
@@ -43,16 +42,23 @@ export const openWorkers = async (
   config: Config,
   shared: Engines,
   { onFatal }: RoleEvents,
-  { publicUrl, registry }: Pick<WorkersDependencies, 'publicUrl'> & { readonly registry?: Registry | undefined },
+  {
+    publicUrl,
+    registry,
+    overrides,
+  }: Pick<WorkersDependencies, 'publicUrl'> & {
+    readonly registry?: Registry | undefined;
+    readonly overrides: ServiceOverrides;
+  },
 ): Promise<OpenedWorkers> => {
   const engines = withOwnConnections(shared, 'workers');
-  const { context, pool, system, logger, closers, failing } = engines;
+  const { context, pool, system, logger, closers, decorate } = engines;
   // There each stream is a call of its own.
   const store =
     config.eventStoreUrl === undefined
       ? engines.store
       : withAbsentSuppressions({ store: engines.store, db: pool, logger });
-  const queues = failing.queues(await openQueues(config, engines));
+  const queues = decorate.queues(await openQueues(config, engines));
   closers.add('queues', queues.close);
   const mail = await openMail(config, engines);
   closers.add('mail transport', mail.live.close);
@@ -63,7 +69,7 @@ export const openWorkers = async (
     ...{ queues, system, logger, onFatal, publicUrl },
     // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
-    transports: { live: failing.transport(mail.live), test: mail.test },
+    transports: { live: decorate.transport(mail.live), test: mail.test },
     ...(mail.destinations === undefined ? {} : { destinations: mail.destinations }),
     timetable: readModels.deliveries,
     heldMail: readModels.deliveries,
@@ -72,9 +78,9 @@ export const openWorkers = async (
     capturing: context.capturing,
     measures: measureDeliveries(registry, mail.live.sessions),
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
-    webhookDeliveries: failing.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
-    times: mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES,
-    ...(config.trial.isQuick ? QUICK_TRIAL : {}),
+    webhookDeliveries: decorate.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
+    times: overrides.times ?? (mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES),
+    ...(overrides.webhookTimes === undefined ? {} : { webhookTimes: overrides.webhookTimes }),
   });
   await startInboundReport(config, engines, { transport: mail.live, registry });
   return { begin: workers.start, stop: workers.stop };

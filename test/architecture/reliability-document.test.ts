@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CRASHES } from '../../chaos/crashes/all.ts';
 import { FAULTS } from '../../chaos/faults/all.ts';
+import { FAIL_POINTS, readFailPoint } from '../../chaos/harness/fault-points.ts';
 import { ORACLE_SCENARIOS } from '../../chaos/harness/oracle-scenarios.ts';
 import { SIMULATIONS } from '../../chaos/simulation/all.ts';
-import { FAIL_POINTS, readFailPoint } from '../../src/composition/fail-points.ts';
 import { LOCAL_ATTEMPT_TIMES, REMOTE_ATTEMPT_TIMES } from '../../src/workers/create-workers.ts';
 
 const at = (path: string): URL => new URL(`../../${path}`, import.meta.url);

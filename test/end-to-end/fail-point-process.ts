@@ -2,8 +2,8 @@
 import { EventEmitter } from 'node:events';
 import { writeSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
-import { readFailPoint } from '../../src/composition/fail-points.ts';
-import { failingPorts } from '../../src/composition/failing-ports.ts';
+import { readFailPoint } from '../../chaos/harness/fault-points.ts';
+import { faultyPorts } from '../../chaos/harness/faulty-ports.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
 import type { Append, EventStore } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
@@ -20,7 +20,9 @@ let time = 0;
 const say = (text: string): void => void writeSync(1, `${text}\n`);
 const done = async (): Promise<void> => say(`${step} ${time} done`);
 
-const failing = failingPorts(readFailPoint(process.env.OUTBOX_FAIL_POINT));
+const point = readFailPoint(process.env.OUTBOX_FAIL_POINT);
+if (point === null) throw new Error('OUTBOX_FAIL_POINT is not set');
+const failing = faultyPorts(point);
 const store = failing.store({ append: done } as unknown as EventStore);
 const contents = failing.contents({ put: done } as unknown as Contents);
 const secrets = failing.secrets({ put: done, destroy: done } as unknown as Secrets);

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { FAIL_POINTS, readFailPoint } from '../../src/composition/fail-points.ts';
-import { failingPorts } from '../../src/composition/failing-ports.ts';
+import { FAIL_POINTS, readFailPoint } from '../../chaos/harness/fault-points.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 
 const PROCESS = fileURLToPath(new URL('fail-point-process.ts', import.meta.url));
@@ -45,16 +44,6 @@ describe('a process with a fail point', () => {
     const { signal, said } = await runWith('after-mail-send#4');
     expect(signal).toBeNull();
     expect(said.at(-1)).toBe('end');
-  });
-});
-
-describe('a process without a fail point', () => {
-  test('has its ports as they are', () => {
-    const ports = failingPorts(readFailPoint(undefined));
-    for (const wrap of Object.values(ports)) {
-      const port = {};
-      expect((wrap as (given: object) => object)(port)).toBe(port);
-    }
   });
 });
 

@@ -55,11 +55,18 @@ const ended = (child: ChildProcess): Promise<number | null> =>
 
 /** What `npm start` runs: `exec node`, and these. */
 const ARGUMENTS = packageJson.scripts.start.split(' ').slice(2);
+/** Read by the entry with faults; the service knows none of them. */
+const FAULT_VARIABLES = ['OUTBOX_FAIL_POINT', 'OUTBOX_TRIAL'];
+
+const argumentsFor = (env: Readonly<Record<string, string>>): readonly string[] =>
+  FAULT_VARIABLES.some((name) => name in env)
+    ? ARGUMENTS.map((argument) => argument.replace('src/main.ts', 'chaos/service-with-faults.ts'))
+    : ARGUMENTS;
 
 /** Runs the service as its user does and waits until it says that it is ready. It leads a process group of its own. */
 export const startProgram = async ({ dataDir, env = {} }: StartOptions): Promise<Program> => {
   const began = performance.now();
-  const child = spawn(process.execPath, ARGUMENTS, {
+  const child = spawn(process.execPath, argumentsFor(env), {
     cwd: ROOT,
     detached: true,
     env: {
