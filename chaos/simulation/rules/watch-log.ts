@@ -1,9 +1,9 @@
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { createKeyCacheProjection } from '../../../src/domain/key-cache.ts';
 import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
-import { type RecordedEvent, type StreamName, categoryOf } from '../../../src/domain/ports/event-store.ts';
+import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/domain/ports/event-store.ts';
 import type { World } from '../world.ts';
-import { type MessageHistory, createMessageHistory } from './message-history.ts';
+import { createMessageHistory, type MessageHistory } from './message-history.ts';
 
 /** Every event must be allowed by those before it in its stream. */
 const watchMessages = ({ log, violate }: World): void => {
