@@ -1,5 +1,5 @@
 /**
- * Every code a client can be answered with: what it means, and what to do about it. `http/errors/error-statuses.ts`
+ * Every error code of the API: what it means and how to fix it. `http/errors/error-response.ts`
  * gives each its status; a test provokes each. The OpenAPI document and `docs/errors.md` are made from it.
  */
 export const ERROR_CATALOGUE = {
@@ -8,136 +8,136 @@ export const ERROR_CATALOGUE = {
     remedy: 'Correct the fields named in `details`.',
   },
   invalid_json: {
-    meaning: 'The body is not well-formed JSON in UTF-8, or names a field `__proto__`.',
+    meaning: 'The body is not well-formed JSON in UTF-8, or has a field `__proto__`.',
     remedy: 'Send well-formed JSON in UTF-8.',
   },
   invalid_cursor: {
-    meaning: '`after` is not a cursor that this list gave.',
-    remedy: 'Use `next_cursor` of the page before, unchanged, with the same filters.',
+    meaning: '`after` is not a cursor of this list.',
+    remedy: 'Pass the `next_cursor` of the previous page unchanged, with the same filters.',
   },
   invalid_html: {
-    meaning: 'The HTML of the message is not valid; nothing else is wrong with the request.',
+    meaning: 'The HTML of the message is invalid; the rest of the request is valid.',
     remedy: 'Correct the HTML at the line and column given in `details.html`.',
   },
   header_not_allowed: {
-    meaning: 'The request has a header that this endpoint does not take.',
-    remedy: 'Leave the header out: this endpoint does not take it.',
+    meaning: 'The request has a header that this endpoint does not accept.',
+    remedy: 'Remove the header.',
   },
   unauthorized: {
-    meaning: 'There is no `Authorization: Bearer` header with an API key that is accepted.',
+    meaning: 'The `Authorization: Bearer` header is missing, or its API key is not valid.',
     remedy: 'Send `Authorization: Bearer <API key>` with a key that is valid and not expired, revoked or deleted.',
   },
   permission_missing: {
-    meaning: 'The key lacks the permission that this needs.',
+    meaning: 'The key lacks the permission that the endpoint requires.',
     remedy: 'Use a key that has the permission named in the message.',
   },
   wider_than_own_key: {
-    meaning: 'The key would make, widen or rotate a key that reaches further than itself.',
-    remedy: 'Stay within the bounds named in `details`, or use a key with wider ones.',
+    meaning: 'The request would create, widen or rotate a key with more rights than the key that asks.',
+    remedy: 'Stay within the bounds named in `details`, or use a key with more rights.',
   },
   environment_not_allowed: {
-    meaning: 'A test key asked for what only a live key may do.',
-    remedy: 'Use a live key: a test key cannot do this.',
+    meaning: 'The endpoint requires a live key.',
+    remedy: 'Use a live key.',
   },
   address_not_allowed: {
-    meaning: 'The request comes from an address outside the networks that the key may be used from.',
-    remedy: 'Send from an address in the key’s `allowed_cidrs`.',
+    meaning: 'The client address is outside the key’s `allowed_cidrs`.',
+    remedy: 'Call from an allowed address, or change `allowed_cidrs`.',
   },
   from_domain_mismatch: {
     meaning: 'The `from` address is not on the domain that the key is bound to.',
-    remedy: 'Send from an address on the domain the key is bound to.',
+    remedy: 'Use a `from` address on the key’s domain.',
   },
   other_organization: {
     meaning: 'The resource belongs to another organization.',
     remedy: 'Use an id of your own organization.',
   },
   not_found: {
-    meaning: 'There is no such path, or no such resource that this key can see.',
+    meaning: 'The path or the resource does not exist, or the key cannot see it.',
     remedy: 'Check the id and the path.',
   },
   method_not_allowed: {
-    meaning: 'The path exists, and does not take this method.',
+    meaning: 'The path does not support this method.',
     remedy: 'Use one of the methods in the `Allow` header.',
   },
   domain_already_exists: {
-    meaning: 'Your organization has this domain already, or another one has verified it.',
+    meaning: 'Your organization already has this domain, or another organization has verified it.',
     remedy: 'Use the existing domain, or register another name.',
   },
   domain_is_public_suffix: {
-    meaning: 'Names are registered below this one by anybody (`com`, `co.uk`): it is nobody’s own.',
-    remedy: 'Register a name of your own below it, such as `example.co.uk`.',
+    meaning: 'The name is a public suffix (`com`, `co.uk`), which no organization owns.',
+    remedy: 'Register a name that you own, such as `example.co.uk`.',
   },
   key_not_active: {
-    meaning: 'The API key to be changed is revoked or expired, or its domain was deleted.',
-    remedy: 'Give an expired key another `expires_at`; in place of one that ended for good, create a new one.',
+    meaning: 'The API key to change is revoked or expired, or its domain is deleted.',
+    remedy: 'Give an expired key a new `expires_at`; replace a revoked key by a new one.',
   },
   too_many_live_secrets: {
-    meaning: 'Two earlier values of the key still work; a third may not.',
-    remedy: 'Wait for an earlier secret to end, or rotate with `grace_period_minutes: 0` or `revoke_previous: true`.',
+    meaning: 'Two earlier secrets of the key still work, which is the maximum.',
+    remedy:
+      'Wait until an earlier secret expires, or rotate with `grace_period_minutes: 0` or `revoke_previous: true`.',
   },
   last_admin_key: {
-    meaning: 'The organization would be left without a usable key with `admin` that lasts as long.',
+    meaning: 'The change would leave the organization without a working `admin` key.',
     remedy: 'Create another admin key first.',
   },
   message_being_sent: {
-    meaning: 'The message is being handed over at this moment.',
-    remedy: 'Wait for the outcome of the attempt: what is being handed over cannot be taken back.',
+    meaning: 'The message is being sent right now.',
+    remedy: 'Wait for the outcome of the attempt; mail in transit cannot be cancelled.',
   },
   message_ended: {
     meaning: 'Every recipient of the message has its final outcome.',
     remedy: 'Send a new message.',
   },
   message_not_scheduled: {
-    meaning: 'The message does not wait for a time that was set.',
-    remedy: 'Cancel it, or let it go: only a message that waits for its time can be given another.',
+    meaning: 'The message is not scheduled.',
+    remedy: 'Reschedule only messages that are `scheduled`; cancel others.',
   },
   resource_conflict: {
-    meaning: 'Somebody changed the resource at the same moment.',
+    meaning: 'The resource was changed concurrently.',
     remedy: 'Read it again and retry.',
   },
   precondition_failed: {
-    meaning: 'The resource is no longer what `If-Match` says.',
+    meaning: 'The resource has changed: `If-Match` does not match its `ETag`.',
     remedy: 'Read the resource again and send its current `ETag` as `If-Match`.',
   },
   body_too_large: {
-    meaning: 'The body, or the message it would become, is larger than is taken.',
+    meaning: 'The body, or the message made from it, exceeds the size limit.',
     remedy: 'Send a smaller body.',
   },
   unsupported_media_type: {
-    meaning: 'The body is not declared as a type that is taken here, or is compressed.',
-    remedy:
-      'Send `Content-Type: application/json`, to the page behind an unsubscribe link that of a form, and no `Content-Encoding`.',
+    meaning: 'The `Content-Type` is not supported here, or the body is compressed.',
+    remedy: 'Send `Content-Type: application/json` (unsubscribe pages: a form) without `Content-Encoding`.',
   },
   domain_not_verified: {
-    meaning: 'The key’s domain is not verified yet, or failed since: no live mail may be sent from it.',
-    remedy: 'Publish the domain’s records as `GET /v1/domains/{id}` tells, and verify it.',
+    meaning: 'The key’s domain is not verified, so it may not send live mail.',
+    remedy: 'Publish the records that `GET /v1/domains/{id}` lists, and verify the domain.',
   },
   schedule_not_possible: {
-    meaning: '`scheduled_at` lies in the past, or too far ahead.',
-    remedy: 'Name a time in the future, at most 30 days ahead.',
+    meaning: '`scheduled_at` is in the past or too far ahead.',
+    remedy: 'Use a time within the next 30 days.',
   },
   batch_exceeds_limit: {
-    meaning: 'The batch holds more messages than the key may send in a minute, however long it waits.',
-    remedy: 'Send fewer messages at once: a batch counts one `send` for each.',
+    meaning: 'The batch has more messages than the key may send per minute.',
+    remedy: 'Send smaller batches: each message counts as one `send`.',
   },
   analysis_failed: {
-    meaning: 'The message was sent with `analysis: "block"`, and its analysis found errors.',
+    meaning: 'The analysis found errors, and the request asked for `analysis: "block"`.',
     remedy: 'Correct the findings in `details`, or send with `analysis: "warn"`.',
   },
   idempotency_key_reused: {
-    meaning: 'This `Idempotency-Key` was used for a request with another body.',
-    remedy: 'Use a new `Idempotency-Key` for another request.',
+    meaning: 'The `Idempotency-Key` was used before with another body.',
+    remedy: 'Use a new `Idempotency-Key` for each request.',
   },
   rate_limit_exceeded: {
-    meaning: 'The key has made more requests of this kind in a minute than its limit.',
+    meaning: 'The key exceeded its limit of requests per minute for this kind of action.',
     remedy: 'Wait `retry_after` seconds.',
   },
   unavailable: {
-    meaning: 'Something the service depends on does not answer just now, or too much is in hand.',
+    meaning: 'A dependency does not answer, or the service is overloaded.',
     remedy: 'Retry after `Retry-After` seconds with the same `Idempotency-Key`.',
   },
   internal_error: {
-    meaning: 'The service made a mistake, and has logged it under the request id.',
+    meaning: 'The service failed; its log has the error under the request id.',
     remedy: 'Retry with the same `Idempotency-Key`; report the request id if it persists.',
   },
 } as const satisfies Readonly<Record<string, { readonly meaning: string; readonly remedy: string }>>;
