@@ -1,11 +1,12 @@
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
 import { type AcceptMessage, acceptMessage } from '../../src/domain/message/accept-message.ts';
-import { type Message, message, messageStream } from '../../src/domain/message/message.ts';
+import { type Message, message } from '../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/domain/message/record-attempt.ts';
 import { startAttempt } from '../../src/domain/message/start-attempt.ts';
 import type { Append, EventContext, EventStore, NewEvent } from '../../src/domain/ports/event-store.ts';
 import type { System } from '../../src/domain/ports/system.ts';
+import { messageStream } from '../../src/domain/streams.ts';
 
 /** How the messages of a busy day ended, by the hundred; recipients of each, and what each attempt came to. */
 const FATES = [

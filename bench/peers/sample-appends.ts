@@ -1,7 +1,7 @@
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
-import { messageStream } from '../../src/domain/message/message.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 import type { System } from '../../src/domain/ports/system.ts';
+import { messageStream } from '../../src/domain/streams.ts';
 import { lifeOf } from '../harness/realistic-log.ts';
 
 export interface SampleAppends {

@@ -2,9 +2,9 @@ import {
   releaseDestination as decideReleaseDestination,
   suspendDestination as decideSuspendDestination,
   destination,
-  destinationStream,
   type SuspendDestination,
 } from '../domain/destination/destination.ts';
+import { destinationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 

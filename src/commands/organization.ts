@@ -4,7 +4,6 @@ import {
   createOrganization as decideCreateOrganization,
   setCeilings as decideSetCeilings,
   organization,
-  organizationStream,
 } from '../domain/organization/organization.ts';
 import {
   type ReleaseAdminKeys as Decision,
@@ -13,6 +12,7 @@ import {
 import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
+import { organizationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, executeOnce, load } from './execute.ts';
 

@@ -1,10 +1,6 @@
 import { judgeSending as decideJudgeSending, type JudgeSending } from '../domain/reputation/evaluate-reputation.ts';
-import {
-  releaseSending as decideReleaseSending,
-  senderIdOf,
-  standing,
-  standingStream,
-} from '../domain/reputation/reputation.ts';
+import { releaseSending as decideReleaseSending, senderIdOf, standing } from '../domain/reputation/reputation.ts';
+import { standingStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 

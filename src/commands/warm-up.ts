@@ -1,10 +1,10 @@
+import { warmUpDayStream, warmUpStream } from '../domain/streams.ts';
 import {
   type AllotPlaces,
   type Allotted,
   allotPlaces,
   type WarmUpDay,
   warmUpDay,
-  warmUpDayStream,
 } from '../domain/warm-up/daily-quota.ts';
 import {
   dayOf,
@@ -12,7 +12,6 @@ import {
   startWarmUp as decideStartWarmUp,
   type WarmUp,
   warmUp,
-  warmUpStream,
 } from '../domain/warm-up/warm-up.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute, type Loaded } from './execute.ts';

@@ -2,13 +2,13 @@ import { requireOwn } from '../domain/aggregate.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
+import { webhookStream } from '../domain/streams.ts';
 import {
   deleteWebhook as decideDeleteWebhook,
   disableWebhook as decideDisableWebhook,
   registerWebhook as decideRegisterWebhook,
   type ExistingWebhook,
   webhook,
-  webhookStream,
 } from '../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { type Condition, execute } from './execute.ts';

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
-import type { Analyzer } from '../domain/analysis/analysis.ts';
+import type { Analyzer } from '../domain/ports/analyzer.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';

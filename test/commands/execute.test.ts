@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { execute } from '../../src/commands/execute.ts';
-import { apiKey, apiKeyStream } from '../../src/domain/api-key/api-key.ts';
+import { apiKey } from '../../src/domain/api-key/api-key.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import { DomainError } from '../../src/domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../src/domain/events.ts';
 import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/ports/event-store.ts';
+import { apiKeyStream } from '../../src/domain/streams.ts';
 import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
 import { contextAt, NOW } from '../support/specification.ts';
 

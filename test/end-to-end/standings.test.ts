@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { judgeSending, releaseSending } from '../../src/commands/reputation.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { standingStream } from '../../src/domain/reputation/reputation.ts';
+import { standingStream } from '../../src/domain/streams.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';

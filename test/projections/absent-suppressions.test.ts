@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { SuppressionEvent } from '../../src/domain/events.ts';
 import type { StreamName } from '../../src/domain/ports/event-store.ts';
-import { suppressionId, suppressionStream } from '../../src/domain/suppression/suppression.ts';
+import { suppressionStream } from '../../src/domain/streams.ts';
+import { suppressionId } from '../../src/domain/suppression/suppression.ts';
 import { withAbsentSuppressions } from '../../src/projections/suppressions/absent-streams.ts';
 import { suppressionsProjection } from '../../src/projections/suppressions/projection.ts';
 import { silentLogger } from '../support/logger.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { standingStream } from '../../src/domain/reputation/reputation.ts';
+import { standingStream } from '../../src/domain/streams.ts';
 import { standingsProjection } from '../../src/projections/reputation/projection.ts';
 import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';

@@ -17,10 +17,11 @@ import type { Caller } from '../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Environment } from '../../src/domain/environment.ts';
 import type { MessageDraft } from '../../src/domain/message/draft.ts';
-import { type ExistingMessage, message, messageStream } from '../../src/domain/message/message.ts';
+import { type ExistingMessage, message } from '../../src/domain/message/message.ts';
 import { isOpen } from '../../src/domain/message/recipient.ts';
 import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { messageStream } from '../../src/domain/streams.ts';
 import type { AskDue, DueDelivery } from '../../src/projections/deliveries/queries.ts';
 import {
   createWorkers,

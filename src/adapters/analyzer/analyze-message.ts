@@ -1,7 +1,8 @@
-import type { Analysis, AnalyzedMessage } from '../../domain/analysis/analysis.ts';
+import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { AttachmentFact, HtmlFacts, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
 import { textLinks } from '../../domain/analysis/text.ts';
+import type { AnalyzedMessage } from '../../domain/ports/analyzer.ts';
 import type { StoredAlternative, StoredAttachment } from '../../domain/ports/contents.ts';
 import { checkHtml } from '../html-checker/check-html.ts';
 import { readHtml } from './read-html.ts';

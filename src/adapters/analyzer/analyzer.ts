@@ -1,5 +1,6 @@
-import { type Analysis, AnalysisUnavailable, type Analyzer } from '../../domain/analysis/analysis.ts';
+import type { Analysis } from '../../domain/analysis/analysis.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { AnalysisUnavailable, type Analyzer } from '../../domain/ports/analyzer.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
 import { type AnalysisInput, analyzeMessage, inputOf } from './analyze-message.ts';
 

@@ -1,7 +1,6 @@
 import {
   type ApiKey,
   apiKey,
-  apiKeyStream,
   type ExistingApiKey,
   type KeyCircumstances,
   requireOwnKey,
@@ -13,6 +12,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
 import type { LoadKeyCache } from '../../domain/key-cache.ts';
 import { replaces } from '../../domain/organization/release-admin-keys.ts';
+import { apiKeyStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, executeOnce, load, requireRevision } from '../execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization.ts';

@@ -1,9 +1,10 @@
 import { requireOwn } from '../../domain/aggregate.ts';
-import { apiKey, apiKeyStream, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
+import { apiKey, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import { type CreateKey as Decision, createKey as decideCreateKey } from '../../domain/api-key/create-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
-import { requireOwnDomain, sendingDomain, sendingDomainStream } from '../../domain/sending-domain/sending-domain.ts';
+import { requireOwnDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { apiKeyStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 

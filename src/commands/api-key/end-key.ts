@@ -1,9 +1,10 @@
-import { apiKey, apiKeyStream } from '../../domain/api-key/api-key.ts';
+import { apiKey } from '../../domain/api-key/api-key.ts';
 import {
   deleteKey as decideDeleteKey,
   expireKey as decideExpireKey,
   revokeKey as decideRevokeKey,
 } from '../../domain/api-key/end-key.ts';
+import { apiKeyStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';

@@ -4,10 +4,10 @@ import {
   noteRefusal as decideNoteRefusal,
   type KeyChangeName,
   keyRefusals,
-  keyRefusalsStream,
   REFUSALS_PER_MINUTE_MAX,
 } from '../../domain/api-key/key-refusals.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import { keyRefusalsStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 

@@ -1,6 +1,7 @@
-import { apiKey, apiKeyStream, requireOwnKey } from '../../domain/api-key/api-key.ts';
+import { apiKey, requireOwnKey } from '../../domain/api-key/api-key.ts';
 import { type RotateKey as Decision, rotateKey as decideRotateKey } from '../../domain/api-key/rotate-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
+import { apiKeyStream } from '../../domain/streams.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
 import { changeKey, type KeyChange } from './change-key.ts';

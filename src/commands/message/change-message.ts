@@ -6,7 +6,8 @@ import {
   cancelMessage as decideCancel,
   rescheduleMessage as decideReschedule,
 } from '../../domain/message/change-message.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';
 

@@ -1,8 +1,9 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
+import { messageStream } from '../../domain/streams.ts';
 import type { CommandContext } from '../context.ts';
 import { type Loaded, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';

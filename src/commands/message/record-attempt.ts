@@ -1,6 +1,7 @@
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt as decideRecordAttempt } from '../../domain/message/record-attempt.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import { workerOrigin } from './start-attempt.ts';

@@ -7,10 +7,11 @@ import {
   recipientsNamed,
 } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import { findReturned, type Returned } from './find-returned.ts';

@@ -1,7 +1,8 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
 import { claimable, startAttempt as decideStartAttempt, type Hold } from '../../domain/message/start-attempt.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { suppressedRecipients } from '../suppression/suppressed-recipients.ts';

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import { type ExistingMessage, type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import {
   unsubscribeRecipient as decideUnsubscribeRecipient,
@@ -7,12 +7,8 @@ import {
   type UnsubscribeRecipient,
 } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
-import {
-  type Suppression,
-  suppression,
-  suppressionId,
-  suppressionStream,
-} from '../../domain/suppression/suppression.ts';
+import { messageStream, suppressionStream } from '../../domain/streams.ts';
+import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { findReturned, secretOfMessage } from './find-returned.ts';

@@ -2,12 +2,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
 import type { EventContext } from '../../domain/ports/event-store.ts';
 import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
-import {
-  checkRecords,
-  type DomainRecords,
-  domainRecords,
-  domainRecordsStream,
-} from '../../domain/sending-domain/domain-records.ts';
+import { checkRecords, type DomainRecords, domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import { recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
 import {
@@ -16,9 +11,9 @@ import {
   requireOwnDomain,
   type SendingDomain,
   sendingDomain,
-  sendingDomainStream,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
+import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded, load } from '../execute.ts';
 import { leaveName, takeName } from './domain-name.ts';

@@ -9,8 +9,8 @@ import {
   type ExistingSendingDomain,
   requireOwnDomain,
   sendingDomain,
-  sendingDomainStream,
 } from '../../domain/sending-domain/sending-domain.ts';
+import { sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';

@@ -4,15 +4,11 @@ import {
   type DomainName,
   takeName as decideTakeName,
   domainName,
-  domainNameStream,
   releaseName,
 } from '../../domain/sending-domain/domain-name.ts';
 import type { VerificationMethod } from '../../domain/sending-domain/events.ts';
-import {
-  type ExistingSendingDomain,
-  sendingDomain,
-  sendingDomainStream,
-} from '../../domain/sending-domain/sending-domain.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { domainNameStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, executeOnce, type Loaded, load } from '../execute.ts';
 

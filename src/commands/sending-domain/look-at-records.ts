@@ -1,7 +1,7 @@
 import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
-import type { Doubled, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
-import { type IncludedAnswers, spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
+import type { Doubled, IncludedAnswers, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
+import { spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
 import { LOOKUPS_MAX } from '../../domain/sending-domain/diagnosis/spf-record.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';

@@ -1,11 +1,7 @@
 import { verifyByCapture } from '../../domain/sending-domain/change-domain.ts';
 import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
-import {
-  requireOwnDomain,
-  type SendingDomain,
-  sendingDomain,
-  sendingDomainStream,
-} from '../../domain/sending-domain/sending-domain.ts';
+import { requireOwnDomain, type SendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded, load, requireRevision } from '../execute.ts';
 import { type CheckedDomain, checkDomain } from './check-domain.ts';

@@ -3,6 +3,7 @@ import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
 import type { Environment } from '../../domain/environment.ts';
+import { suppressionStream } from '../../domain/streams.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,
@@ -14,7 +15,6 @@ import {
   type SuppressionEntry,
   suppression,
   suppressionId,
-  suppressionStream,
 } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute } from '../execute.ts';

@@ -1,5 +1,6 @@
-import { message, messageStream } from '../../domain/message/message.ts';
+import { message } from '../../domain/message/message.ts';
 import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';

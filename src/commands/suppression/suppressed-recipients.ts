@@ -1,7 +1,8 @@
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
+import { suppressionStream } from '../../domain/streams.ts';
 import type { SuppressionReason } from '../../domain/suppression/events.ts';
-import { strongestEntry, suppression, suppressionId, suppressionStream } from '../../domain/suppression/suppression.ts';
+import { strongestEntry, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
 

@@ -1,9 +1,4 @@
-import type { MessageDraft } from '../message/draft.ts';
-import type { RecordState } from '../sending-domain/events.ts';
-import type { RuleName } from './rule-table.ts';
-
-/** `error`: the message should not leave like this. `warning`: it will suffer. `info`: worth knowing. */
-export type Severity = 'info' | 'warning' | 'error';
+import type { RuleName, Severity } from './rule-table.ts';
 
 export interface Finding {
   readonly rule: RuleName;
@@ -34,40 +29,4 @@ export interface Analysis {
   readonly findings: readonly Finding[];
   /** About what the message weighs when it is sent: bodies in UTF-8, attachments in base64. */
   readonly sizeBytes: number;
-}
-
-/** What is known of the sending domain; an analysis asks no DNS. */
-export interface DomainFacts {
-  readonly name: string;
-  readonly verified: boolean;
-  /** Mail stays on this machine: nobody will ask for the domain's records. */
-  readonly capturing: boolean;
-  readonly spf: RecordState;
-  readonly dkim: RecordState;
-  readonly dmarc: RecordState;
-}
-
-/**
- * PORT: what there is to say about a message before it is sent. The same message gets the same analysis, whenever and
- * wherever it is asked for: nothing is looked up. Adapter: `adapters/analyzer`.
- */
-
-export interface AnalyzedMessage {
-  readonly draft: MessageDraft;
-  readonly domain: DomainFacts;
-}
-
-export interface Analyzer {
-  /**
-   * @param organizationId those with work waiting take turns.
-   * @throws {AnalysisUnavailable} it was not analysed: its turn did not come in time.
-   * @throws {DomainError} `invalid_request`: it takes too long.
-   */
-  analyze(subject: AnalyzedMessage, organizationId: string): Promise<Analysis>;
-  close(): Promise<void>;
-}
-
-/** A fault of ours, worth a retry. */
-export class AnalysisUnavailable extends Error {
-  override readonly name = 'AnalysisUnavailable';
 }

@@ -1,7 +1,7 @@
 import type { MessageDraft } from '../message/draft.ts';
+import type { DomainFacts } from '../ports/analyzer.ts';
 import type { Mailbox } from '../ports/contents.ts';
 import type { HtmlProblem } from '../ports/html-checker.ts';
-import type { DomainFacts } from './analysis.ts';
 import type { Target } from './hosts.ts';
 import type { RuleName } from './rule-table.ts';
 

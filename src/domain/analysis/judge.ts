@@ -1,4 +1,4 @@
-import { type Analysis, FINDINGS_MAX, type Finding, type Severity, type Verdict } from './analysis.ts';
+import { type Analysis, FINDINGS_MAX, type Finding, type Verdict } from './analysis.ts';
 import { attachments } from './checks/attachments.ts';
 import { authentication, lookalikes, sender, subject, unsubscribe } from './checks/headers.ts';
 import { activeContent, hiddenText, size, validHtml } from './checks/html.ts';
@@ -6,7 +6,7 @@ import { imageHeavy, images } from './checks/images.ts';
 import { linkHosts, linkTargets, linkTexts } from './checks/links.ts';
 import { encodingDamage, secrets, templateMarkers, textPart } from './checks/texts.ts';
 import type { Check, Discovery, MessageFacts } from './facts.ts';
-import { RULE_TABLE, type Rule, type RuleName } from './rule-table.ts';
+import { RULE_TABLE, type Rule, type RuleName, type Severity } from './rule-table.ts';
 import { createPlaces, type Places } from './text.ts';
 
 /** More of one kind is told as a number: whoever mends ten has found the cause. */

@@ -1,4 +1,5 @@
-import type { Severity } from './analysis.ts';
+/** `error`: the message should not leave like this. `warning`: it will suffer. `info`: worth knowing. */
+export type Severity = 'info' | 'warning' | 'error';
 
 export interface Rule {
   readonly severity: Severity;

@@ -2,8 +2,8 @@ import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { ApiKeyEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { Permission } from './events.ts';
 import type { SecretFacts } from './secret.ts';
 
@@ -37,8 +37,6 @@ export interface ExistingApiKey {
 
 export type ApiKey = { readonly status: 'absent' } | ExistingApiKey;
 
-export const apiKeyStream = (keyId: string): StreamName => `apiKey-${keyId}`;
-
 /** Secrets that still open the door besides the current one. */
 export const liveEarlierSecrets = (state: ExistingApiKey, now: string): readonly EarlierSecret[] =>
   state.earlierSecrets.filter(({ expiresAt }) => expiresAt > now);
@@ -62,7 +60,7 @@ const updated = (state: ExistingApiKey, { keyId: _, expiresAt = state.expiresAt,
 });
 
 export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
-  category: 'apiKey',
+  category: CATEGORIES.apiKey,
   initial: { status: 'absent' },
   evolve: (state, event, context) => {
     if (event.type === 'KeyCreated') {

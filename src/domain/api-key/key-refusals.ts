@@ -1,7 +1,7 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { ErrorCode } from '../error-catalogue.ts';
 import type { ApiKeyRefusalEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 
 type Refused = Extract<ApiKeyRefusalEvent, { readonly type: 'KeyChangeRefused' }>['data'];
 export type KeyChangeName = Refused['change'];
@@ -34,10 +34,8 @@ const NOTED_CODES: readonly ErrorCode[] = [
 
 export const isNotedRefusal = (code: ErrorCode): boolean => NOTED_CODES.includes(code);
 
-export const keyRefusalsStream = (keyId: string): StreamName => `apiKeyRefusal-${keyId}`;
-
 export const keyRefusals: Aggregate<KeyRefusals, ApiKeyRefusalEvent> = {
-  category: 'apiKeyRefusal',
+  category: CATEGORIES.apiKeyRefusal,
   initial: [],
   evolve: (state, event, { actor, occurredAt }) => {
     switch (event.type) {

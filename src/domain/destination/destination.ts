@@ -1,6 +1,6 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { DestinationEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 
 export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'] & {
   readonly since: string;
@@ -25,10 +25,8 @@ export interface Destination {
   readonly suspension: Suspension | null;
 }
 
-export const destinationStream = (operator: string): StreamName => `destination-${operator}`;
-
 export const destination: Aggregate<Destination, DestinationEvent> = {
-  category: 'destination',
+  category: CATEGORIES.destination,
   initial: { suspension: null },
   evolve: (_state, { type, data }, { occurredAt }) => {
     switch (type) {

@@ -2,7 +2,7 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { Recipient, RecipientStatus } from './recipient.ts';
 
 type DataOf<Type extends MessageEvent['type']> = Extract<MessageEvent, { readonly type: Type }>['data'];
@@ -28,8 +28,6 @@ export interface ExistingMessage {
 }
 
 export type Message = { readonly status: 'absent' } | ExistingMessage;
-
-export const messageStream = (messageId: string): StreamName => `message-${messageId}`;
 
 /** How many customer events a message event makes: one per recipient it concerns, none for a hold. */
 export const customerEventCount = ({ type, data }: MessageEvent): number => {
@@ -206,7 +204,7 @@ const acceptedRecipient = (
 });
 
 export const message: Aggregate<Message, MessageEvent> = {
-  category: 'message',
+  category: CATEGORIES.message,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, environment, occurredAt }) => {
     if (event.type === 'MessageAccepted') {

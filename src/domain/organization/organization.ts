@@ -2,8 +2,9 @@ import type { Aggregate } from '../aggregate.ts';
 import { canonicalJson } from '../digest.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
-import type { Revision, StreamName } from '../ports/event-store.ts';
+import type { Revision } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
+import { CATEGORIES } from '../streams.ts';
 
 export type Organization =
   | { readonly status: 'absent' }
@@ -19,8 +20,6 @@ export type Organization =
       readonly releasedDomains: Readonly<Record<string, Revision>>;
     };
 
-export const organizationStream = (organizationId: string): StreamName => `organization-${organizationId}`;
-
 type Revisions = Readonly<Record<string, Revision>>;
 
 /** Each at the highest revision it was ever released at: of two who release the same, the later may have read less. */
@@ -33,7 +32,7 @@ const raised = (
 });
 
 export const organization: Aggregate<Organization, OrganizationEvent> = {
-  category: 'organization',
+  category: CATEGORIES.organization,
   initial: { status: 'absent' },
   evolve: (state, event, context) => {
     if (event.type === 'OrganizationCreated') {

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { StandingEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { Measure } from './events.ts';
 
 /** Each follows from reaching one more of the limits. */
@@ -35,12 +35,9 @@ export const senderIdOf = ({ domainId, organizationId }: Sender): string => doma
 /** The same, of an event. */
 export const judgedIn = ({ data }: StandingEvent): string => ('domainId' in data ? data.domainId : data.organizationId);
 
-/** @param senderId of a domain or an organization. */
-export const standingStream = (senderId: string): StreamName => `standing-${senderId}`;
-
 /** A domain that is deleted and registered again stands as it stood: its mail is what it was. */
 export const standing: Aggregate<Standing, StandingEvent> = {
-  category: 'standing',
+  category: CATEGORIES.standing,
   initial: GOOD_STANDING,
   evolve: (state, { type, data }, { occurredAt: since }) => {
     switch (type) {

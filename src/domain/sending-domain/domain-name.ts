@@ -1,15 +1,13 @@
 import type { Aggregate } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { DomainNameEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { VerificationMethod } from './events.ts';
 
 /** Which domain has proved the name; the latest proof counts. */
 export type DomainName =
   | { readonly status: 'free' }
   | { readonly status: 'taken'; readonly domainId: string; readonly method: VerificationMethod };
-
-export const domainNameStream = (name: string): StreamName => `domainName-${name}`;
 
 export interface Claim {
   readonly domainId: string;
@@ -26,7 +24,7 @@ export const isTakenByAnother = (name: DomainName, { domainId, capturing, former
   (capturing || name.method === 'dns');
 
 export const domainName: Aggregate<DomainName, DomainNameEvent> = {
-  category: 'domainName',
+  category: CATEGORIES.domainName,
   initial: { status: 'free' },
   evolve: (state, event) => {
     switch (event.type) {

@@ -1,7 +1,7 @@
 import type { Aggregate } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
 import type { DomainRecordsEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { DkimPair } from './dkim.ts';
 import type { RecordKind, RecordSeen, RecordState } from './events.ts';
 import { type ExistingSendingDomain, lifeOf } from './sending-domain.ts';
@@ -24,10 +24,8 @@ export const RECORDS_UNKNOWN: DomainRecords = {
   ...{ records: [], checkedAt: null },
 };
 
-export const domainRecordsStream = (domainId: string): StreamName => `domainRecords-${domainId}`;
-
 export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
-  category: 'domainRecords',
+  category: CATEGORIES.domainRecords,
   initial: RECORDS_UNKNOWN,
   evolve: (_state, event, { occurredAt }) => {
     switch (event.type) {

@@ -3,7 +3,7 @@ import { sha256 } from '../digest.ts';
 import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { VerificationMethod } from './events.ts';
 
@@ -26,8 +26,6 @@ export interface ExistingSendingDomain {
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
-
-export const sendingDomainStream = (domainId: string): StreamName => `domain-${domainId}`;
 
 /** One organization has a name once: the id follows from both, so the log itself refuses the second. */
 export const sendingDomainId = (organizationId: string, name: string): string =>
@@ -55,7 +53,7 @@ export const isVerified = (domain: ExistingSendingDomain, capturing: boolean): b
 };
 
 export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
-  category: 'domain',
+  category: CATEGORIES.domain,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt }) => {
     if (event.type === 'DomainRegistered') {

@@ -3,7 +3,7 @@ import { sha256 } from '../digest.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import type { SuppressionReason } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
@@ -37,8 +37,6 @@ export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
 export const suppressionId = (environment: Environment, digest: string): string =>
   formatId('sup', sha256(`${environment}\0${digest}`));
 
-export const suppressionStream = (id: string): StreamName => `suppression-${id}`;
-
 const isSameKind =
   (data: Pick<Added, 'reason' | 'scope'>) =>
   ({ reason, scope }: SuppressionEntry): boolean =>
@@ -51,7 +49,7 @@ const added = (before: readonly SuppressionEntry[], data: Added, addedAt: string
 };
 
 export const suppression: Aggregate<Suppression, SuppressionEvent> = {
-  category: 'suppression',
+  category: CATEGORIES.suppression,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, environment, occurredAt }) => {
     switch (event.type) {

@@ -1,15 +1,12 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { WarmUpDayEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
 /** What is taken of a day's caps, by destination. */
 export interface WarmUpDay {
   readonly taken: ReadonlyMap<string, number>;
 }
-
-/** @param day `YYYY-MM-DD`, UTC. */
-export const warmUpDayStream = (domainId: string, day: string): StreamName => `warmUpDay-${domainId}.${day}`;
 
 const add = (before: ReadonlyMap<string, number>, taken: readonly { operator: string; places: number }[]) => {
   const after = new Map(before);
@@ -18,7 +15,7 @@ const add = (before: ReadonlyMap<string, number>, taken: readonly { operator: st
 };
 
 export const warmUpDay: Aggregate<WarmUpDay, WarmUpDayEvent> = {
-  category: 'warmUpDay',
+  category: CATEGORIES.warmUpDay,
   initial: { taken: new Map() },
   evolve: (state, { type, data }) => {
     switch (type) {

@@ -1,6 +1,6 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { WarmUpEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES, warmUpStream } from '../streams.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -39,15 +39,13 @@ export interface PlannedDay {
   readonly cap: number;
 }
 
-export const warmUpStream = (domainId: string): StreamName => `warmUp-${domainId}`;
-
 /** null: it is no stream of a warm-up. */
 export const domainOfWarmUp = (stream: string): string | null =>
   stream.startsWith(warmUpStream('')) ? stream.slice(warmUpStream('').length) : null;
 
 /** A domain that is deleted and registered again goes on with its plan: receivers know the name, not the registration. */
 export const warmUp: Aggregate<WarmUp, WarmUpEvent> = {
-  category: 'warmUp',
+  category: CATEGORIES.warmUp,
   initial: { plan: null },
   evolve: (_state, { type, data }) => {
     switch (type) {

@@ -2,7 +2,7 @@ import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 
 export interface ExistingWebhook {
   readonly status: 'enabled' | 'disabled' | 'deleted';
@@ -18,14 +18,12 @@ export interface ExistingWebhook {
 
 export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
 
-export const webhookStream = (webhookId: string): StreamName => `webhook-${webhookId}`;
-
 /** Whether an endpoint that asked for these types or families gets an event of this type. */
 export const wants = (events: readonly string[], type: string): boolean =>
   events.some((wanted) => wanted === type || (wanted.endsWith('.*') && type.startsWith(wanted.slice(0, -1))));
 
 export const webhook: Aggregate<Webhook, WebhookEvent> = {
-  category: 'webhook',
+  category: CATEGORIES.webhook,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt }) => {
     if (event.type === 'WebhookRegistered') {

@@ -1,8 +1,8 @@
 import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
-import type { DomainFacts } from '../../domain/analysis/analysis.ts';
 import type { ExistingApiKey, NumberedSecret } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { KeyCacheProjection, KeyCacheState, KeyChange, KeyEntry } from '../../domain/key-cache.ts';
+import type { DomainFacts } from '../../domain/ports/analyzer.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';

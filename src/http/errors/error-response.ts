@@ -1,7 +1,7 @@
 import { TimedOut } from '../../async/with-timeout.ts';
-import { AnalysisUnavailable } from '../../domain/analysis/analysis.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
+import { AnalysisUnavailable } from '../../domain/ports/analyzer.ts';
 import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
 import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';

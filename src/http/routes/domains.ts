@@ -13,8 +13,8 @@ import {
   type ExistingSendingDomain,
   requireOwnDomain,
   sendingDomain,
-  sendingDomainStream,
 } from '../../domain/sending-domain/sending-domain.ts';
+import { sendingDomainStream } from '../../domain/streams.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { organization, organizationStream } from '../../domain/organization/organization.ts';
+import { organization } from '../../domain/organization/organization.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
+import { organizationStream } from '../../domain/streams.ts';
 import { setRevision } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';

@@ -9,7 +9,8 @@ import {
   sharesOf,
 } from '../../domain/reputation/evaluate-reputation.ts';
 import { MEASURES } from '../../domain/reputation/events.ts';
-import { STANDING_LEVELS, type Standing, standing, standingStream } from '../../domain/reputation/reputation.ts';
+import { STANDING_LEVELS, type Standing, standing } from '../../domain/reputation/reputation.ts';
+import { standingStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';

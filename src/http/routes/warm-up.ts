@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../commands/warm-up.ts';
-import { type Places, warmUpDay, warmUpDayStream } from '../../domain/warm-up/daily-quota.ts';
+import { warmUpDayStream, warmUpStream } from '../../domain/streams.ts';
+import { type Places, warmUpDay } from '../../domain/warm-up/daily-quota.ts';
 import {
   CAP_MAX,
   DEFAULT_PLAN,
@@ -13,7 +14,6 @@ import {
   plannedDay,
   type WarmUp,
   warmUp,
-  warmUpStream,
 } from '../../domain/warm-up/warm-up.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';

@@ -1,8 +1,9 @@
 import { pause } from '../../async/with-timeout.ts';
 import { load } from '../../commands/execute.ts';
-import { type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type Message, message } from '../../domain/message/message.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
+import { messageStream } from '../../domain/streams.ts';
 import type { AttemptTimes } from './deliver-message.ts';
 import type { Claimed } from './outgoing-mails.ts';
 

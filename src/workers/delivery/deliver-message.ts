@@ -6,10 +6,11 @@ import { type StartAttempt, startAttempt } from '../../commands/message/start-at
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { random } from '../../domain/jitter.ts';
-import { type Message, message, messageStream } from '../../domain/message/message.ts';
+import { type Message, message } from '../../domain/message/message.ts';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import { messageStream } from '../../domain/streams.ts';
 import type { AcceptedAtHand } from './accepted-at-hand.ts';
 import { type Moment, mayCompleteOf, momentOf, type UnrecordedOutcomes } from './claim-fence.ts';
 import type { DeletedDomains } from './deleted-domains.ts';

@@ -6,6 +6,7 @@ import type { Recipient } from '../../domain/message/recipient.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
+import { warmUpStream } from '../../domain/streams.ts';
 import { turnAt, type Want } from '../../domain/warm-up/daily-quota.ts';
 import {
   dayOf,
@@ -15,7 +16,6 @@ import {
   plannedDay,
   type WarmUp,
   warmUp,
-  warmUpStream,
 } from '../../domain/warm-up/warm-up.ts';
 import type { Destinations } from '../delivery/destinations.ts';
 import { createOffers, type Offers } from './offers.ts';

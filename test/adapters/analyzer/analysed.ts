@@ -1,6 +1,7 @@
 import { analyzeMessage, inputOf } from '../../../src/adapters/analyzer/analyze-message.ts';
-import type { Analysis, AnalyzedMessage, DomainFacts } from '../../../src/domain/analysis/analysis.ts';
+import type { Analysis } from '../../../src/domain/analysis/analysis.ts';
 import type { RuleName } from '../../../src/domain/analysis/rule-table.ts';
+import type { AnalyzedMessage, DomainFacts } from '../../../src/domain/ports/analyzer.ts';
 
 type Draft = AnalyzedMessage['draft'];
 

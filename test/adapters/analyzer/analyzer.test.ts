@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type AnalyzerOptions, createAnalyzer } from '../../../src/adapters/analyzer/analyzer.ts';
-import { AnalysisUnavailable, type Analyzer } from '../../../src/domain/analysis/analysis.ts';
+import { AnalysisUnavailable, type Analyzer } from '../../../src/domain/ports/analyzer.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 import { messageWith } from './analysed.ts';
 

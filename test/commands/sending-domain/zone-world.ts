@@ -11,11 +11,8 @@ import { verifyDomain } from '../../../src/commands/sending-domain/verify-domain
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
 import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
-import {
-  type ExistingSendingDomain,
-  sendingDomain,
-  sendingDomainStream,
-} from '../../../src/domain/sending-domain/sending-domain.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { NameData, Zone } from '../../support/dns-zone.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
-import { messageStream } from '../../../src/domain/message/message.ts';
 import type { EventStore, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import { messageStream } from '../../../src/domain/streams.ts';
 import { type Accepted, createAcceptedAtHand } from '../../../src/workers/delivery/accepted-at-hand.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
-import { messageStream } from '../../../src/domain/message/message.ts';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
 import { GOOD_STANDING } from '../../../src/domain/reputation/reputation.ts';
+import { messageStream } from '../../../src/domain/streams.ts';
 import { heldMail, holdersOfMail } from '../../../src/projections/deliveries/held-queries.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import { dueByDestination, dueDeliveries } from '../../../src/projections/deliveries/queries.ts';

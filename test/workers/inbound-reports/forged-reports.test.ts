@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { messageStream } from '../../../src/domain/message/message.ts';
 import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
+import { messageStream } from '../../../src/domain/streams.ts';
 import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
 import { type Delivering, openDelivering, statuses } from '../delivering.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport } from './receiving.ts';

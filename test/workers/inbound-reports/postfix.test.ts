@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { messageStream } from '../../../src/domain/message/message.ts';
+import { messageStream } from '../../../src/domain/streams.ts';
 import { closedAfterTest, statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 import { isPostfixInstalled, openBouncingPostfix } from './bouncing-postfix.ts';

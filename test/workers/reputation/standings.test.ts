@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { judgeSending, releaseSending } from '../../../src/commands/reputation.ts';
-import { messageStream } from '../../../src/domain/message/message.ts';
 import type { SendingLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
-import { standingStream } from '../../../src/domain/reputation/reputation.ts';
-import { sendingDomainStream } from '../../../src/domain/sending-domain/sending-domain.ts';
+import { messageStream, sendingDomainStream, standingStream } from '../../../src/domain/streams.ts';
 import type { PageOfCounts } from '../../../src/workers/reputation/judge-senders.ts';
 import { createSendingHolds } from '../../../src/workers/reputation/sending-holds.ts';
 import { contextAt } from '../../support/specification.ts';

@@ -5,7 +5,8 @@ import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-d
 import { load } from '../../../src/commands/execute.ts';
 import type { WebhookDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
 import { StartRefused } from '../../../src/domain/start-refused.ts';
-import { webhook, webhookStream } from '../../../src/domain/webhook/webhook.ts';
+import { webhookStream } from '../../../src/domain/streams.ts';
+import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { openService, type Service } from '../service.ts';
 import { openReceiver, type Receiver } from './receiver.ts';

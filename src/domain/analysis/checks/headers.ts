@@ -1,7 +1,7 @@
 import { domainOf } from '../../email-address.ts';
+import type { DomainFacts } from '../../ports/analyzer.ts';
 import type { Mailbox } from '../../ports/contents.ts';
 import type { RecordState } from '../../sending-domain/events.ts';
-import type { DomainFacts } from '../analysis.ts';
 import { type Check, type Discovery, discovery, type LinkFact, type MessageFacts } from '../facts.ts';
 import { lookalikeOf, mixesScripts, namedHosts, siteOf } from '../hosts.ts';
 import { quoted, seenCharacters } from '../text.ts';

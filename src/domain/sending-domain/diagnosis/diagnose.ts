@@ -8,13 +8,18 @@ import {
   withoutQuotes,
 } from '../records-to-publish.ts';
 import { diagnoseDkim } from './dkim.ts';
-import { absence, invalid, missing, parseTagList, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
+import {
+  absence,
+  invalid,
+  missing,
+  parseTagList,
+  type Sighting,
+  unanswered,
+  VALID,
+  type Verdict,
+  wildcard,
+} from './sighting.ts';
 import { diagnoseSpf } from './spf.ts';
-
-export const wildcard = (host: string): Verdict =>
-  invalid(
-    `the host ${host} is answered by a wildcard record (*), as every other name is: publish the record at ${host} itself, beside it`,
-  );
 
 /** Spaces around it and the case of its letters are no part of the proof. */
 const meaning = (text: string): string => text.trim().toLowerCase();

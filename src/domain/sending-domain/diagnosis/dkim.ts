@@ -1,7 +1,15 @@
 import type { DkimKey } from '../events.ts';
 import { dkimValue, hasQuotes, inStrings, isLong, told, withoutQuotes } from '../records-to-publish.ts';
-import { wildcard } from './diagnose.ts';
-import { absence, invalid, parseTagList, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
+import {
+  absence,
+  invalid,
+  parseTagList,
+  type Sighting,
+  unanswered,
+  VALID,
+  type Verdict,
+  wildcard,
+} from './sighting.ts';
 
 const KEY_TYPES = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const;
 /** Shorter pieces are in everything. */

@@ -1,6 +1,5 @@
 import type { DnsAnswer } from '../../ports/resolver.ts';
 import type { RecordState } from '../events.ts';
-import type { IncludedAnswers } from './spf.ts';
 
 /** RFC 6376 §3.2 tag-name. */
 const NAME = /^[a-z]\w*$/i;
@@ -25,6 +24,9 @@ export const parseTagList = (text: string): ReadonlyMap<string, string> | null =
   }
   return tags;
 };
+
+/** Answers for the names that an SPF record includes, by name; null: the DNS did not answer. */
+export type IncludedAnswers = ReadonlyMap<string, DnsAnswer<string> | null>;
 
 /** Records found where a provider's form put them by appending the domain once more. */
 export interface Doubled {
@@ -88,3 +90,8 @@ export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
   const nothing = answer?.exists === true ? `no ${what} record` : 'nothing at all';
   return missing(`there is ${nothing} at ${host}`);
 };
+
+export const wildcard = (host: string): Verdict =>
+  invalid(
+    `the host ${host} is answered by a wildcard record (*), as every other name is: publish the record at ${host} itself, beside it`,
+  );

@@ -1,12 +1,17 @@
-import type { DnsAnswer } from '../../ports/resolver.ts';
 import { told } from '../records-to-publish.ts';
-import { absence, invalid, missing, type Sighting, unanswered, VALID, type Verdict } from './sighting.ts';
+import {
+  absence,
+  type IncludedAnswers,
+  invalid,
+  missing,
+  type Sighting,
+  unanswered,
+  VALID,
+  type Verdict,
+} from './sighting.ts';
 import { canBeAsked, LOOKUPS_MAX, type SpfInclude, type SpfRecord, spfRecordIn } from './spf-record.ts';
 
 /** Whether a domain's SPF record lets this service's mail pass (RFC 7208), and what is wrong with it if not. */
-
-/** Answers for the names that an SPF record includes, by name; null: the DNS did not answer. */
-export type IncludedAnswers = ReadonlyMap<string, DnsAnswer<string> | null>;
 
 /** What an SPF record comes to with all that it includes. */
 export interface SpfReach {

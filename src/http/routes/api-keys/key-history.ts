@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { requireOwn } from '../../../domain/aggregate.ts';
-import { type ApiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
+import type { ApiKey } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { keyRefusalsStream } from '../../../domain/api-key/key-refusals.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
-import { sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
+import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/streams.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';

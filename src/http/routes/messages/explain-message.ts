@@ -1,24 +1,30 @@
 import { withTimeout } from '../../../async/with-timeout.ts';
 import { load } from '../../../commands/execute.ts';
 import { type Aggregate, fold } from '../../../domain/aggregate.ts';
-import { apiKey, apiKeyStream } from '../../../domain/api-key/api-key.ts';
+import { apiKey } from '../../../domain/api-key/api-key.ts';
 import { customerEvents } from '../../../domain/customer-events.ts';
 import {
   destination,
-  destinationStream,
   isCovered,
   isSuspended,
   ownDestination,
   type Suspension,
 } from '../../../domain/destination/destination.ts';
 import type { OutboxEvent } from '../../../domain/events.ts';
-import { type ExistingMessage, message, messageStream } from '../../../domain/message/message.ts';
+import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/recipient.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
-import { type Standing, standing, standingStream } from '../../../domain/reputation/reputation.ts';
-import { sendingDomain, sendingDomainStream } from '../../../domain/sending-domain/sending-domain.ts';
+import { type Standing, standing } from '../../../domain/reputation/reputation.ts';
+import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
+import {
+  apiKeyStream,
+  destinationStream,
+  messageStream,
+  sendingDomainStream,
+  standingStream,
+} from '../../../domain/streams.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';

@@ -6,6 +6,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
+import { suppressionStream } from '../../../domain/streams.ts';
 import { requireSuppression } from '../../../domain/suppression/change-suppression.ts';
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import {
@@ -13,7 +14,6 @@ import {
   strongestEntry,
   suppression,
   suppressionId,
-  suppressionStream,
 } from '../../../domain/suppression/suppression.ts';
 import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

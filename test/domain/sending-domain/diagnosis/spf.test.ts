@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { diagnoseSpf, type IncludedAnswers } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
+import type { IncludedAnswers } from '../../../../src/domain/sending-domain/diagnosis/sighting.ts';
+import { diagnoseSpf } from '../../../../src/domain/sending-domain/diagnosis/spf.ts';
 import { sightingOf } from './sighting-of.ts';
 
 type Texts = readonly string[] | null;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
-import { AnalysisUnavailable } from '../../../../src/domain/analysis/analysis.ts';
+import { AnalysisUnavailable } from '../../../../src/domain/ports/analyzer.ts';
 import { type Overrides, type Service, startService } from '../../support/service.ts';
 
 const VALID = {

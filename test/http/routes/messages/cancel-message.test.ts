@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordAttempt } from '../../../../src/commands/message/record-attempt.ts';
 import { type Claim, startAttempt } from '../../../../src/commands/message/start-attempt.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
-import { messageStream } from '../../../../src/domain/message/message.ts';
 import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
+import { messageStream } from '../../../../src/domain/streams.ts';
 import { smtpReply } from '../../../support/controls/message.ts';
 import { type Service, startService } from '../../support/service.ts';
 

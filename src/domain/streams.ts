@@ -1,0 +1,49 @@
+/**
+ * Register of the log's streams. A stream is named `<category>-<id>` and holds the events of one family (`events.ts`): the
+ * history of one aggregate. A category has no dash.
+ */
+import type { StreamName } from './ports/event-store.ts';
+
+export const CATEGORIES = {
+  organization: 'organization',
+  apiKey: 'apiKey',
+  /** Refused changes of a key, beside its own stream: that one's revision is the key's `ETag`. */
+  apiKeyRefusal: 'apiKeyRefusal',
+  domain: 'domain',
+  /** What the DNS says of a domain's records. */
+  domainRecords: 'domainRecords',
+  /** Which domain has proved that a name is its own. */
+  domainName: 'domainName',
+  message: 'message',
+  /** All that is known against one address. */
+  suppression: 'suppression',
+  webhook: 'webhook',
+  /** Mail servers of a mailbox provider. */
+  destination: 'destination',
+  /** Reputation of a sender: a domain, or an organization with all of its domains. */
+  standing: 'standing',
+  warmUp: 'warmUp',
+  /** The daily quota of a warm-up. */
+  warmUpDay: 'warmUpDay',
+} as const;
+type Category = keyof typeof CATEGORIES;
+
+const streamOf = (category: Category, id: string): StreamName => `${CATEGORIES[category]}-${id}`;
+
+export const organizationStream = (organizationId: string): StreamName => streamOf('organization', organizationId);
+export const apiKeyStream = (keyId: string): StreamName => streamOf('apiKey', keyId);
+export const keyRefusalsStream = (keyId: string): StreamName => streamOf('apiKeyRefusal', keyId);
+export const sendingDomainStream = (domainId: string): StreamName => streamOf('domain', domainId);
+export const domainRecordsStream = (domainId: string): StreamName => streamOf('domainRecords', domainId);
+export const domainNameStream = (name: string): StreamName => streamOf('domainName', name);
+export const messageStream = (messageId: string): StreamName => streamOf('message', messageId);
+export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
+export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
+/** @param destination a mailbox provider, or `@` and a recipient domain. */
+export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
+/** @param senderId of a domain or an organization. */
+export const standingStream = (senderId: string): StreamName => streamOf('standing', senderId);
+export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
+/** @param day `YYYY-MM-DD`, UTC. */
+export const warmUpDayStream = (domainId: string, day: string): StreamName =>
+  streamOf('warmUpDay', `${domainId}.${day}`);
