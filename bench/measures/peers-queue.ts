@@ -2,7 +2,7 @@ import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.t
 import { createRedisQueues } from '../../src/adapters/queue/bullmq-redis.ts';
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
 import type { Queues } from '../../src/domain/ports/queue.ts';
-import { batched, type DeliveryJob } from '../../src/workers/delivery/delivery-job.ts';
+import { batched, type DeliveryJob } from '../../src/workers/delivery/due.ts';
 import type { Bench } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 import { type Line, skippedLine } from '../harness/line.ts';

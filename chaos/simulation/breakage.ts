@@ -1,8 +1,8 @@
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
-import type { Destinations } from '../../src/workers/delivery/destinations.ts';
-import type { Timetable } from '../../src/workers/delivery/sweep-deliveries.ts';
+import type { Destinations } from '../../src/workers/delivery/due.ts';
+import type { Timetable } from '../../src/workers/delivery/sweep.ts';
 import type { Process } from './process.ts';
 
 /** A part that breaks its promise: the rules must find it. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { DeliveryMeasures, DeliveryOutcome } from '../workers/delivery/delivery-measures.ts';
+import type { DeliveryMetrics, DeliveryOutcome } from '../workers/delivery/attempt-log.ts';
 
 /** Each is there from the start: what has never happened is 0, and can be alarmed about. */
 const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {
@@ -18,7 +18,7 @@ const MS_PER_SECOND = 1000;
 export const measureDeliveries = (
   registry: Registry | undefined,
   sessions: () => number,
-): DeliveryMeasures | undefined => {
+): DeliveryMetrics | undefined => {
   if (registry === undefined) return undefined;
   const registers = [registry];
   const recipients = new Counter({

@@ -13,7 +13,7 @@ import { createSmtpTransport, isLoopback, parseSmarthost } from '../adapters/mai
 import type { Config } from '../config.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
-import type { Destinations } from '../workers/delivery/destinations.ts';
+import type { Destinations } from '../workers/delivery/due.ts';
 import type { Engines } from './open-engines.ts';
 
 /** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */

@@ -76,7 +76,7 @@ export const openWorkers = async (
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     capturing: context.capturing,
-    measures: measureDeliveries(registry, mail.live.sessions),
+    metrics: measureDeliveries(registry, mail.live.sessions),
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),
     webhookDeliveries: decorate.webhookDeliveries(createPostgresWebhookDeliveries({ pool })),
     times: overrides.times ?? (mail.local ? LOCAL_ATTEMPT_TIMES : REMOTE_ATTEMPT_TIMES),

@@ -17,35 +17,28 @@ import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
-import { createAcceptedAtHand } from './delivery/accepted-at-hand.ts';
-import { createDeletedDomains } from './delivery/deleted-domains.ts';
-import type { AttemptTimes } from './delivery/deliver-message.ts';
-import { createDeliverMessages } from './delivery/deliver-messages.ts';
-import { type DeliveryJob, STREAMS } from './delivery/delivery-job.ts';
-import type { DeliveryMeasures } from './delivery/delivery-measures.ts';
-import type { Destinations } from './delivery/destinations.ts';
-import { dispatchMessages } from './delivery/dispatch-messages.ts';
-import { findReleased, type HeldMail } from './delivery/find-released.ts';
-import { createPacer } from './delivery/pacer.ts';
-import { createRecentlyAdded } from './delivery/recently-added.ts';
-import { createSenderDomains } from './delivery/sender-domains.ts';
-import { sweepDeliveries, type Timetable } from './delivery/sweep-deliveries.ts';
-import { checkDomains } from './domains/check-domains.ts';
-import { destroyKeys } from './domains/destroy-keys.ts';
-import { createDomainTimetable } from './domains/domain-timetable.ts';
-import { createFormerKeysOfDomains } from './domains/former-keys-of-domains.ts';
-import { createDuty } from './duty.ts';
-import { remember } from './remember.ts';
-import { judgeSenders, type PageOfCounts } from './reputation/judge-senders.ts';
+import type { DeliveryMetrics } from './delivery/attempt-log.ts';
+import type { AttemptTimes } from './delivery/claim.ts';
+import { createDestinationLimits } from './delivery/destination-limits.ts';
+import { createDestinationQueues } from './delivery/destination-queues.ts';
+import { createAcceptedCache, dispatchMessages } from './delivery/dispatch.ts';
+import { createRecentlyQueued, type DeliveryJob, type Destinations, MESSAGE_CLASSES } from './delivery/due.ts';
+import { createFindReleased, type HeldMail } from './delivery/released.ts';
+import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
+import { checkDomains, createCheckSchedule } from './domains/check-domains.ts';
+import { createFormerKeys, destroyKeys } from './domains/destroy-keys.ts';
+import { createSendingDomains } from './domains/sending-domains.ts';
+import { createInMemoryProjections } from './in-memory-projections.ts';
+import { createLeadership } from './leadership.ts';
+import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
 import { createSendingHolds } from './reputation/sending-holds.ts';
-import { keepRunning, type Loop } from './supervise.ts';
+import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
-import { createEndpoints } from './webhooks/endpoints.ts';
-import { createHungry } from './webhooks/hungry.ts';
+import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
 import { recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
-import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/webhook-times.ts';
 
 export interface WorkersDependencies {
   readonly store: EventStore;
@@ -54,45 +47,45 @@ export interface WorkersDependencies {
   readonly queues: Queues;
   /** `live`: as configured; `test`: simulated. */
   readonly transports: Readonly<Record<Environment, MailTransport>>;
-  /** Where mail goes to the recipients' own servers; absent: one server takes everything. */
+  /** Mail goes to the recipients' own servers. Absent: one server takes everything. */
   readonly destinations?: Destinations;
-  /** The read model's queries, bound to its database. */
+  /** Queries of the read model of due deliveries. */
   readonly timetable: Timetable;
-  /** The same for mail that is kept back. Absent: it goes on when its time comes. */
+  /** Queries for held mail. Absent: it goes on when its time comes. */
   readonly heldMail?: HeldMail;
-  /** The same for keys whose time is over. */
+  /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
-  /** What became of bulk mail by domain, and how much of it may go wrong. Absent: no domain is judged. */
+  /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: SendingLimits };
-  /** Looks at a domain's DNS records by its id. Absent: mail is captured, and there is nothing to look at. */
+  /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
-  /** Mail is captured, and nothing of a domain has to be proved. Absent: it leaves. */
+  /** Mail is captured, and domains need no verification. Absent: it leaves. */
   readonly capturing?: boolean;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
   /** Default: `WEBHOOK_TIMES`. */
   readonly webhookTimes?: WebhookTimes;
-  /** Where recipients reach this service, for links in their mail. */
+  /** Base URL of this service for recipients, for links in their mail. */
   publicUrl(): string;
   /** Where undelivered mail comes back to; absent: to its sender. */
   readonly bounceDomain?: string | undefined;
   readonly system: System;
   readonly logger: Logger;
-  /** What came of live mail is counted there. Absent: nobody looks. */
-  readonly measures?: DeliveryMeasures | undefined;
-  /** The workers cannot go on (`domain/is-fatal.ts`): the process has to end, and say so. */
+  /** Counts the outcomes of live mail. Absent: nothing is counted. */
+  readonly metrics?: DeliveryMetrics | undefined;
+  /** The workers cannot go on (`isFatal`): the process has to end. */
   onFatal(error: unknown): void;
 }
 
-/** Everything that runs by itself. */
+/** Everything that runs by itself, in one process. */
 export interface Workers {
   start(): void;
-  /** Finishes or gives back what is in hand, within 10 s. The dependencies stay open: they are their owner's. */
+  /** Finishes or gives back what is under way, within 10 s. The dependencies stay open. */
   stop(): Promise<void>;
 }
 
-/** Jobs worked at once by a process, of each stream: lone messages, which are a job each, use half of its places in hand. */
+/** Jobs worked at once by a process, of each message class: lone messages, a job each, use half of the concurrency. */
 const DELIVERY_JOBS = 64;
 
 /** Attempts against servers anywhere: RFC 5321 §4.5.3.2 asks for minutes of patience, and a crash delays by the lease. */
@@ -106,96 +99,90 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     transactional: queues.open<DeliveryJob>('deliver-messages'),
     bulk: queues.open<DeliveryJob>('deliver-bulk-messages'),
   };
-  const recentlyAdded = createRecentlyAdded(system);
-  const acceptedAtHand = createAcceptedAtHand();
-  const duty = createDuty();
-  const endpoints = createEndpoints();
-  const deletedDomains = createDeletedDomains();
-  const senderDomains = createSenderDomains(deps);
-  const pacer = createPacer(system, deps.logger);
-  const sendingHolds = createSendingHolds(system);
-  const warmUpHolds = createWarmUpHolds(deps);
-  const released =
-    deps.heldMail === undefined
-      ? undefined
-      : findReleased({
-          ...{ heldMail: deps.heldMail, sendingHolds, warmUpHolds, deletedDomains },
-          isOneServer: deps.destinations === undefined,
-        });
-  const domainTimetable = createDomainTimetable();
-  const formerKeys = createFormerKeysOfDomains();
-  const hungry = createHungry();
-  const deliveries = createDeliverMessages({
-    ...{ ...deps, deletedDomains, senderDomains, acceptedAtHand, recentlyAdded, pacer },
-    // What is kept back anyway takes nothing of its domain's day.
+  const leadership = createLeadership();
+  const shared = {
+    ...deps,
+    leadership,
+    recentlyQueued: createRecentlyQueued(system),
+    acceptedCache: createAcceptedCache(),
+    sendingDomains: createSendingDomains(deps),
+    destinationLimits: createDestinationLimits(system, deps.logger),
+    sendingHolds: createSendingHolds(system),
+    warmUpHolds: createWarmUpHolds(deps),
+    checkSchedule: createCheckSchedule(),
+    formerKeys: createFormerKeys(),
+    endpoints: createEndpoints(),
+    readyEndpoints: createReadyEndpoints(),
+  };
+  const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
+  const destinationQueues = createDestinationQueues({
+    ...shared,
+    // Mail that its sender's reputation holds uses no quota.
     holdOf: (message, recipients) => sendingHolds.of(message) ?? warmUpHolds.of(message, recipients),
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
-  const wakeAll = (): void => hungry.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+  const released =
+    deps.heldMail &&
+    createFindReleased({ ...shared, heldMail: deps.heldMail, isOneServer: deps.destinations === undefined });
 
-  const applyPace = (event: RecordedEvent): void => {
-    pacer.apply(event);
-    if (event.type === 'DestinationReleased') deliveries.wake(event.data.operator);
+  const applyDestination = (event: RecordedEvent): void => {
+    destinationLimits.apply(event);
+    if (event.type === 'DestinationReleased') destinationQueues.review(event.data.operator);
   };
+  const claimForAll = (): void => readyEndpoints.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
 
-  const remembering = remember(store, [
-    { category: webhook.category, apply: endpoints.apply, onChange: wakeAll },
-    { category: sendingDomain.category, apply: deletedDomains.apply },
-    { category: destination.category, apply: applyPace },
+  const projections = createInMemoryProjections(store, [
+    { category: webhook.category, apply: endpoints.apply, onChange: claimForAll },
+    { category: sendingDomain.category, apply: sendingDomains.apply },
+    { category: domainRecords.category, apply: sendingDomains.applyRecords },
+    { category: sendingDomain.category, apply: shared.checkSchedule.apply },
+    { category: sendingDomain.category, apply: shared.formerKeys.apply },
+    { category: destination.category, apply: applyDestination },
     { category: standing.category, apply: sendingHolds.apply },
     { category: warmUp.category, apply: warmUpHolds.apply },
-    { category: sendingDomain.category, apply: domainTimetable.apply },
-    { category: sendingDomain.category, apply: senderDomains.apply },
-    { category: sendingDomain.category, apply: formerKeys.apply },
-    { category: domainRecords.category, apply: senderDomains.applyRecords },
   ]);
-  const postingWebhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...deps, endpoints, hungry });
+  const webhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...shared });
 
-  const jobs = {
-    'the dispatch of messages': dispatchMessages({
-      ...deps,
-      queues: deliveryQueues,
-      recentlyAdded,
-      acceptedAtHand,
-      duty,
+  const jobs: Record<string, Work> = {
+    'in-memory projections': projections.work,
+    'dispatch of messages': dispatchMessages({ ...shared, queues: deliveryQueues }),
+    'sweep of deliveries': sweepDeliveries({ ...shared, queues: deliveryQueues, released, destinationQueues }),
+    'expiry of API keys': expireKeys(shared),
+    'destruction of former keys': destroyKeys(shared),
+    'checks of domains': checkDomains({ ...shared, caughtUp: projections.caughtUp }),
+    'recording of webhook deliveries': recordWebhookDeliveries({
+      ...shared,
+      onOwed: readyEndpoints.add,
+      react: createSuppressRecipients(deps),
     }),
-    'the sweep of deliveries': sweepDeliveries({
-      ...{ ...deps, queues: deliveryQueues, released, recentlyAdded, departures: deliveries, duty },
-    }),
-    'the memory of webhook endpoints, domains and destinations': remembering.work,
-    'the expiry of API keys': expireKeys({ ...deps, duty }),
-    'the destruction of former keys': destroyKeys({ ...deps, formerKeys, duty }),
-    'the checks of domains': checkDomains({ ...deps, domainTimetable, caughtUp: remembering.caughtUp, duty }),
-    ...(deps.senders === undefined
-      ? {}
-      : { 'the judging of senders': judgeSenders({ ...deps, ...deps.senders, sendingHolds, duty }) }),
-    'the recording of webhook deliveries': recordWebhookDeliveries({
-      ...{ ...deps, duty, onOwed: hungry.add, react: createSuppressRecipients(deps) },
-    }),
-    'the posting of webhooks': postingWebhooks.posting,
-    'the posting of webhooks to endpoints that may be down': postingWebhooks.probing,
+    'posting of webhooks': webhooks.posting,
+    'probing of webhook endpoints': webhooks.probing,
   };
+  if (deps.senders !== undefined) {
+    jobs['evaluation of sender reputation'] = evaluateReputation({ ...shared, ...deps.senders });
+  }
   const loops: Loop[] = [];
   let stopping = false;
 
-  /** Not before it is known which domains are gone, and which are paused: their mail must not leave. */
-  const deliver = async (): Promise<void> => {
-    await remembering.caughtUp;
+  /** Waits for the projections: mail of a deleted domain or a paused sender must not leave. */
+  const startDelivery = async (): Promise<void> => {
+    await projections.caughtUp;
     if (stopping) return;
-    for (const stream of STREAMS) {
-      deliveryQueues[stream].work(deliveries.handlerOf(stream), { concurrency: DELIVERY_JOBS });
+    for (const messageClass of MESSAGE_CLASSES) {
+      const handler = destinationQueues.handlerOf(messageClass);
+      deliveryQueues[messageClass].work(handler, { concurrency: DELIVERY_JOBS });
     }
   };
 
   return {
     start: () => {
-      void deliver();
-      for (const [name, work] of Object.entries(jobs)) loops.push(keepRunning(deps, name, work));
+      void startDelivery();
+      for (const [name, work] of Object.entries(jobs)) loops.push(supervise(deps, name, work));
     },
     stop: async () => {
       stopping = true;
-      const queuesClosed = STREAMS.map((stream) => deliveryQueues[stream].close());
-      await Promise.all([...loops.map((loop) => loop.stop()), ...queuesClosed, deliveries.close()]);
+      const queuesClosed = MESSAGE_CLASSES.map((messageClass) => deliveryQueues[messageClass].close());
+      await Promise.all([...loops.map((loop) => loop.stop()), ...queuesClosed, destinationQueues.close()]);
     },
   };
 };

@@ -3,22 +3,22 @@ import { isFatal } from '../domain/codec.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 
-/** What a loop does until `signal` aborts; it calls `working` whenever it has got something done. */
+/** The work of a loop, until `signal` aborts. It calls `working` after each success. */
 export type Work = (signal: AbortSignal, working: () => void) => Promise<void>;
 
 export interface Loop {
-  /** Resolves when the work in hand has ended. Never fails. */
+  /** Resolves when the work has ended. Never rejects. */
   stop(): Promise<void>;
 }
 
-export interface LoopTools {
+export interface SupervisorTools {
   readonly system: System;
   readonly logger: Logger;
-  /** Work met something fatal and stays down: the process has to end, and say so. */
+  /** The work failed for good (`isFatal`): the process has to end. */
   onFatal(error: unknown): void;
 }
 
-/** Waits after faults in a row: shorter hammers what is down, longer starts late when it is back. */
+/** Back-off after faults in a row: shorter hammers what is down, longer starts late when it is back. */
 const BACK_OFF_MS_MIN = 100;
 const BACK_OFF_MS_MAX = 5000;
 
@@ -28,10 +28,10 @@ const backOffMs = ({ randomBytes }: System, faults: number): number => {
 };
 
 /**
- * Runs work for as long as the process lives, whatever it depends on goes away in between. Logs one line when it fails and
- * one, with the number of faults, when it goes on. What another try would not change is fatal to the process.
+ * Runs work for as long as the process lives, and restarts it with back-off when it fails. Logs one line for the first fault
+ * of a row and one, with their number, when the work goes on. A fault that a restart would not change is fatal.
  */
-export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop => {
+export const supervise = (tools: SupervisorTools, name: string, work: Work): Loop => {
   const { system, logger, onFatal } = tools;
   const stopping = new AbortController();
   let faults = 0;
@@ -41,12 +41,12 @@ export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop =>
     faults = 0;
   };
 
-  const fell = (error: unknown): void => {
+  const failed = (error: unknown): void => {
     faults += 1;
     if (faults === 1) logger.warn({ loop: name, err: error }, 'a loop failed and is tried again');
   };
 
-  /** @returns whether to try again. */
+  /** @returns whether to restart. */
   const once = async (): Promise<boolean> => {
     try {
       await work(stopping.signal, working);
@@ -56,7 +56,7 @@ export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop =>
         onFatal(error);
         return false;
       }
-      fell(error);
+      failed(error);
     }
     return !stopping.signal.aborted;
   };
@@ -74,7 +74,7 @@ export const keepRunning = (tools: LoopTools, name: string, work: Work): Loop =>
   };
 };
 
-/** Work that is one step again and again; each answers how many milliseconds to wait until the next. */
+/** Work that repeats one step; each step returns the milliseconds until the next. */
 export const repeat =
   (system: System, step: () => Promise<number>): Work =>
   async (signal, working) => {

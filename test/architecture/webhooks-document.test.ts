@@ -4,7 +4,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/webhook-delivery.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
 import { eventSchema } from '../../src/http/schemas/event.ts';
-import { WEBHOOK_TIMES } from '../../src/workers/webhooks/webhook-times.ts';
+import { WEBHOOK_TIMES } from '../../src/workers/webhooks/post-webhook.ts';
 
 const source = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
 const blockOf = (language: string): string => source.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';

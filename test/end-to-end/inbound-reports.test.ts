@@ -87,7 +87,7 @@ describe('mail that was delivered and comes back', () => {
   });
 
   test('leaves no address in the log lines', () => {
-    expect(program.output()).toContain('what came back was recorded');
+    expect(program.output()).toContain('an inbound report was recorded');
     expect(program.output()).not.toMatch(/ann@|bob@/);
   });
 });

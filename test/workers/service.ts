@@ -29,8 +29,8 @@ import {
   type Workers,
   type WorkersDependencies,
 } from '../../src/workers/create-workers.ts';
-import type { HeldMail } from '../../src/workers/delivery/find-released.ts';
-import type { Timetable } from '../../src/workers/delivery/sweep-deliveries.ts';
+import type { HeldMail } from '../../src/workers/delivery/released.ts';
+import type { Timetable } from '../../src/workers/delivery/sweep.ts';
 import { callerWith } from '../support/controls/api-key.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';

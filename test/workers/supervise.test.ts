@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
-import { keepRunning, repeat } from '../../src/workers/supervise.ts';
+import { repeat, supervise } from '../../src/workers/supervise.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { createRecordingLogger } from './recording-logger.ts';
 
@@ -14,7 +14,7 @@ test('work that falls over is begun again, later each time, and says so once eac
   const logger = createRecordingLogger();
   let faults = 5;
   let steps = 0;
-  const loop = keepRunning(
+  const loop = supervise(
     { system, logger, onFatal: notFatal },
     'the test',
     repeat(system, async () => {
@@ -42,7 +42,7 @@ test.each([
   const work = vi.fn(async () => {
     throw fault;
   });
-  const loop = keepRunning({ system, logger: createRecordingLogger(), onFatal }, 'the test', work);
+  const loop = supervise({ system, logger: createRecordingLogger(), onFatal }, 'the test', work);
   await system.advance(60_000);
   expect(work).toHaveBeenCalledOnce();
   expect(onFatal.mock.calls).toEqual([[fault]]);
@@ -52,7 +52,7 @@ test.each([
 test('work in hand is finished before a stop resolves', async () => {
   const system = createSteppableSystem();
   let finished = false;
-  const loop = keepRunning({ system, logger: createRecordingLogger(), onFatal: notFatal }, 'the test', async () => {
+  const loop = supervise({ system, logger: createRecordingLogger(), onFatal: notFatal }, 'the test', async () => {
     await system.sleep(500);
     finished = true;
   });

@@ -1,4 +1,4 @@
-import type { Destinations } from '../../../src/workers/delivery/destinations.ts';
+import type { Destinations } from '../../../src/workers/delivery/due.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 

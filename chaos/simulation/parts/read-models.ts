@@ -4,7 +4,7 @@ import type { AskDue, DueDelivery, DuePlace } from '../../../src/projections/del
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import type { ExpiredKeys } from '../../../src/workers/api-keys/expire-keys.ts';
-import type { Timetable } from '../../../src/workers/delivery/sweep-deliveries.ts';
+import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 import { begin, createTables, type Tables } from './tables.ts';

@@ -1,5 +1,5 @@
+import { setNewest } from '../../async/bounded-map.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { putLast } from './put-last.ts';
 
 /**
  * Which addresses of a destination have answered well lately. Some providers give names to their customers' machines
@@ -23,14 +23,14 @@ export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>
 
   const knownOf = (operator: string): Map<string, { ms: number }> => {
     const known = servers.get(operator) ?? new Map<string, { ms: number }>();
-    if (known.size === 0) putLast(servers, operator, known, OPERATORS_MAX);
+    if (known.size === 0) setNewest(servers, operator, known, OPERATORS_MAX);
     return known;
   };
 
   const prove = (operator: string, address: string): void => {
     const known = knownOf(operator);
     const before = known.get(address);
-    if (before === undefined) putLast(known, address, { ms: monotonicMs() }, ADDRESSES_MAX);
+    if (before === undefined) setNewest(known, address, { ms: monotonicMs() }, ADDRESSES_MAX);
     else before.ms = monotonicMs();
   };
 

@@ -1,80 +1,142 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { pause } from '../../async/with-timeout.ts';
+import type { SendingDomainEvent } from '../../domain/events.ts';
+import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { Duty } from '../duty.ts';
+import { nextCheckMs } from '../../domain/sending-domain/domain-records.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
-import type { DomainTimetable } from './domain-timetable.ts';
+
+/** Checks the DNS records of domains: often while they wait for their records, then every few hours. */
+
+/**
+ * In-memory projection of when each domain's next check is due. Due times follow from the domains alone, so checks are kept
+ * in memory only: recording each would fill the log, which every API process reads at its start.
+ */
+export interface CheckSchedule {
+  /** Applies an event of a sending domain. */
+  apply(event: RecordedEvent): void;
+  /** Ids of domains that are due, longest due first. @param sinceMs what was due before was checked. */
+  due(sinceMs: number, nowMs: number): readonly string[];
+  /** It is checked now. */
+  checked(domainId: string, nowMs: number): void;
+  /** It could not be checked: it is due again then. */
+  postpone(domainId: string, untilMs: number): void;
+}
+
+interface Entry {
+  readonly domain: ExistingSendingDomain;
+  /** null: not by this process. */
+  readonly checkedMs: number | null;
+  /** undefined: to be computed. null: never. */
+  nextMs: number | null | undefined;
+}
+
+export const createCheckSchedule = (): CheckSchedule => {
+  const entries = new Map<string, Entry>();
+
+  const nextOf = (entry: Entry, sinceMs: number): number | null => {
+    if (entry.nextMs === undefined) {
+      entry.nextMs = nextCheckMs(entry.domain, Math.max(entry.checkedMs ?? sinceMs, sinceMs));
+    }
+    return entry.nextMs;
+  };
+
+  return {
+    apply: (event) => {
+      const id = idOf(event.stream);
+      const before = entries.get(id);
+      // A stream of the category holds events of its family only.
+      const own = event as RecordedEvent<SendingDomainEvent>;
+      const domain = sendingDomain.evolve(before?.domain ?? sendingDomain.initial, own, event.metadata);
+      if (domain.status !== 'registered') entries.delete(id);
+      else entries.set(id, { domain, checkedMs: before?.checkedMs ?? null, nextMs: undefined });
+    },
+    due: (sinceMs, nowMs) =>
+      [...entries]
+        .flatMap(([id, entry]) => {
+          const nextMs = nextOf(entry, sinceMs);
+          return nextMs !== null && nextMs <= nowMs ? [{ id, nextMs }] : [];
+        })
+        .sort((a, b) => a.nextMs - b.nextMs)
+        .map(({ id }) => id),
+    checked: (domainId, nowMs) => {
+      const entry = entries.get(domainId);
+      if (entry !== undefined) entries.set(domainId, { ...entry, checkedMs: nowMs, nextMs: undefined });
+    },
+    postpone: (domainId, untilMs) => {
+      const entry = entries.get(domainId);
+      if (entry !== undefined) entry.nextMs = untilMs;
+    },
+  };
+};
 
 export interface CheckDomains {
-  /** Looks at one domain's records and draws the consequences. Absent: mail is captured, and there is nothing to look at. */
+  /** Checks one domain's records and records the result. Absent: mail is captured, and there is nothing to check. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
-  readonly domainTimetable: DomainTimetable;
-  /** Resolves when the timetable knows the log. */
+  readonly checkSchedule: CheckSchedule;
+  /** Resolves when the schedule has caught up with the log. */
   readonly caughtUp: Promise<void>;
-  readonly duty: Pick<Duty, 'isOn'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
 }
 
-/** How late a look may be. Each look at the timetable goes through all domains in memory. */
+/** How late a check may be. Each look at the schedule goes through all domains in memory. */
 const EVERY_MS = 5_000;
-/** Looks at once: a few hundred questions under way. More flood the resolver, fewer take longer after a start. */
-const LOOKS_MAX = 8;
-/** Begun in one round, so that a stop is not waited for: the rest is due in the next. */
+/** Checks at once: a few hundred DNS questions. More flood the resolver, fewer take longer after a start. */
+const CONCURRENCY = 8;
+/** Checks of one round, so that a stop does not wait: the rest is due in the next. */
 const ROUND_MAX = 64;
-/** What was due so long before this process took up its duty is made good; longer looks at more after each start. */
-const MADE_GOOD_MS = 3_600_000;
-
-/** What could not be looked at is tried again after this: shorter goes on at what is down, longer is felt. */
+/** Checks that were due this long before the process became leader are made up for; longer checks more at each start. */
+const MADE_UP_FOR_MS = 3_600_000;
+/** A check that failed is repeated after this: shorter goes on at what is down, longer is felt. */
 const POSTPONED_MS = 60_000;
 
-/** @returns faults, which keep no other domain from its turn. */
-const lookAtAll = async (
-  { checkDomain, domainTimetable, system }: CheckDomains,
+/** @returns faults, which keep no other domain from its check. */
+const checkAll = async (
+  { checkDomain, checkSchedule, system }: CheckDomains,
   domainIds: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly unknown[]> => {
-  const waiting = domainIds.values();
   const faults: unknown[] = [];
-  const look = async (domainId: string): Promise<void> => {
+  await mapConcurrently(domainIds, { system, concurrency: CONCURRENCY }, async (domainId) => {
+    if (signal.aborted) return;
     const nowMs = system.now().getTime();
-    domainTimetable.looked(domainId, nowMs);
+    checkSchedule.checked(domainId, nowMs);
     try {
       await checkDomain?.(domainId);
     } catch (error) {
-      domainTimetable.postpone(domainId, nowMs + POSTPONED_MS);
+      checkSchedule.postpone(domainId, nowMs + POSTPONED_MS);
       faults.push(error);
     }
-  };
-  const lane = async (): Promise<void> => {
-    for (const domainId of waiting) if (!signal.aborted) await look(domainId);
-  };
-  await Promise.all(Array.from({ length: LOOKS_MAX }, lane));
+  });
   return faults;
 };
 
-/** Looks at the DNS records of domains in their times: soon and often while they wait, then every few hours. */
 export const checkDomains = (deps: CheckDomains): Work => {
-  const { checkDomain, domainTimetable, caughtUp, duty, system } = deps;
-  let isKnown = false;
+  const { checkDomain, checkSchedule, caughtUp, leadership, system } = deps;
+  let isCaughtUp = false;
   let sinceMs: number | null = null;
   void caughtUp.then(() => {
-    isKnown = true;
+    isCaughtUp = true;
   });
 
   const round = async (signal: AbortSignal): Promise<void> => {
     const nowMs = system.now().getTime();
-    if (!duty.isOn()) {
+    if (!leadership.isLeader()) {
       sinceMs = nowMs;
       return;
     }
-    sinceMs ??= nowMs - MADE_GOOD_MS;
-    const due = domainTimetable.due(sinceMs, nowMs).slice(0, ROUND_MAX);
-    const [fault] = await lookAtAll(deps, due, signal);
+    sinceMs ??= nowMs - MADE_UP_FOR_MS;
+    const due = checkSchedule.due(sinceMs, nowMs).slice(0, ROUND_MAX);
+    const [fault] = await checkAll(deps, due, signal);
     if (fault !== undefined) throw fault;
   };
 
   return async (signal, working) => {
     while (!signal.aborted) {
-      if (checkDomain !== undefined && isKnown) await round(signal);
+      if (checkDomain !== undefined && isCaughtUp) await round(signal);
       working();
       await pause(system, EVERY_MS, signal);
     }

@@ -1,28 +1,54 @@
 import { destroyFormerKeys } from '../../commands/sending-domain/dkim-keys.ts';
-import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { SendingDomainEvent } from '../../domain/events.ts';
+import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { Duty } from '../duty.ts';
+import { type DomainWithFormerKeys, formerKeys, needless } from '../../domain/sending-domain/former-keys.ts';
+import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
-import type { FormerKeysOfDomains } from './former-keys-of-domains.ts';
+
+/** Destroys the private halves of DKIM keys that were replaced, once no mail can still be signed by them. */
+
+/** In-memory projection of domains with keys that they had. */
+export interface FormerKeys {
+  /** Applies an event of a sending domain. */
+  apply(event: RecordedEvent): void;
+  /** Ids of domains with unused keys. @param now ISO 8601. */
+  due(now: string): readonly string[];
+}
+
+export const createFormerKeys = (): FormerKeys => {
+  const domains = new Map<string, DomainWithFormerKeys>();
+
+  return {
+    apply: (event) => {
+      const id = idOf(event.stream);
+      const before = domains.get(id) ?? formerKeys.initial;
+      // A stream of the category holds events of its family only.
+      const after = formerKeys.evolve(before, event as RecordedEvent<SendingDomainEvent>, event.metadata);
+      if (after.domain.status === 'registered' || after.former.length > 0) domains.set(id, after);
+      else domains.delete(id);
+    },
+    due: (now) => [...domains].filter(([, state]) => needless(state, now).length > 0).map(([id]) => id),
+  };
+};
 
 export interface DestroyKeys {
   readonly store: EventStore;
   readonly secrets: Secrets;
-  readonly formerKeys: Pick<FormerKeysOfDomains, 'due'>;
-  readonly duty: Pick<Duty, 'isOn'>;
+  readonly formerKeys: Pick<FormerKeys, 'due'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
 }
 
-/** How late it may be, and soon after a start that was waited for. Each look goes through all domains in memory. */
+/** How late it may be. Each look goes through all domains in memory. */
 const EVERY_MS = 5_000;
-/** Domains of one look, so that a stop is not waited for: the rest is due in the next. */
+/** Domains of one look, so that a stop does not wait: the rest is due in the next. */
 const DOMAINS_MAX = 100;
 
-/** Destroys the private halves of keys that sign no more, once no mail can be on its way to be signed by them. */
-export const destroyKeys = ({ formerKeys, duty, ...context }: DestroyKeys): Work =>
+export const destroyKeys = ({ formerKeys, leadership, ...context }: DestroyKeys): Work =>
   repeat(context.system, async () => {
-    if (!duty.isOn()) return EVERY_MS;
+    if (!leadership.isLeader()) return EVERY_MS;
     const due = formerKeys.due(context.system.now().toISOString()).slice(0, DOMAINS_MAX);
     for (const domainId of due) await destroyFormerKeys(context, domainId);
     return EVERY_MS;

@@ -7,17 +7,17 @@ import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 
-/** A mail that came back, and where to; null: the address for feedback loops. */
+/** A mail received at a return address. A token of null: the address for feedback loops. */
 export interface Returned {
   readonly tokens: readonly (ReturnToken | null)[];
   readonly mail: InboundReport;
 }
 
-/** What is counted, and in the log: what a mail changed, or why it changed nothing. */
+/** For metrics and the log: what a mail changed, or why it changed nothing. */
 export const RETURNED_OUTCOMES = [
   ...REPORT_OUTCOMES,
   ...(['automatic_reply', 'not_given_up', 'not_a_report'] as const),
-  /** Passed on to whoever reads the postmaster's mail. */
+  /** Passed on to the postmaster. */
   'postmaster',
 ] as const;
 export type ReturnedOutcome = (typeof RETURNED_OUTCOMES)[number];
@@ -29,15 +29,15 @@ export interface TakeReturnedMail {
   count(outcome: ReturnedOutcome): void;
 }
 
-const RECORDED = 'what came back was recorded';
+const RECORDED = 'an inbound report was recorded';
 const SENTENCES: Readonly<Record<ReportOutcome, string>> = {
   bounced: RECORDED,
   bounced_late: RECORDED,
   complained: RECORDED,
   unsubscribed: RECORDED,
-  unchanged: 'what came back says nothing new',
-  unmatched: 'what came back is about nobody that the message went to',
-  forged: 'what came back does not prove that it is about a message of ours',
+  unchanged: 'an inbound report changed nothing',
+  unmatched: 'an inbound report names no recipient of the message',
+  forged: 'an inbound report does not prove that it is about a message of this service',
 };
 
 const UNEVENTFUL: Readonly<Record<Uneventful, ReturnedOutcome>> = {
@@ -67,8 +67,8 @@ const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: 
 };
 
 /**
- * Does what a mail that came back asks for. Resolves once that is in the log, or nothing has to be; rejects when it
- * cannot be known (storage is away), so that the other side brings it again: a second time changes nothing.
+ * Records a bounce, complaint or unsubscription. Resolves once it is in the log, or changes nothing; rejects while storage
+ * is away, so that the sender delivers the mail again: a second time changes nothing.
  */
 export const createTakeInboundReport =
   (deps: TakeReturnedMail) =>

@@ -8,21 +8,21 @@ import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/r
 
 type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 
-/** Which bulk mail has to wait, by how the domains and organizations stand that it is sent from. */
+/** In-memory projection of sender reputation: which bulk mail has to wait for its domain or organization. */
 export interface SendingHolds {
-  /** Takes the next event of the family. */
+  /** Applies an event of a sender. */
   apply(event: RecordedEvent): void;
   /** @param senderId of a domain or an organization. */
   standingOf(senderId: string): Standing;
-  /** null: it may leave. Transactional mail always may, and so may all of the test environment. */
+  /** null: it may leave, as transactional mail and mail of the test environment always may. */
   of(message: Sent): Hold | null;
 }
 
-/** Of who is slowed, a process lets one message pass in so long: more harm at less, days for a list at more. */
+/** A process lets one message of a slowed sender pass in this time: less does more harm, more makes a list take days. */
 const PASS_EVERY_MS = 1_000;
 /**
- * What waits is found when it may go on; without that it is looked at after so long (suppressions, a domain that is
- * gone). Longer leaves such mail lying, shorter costs an event of each message more often.
+ * Held mail is found when it is released; otherwise it is tried again after this (it may be suppressed, or its domain
+ * deleted). Longer leaves such mail lying, shorter costs an event for each message more often.
  */
 const WAIT_SECONDS = 86_400;
 
@@ -33,7 +33,7 @@ const REASONS = {
 
 interface Known {
   readonly standing: Standing;
-  /** When the next may pass, where it is slowed. */
+  /** When the next message of a slowed sender may pass. */
   passMs: number;
 }
 
@@ -43,10 +43,10 @@ interface Holder {
 }
 
 export const createSendingHolds = (system: System): SendingHolds => {
-  /** Those that were ever warned: few. */
+  /** Senders that were ever warned: few. */
   const senders = new Map<string, Known>();
 
-  /** What waits already goes before what comes, and in turn for all of those that slow it. */
+  /** Mail that waits already goes first. It must be the turn of all senders that slow it. */
   const mayPass = (slowing: readonly Known[], { recipients }: Sent): boolean => {
     const nowMs = system.now().getTime();
     if (slowing.some(({ passMs }) => nowMs < passMs) || recipients.every(({ held }) => held === null)) return false;

@@ -2,17 +2,17 @@ import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { suppressRecipient } from '../../commands/suppression/suppress-recipient.ts';
 import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
-import type { Reaction } from '../reaction.ts';
+import type { Reaction } from '../webhooks/record-webhook-deliveries.ts';
 
-/** Their reads share queries and their appends commits; more of them would keep those of messages waiting. */
-const LANES = 32;
+/** Their reads share queries and their appends commits; more would delay those of messages. */
+const CONCURRENCY = 32;
 
-/** Puts addresses on the list that bounced for good, whose owners complained, or who unsubscribed. */
+/** Suppresses addresses that bounced for good, complained or unsubscribed. */
 export const createSuppressRecipients =
   (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): Reaction =>
   async (events) => {
     const suppressing = events.filter(isSuppressing);
-    await mapConcurrently(suppressing, { system: context.system, concurrency: LANES }, (event) =>
+    await mapConcurrently(suppressing, { system: context.system, concurrency: CONCURRENCY }, (event) =>
       suppressRecipient(context, event),
     );
   };

@@ -17,26 +17,25 @@ import {
   type WarmUp,
   warmUp,
 } from '../../domain/warm-up/warm-up.ts';
-import type { Destinations } from '../delivery/destinations.ts';
-import { createOffers, type Offers } from './offers.ts';
-import { createPlacesOfDay, type PlacesOfDay } from './places-of-day.ts';
+import type { Destinations } from '../delivery/due.ts';
+import { createDailyQuota, type DailyQuota } from './daily-quota.ts';
 
-/** Which mail has to wait, by how much of a day's share its destinations have had from its domain. */
+/** In-memory projection of warm-ups: which mail has to wait because the daily quota of its destination is used up. */
 export interface WarmUpHolds {
-  /** Takes the next event of the family. */
+  /** Applies an event of a warm-up. */
   apply(event: RecordedEvent): void;
   /**
-   * Whether what is held by this is so still: true of a plan that was not ended, unless it replaced another and may have
-   * places for what waits; of any other holder nothing is known here.
+   * Whether this warm-up still holds its mail: true of a plan that was not ended, unless it replaced another and may have
+   * quota for mail that waits. False of any other holder.
    */
   keeps(holder: string): boolean;
-  /** All that this holder keeps back has been offered once. */
+  /** All mail of this holder was offered quota once. */
   offered(holder: string): void;
   /**
-   * null: it may leave, and is counted. All mail is counted, bulk mail alone has to wait: whoever waits for a password is
-   * not to wait for tomorrow, and receivers count him all the same.
-   * @param recipients who would get it now.
-   * @throws {DomainError} `resource_conflict`: it may be asked again.
+   * null: it may leave, and is counted. All mail is counted because receivers count it; only bulk mail has to wait: a
+   * password reset must not wait for tomorrow.
+   * @param recipients of this attempt.
+   * @throws {DomainError} `resource_conflict`: try again.
    */
   of(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | null;
 }
@@ -50,12 +49,47 @@ export interface WarmUpHoldsOptions {
 
 const SECOND_MS = 1_000;
 
+/** Whether held mail is offered quota again, because its plan replaced one that had less, perhaps. */
+interface Offers {
+  areOpen(): boolean;
+  /** Mail that was held has got quota. */
+  taken(): void;
+  /** All mail that waits was offered quota. */
+  passed(): void;
+}
+
+/**
+ * Rounds in which no held mail got quota, until the day's quota counts as used up: mail that is offered is tried some
+ * moments later, perhaps by another process. More offer in vain, fewer leave quota to the next day.
+ */
+const IN_VAIN_MAX = 10;
+
+/** Anew each day: the plan before gave each held mail its slot. */
+const createOffers = ({ now }: Pick<System, 'now'>): Offers => {
+  let day = '';
+  let inVain = 0;
+  return {
+    areOpen: () => {
+      const today = dayOf(now());
+      if (today !== day) inVain = 0;
+      day = today;
+      return inVain < IN_VAIN_MAX;
+    },
+    taken: () => {
+      inVain = 0;
+    },
+    passed: () => {
+      inVain += 1;
+    },
+  };
+};
+
 interface Today extends PlannedDay {
   readonly domainId: string;
   readonly plan: Plan;
   readonly now: Date;
-  readonly places: PlacesOfDay;
-  /** Recipients that this process has told to wait today, by destination. */
+  readonly quota: DailyQuota;
+  /** Recipients that this process has held today, by destination. */
   readonly waiting: Map<string, number>;
 }
 
@@ -63,14 +97,14 @@ interface Known {
   plan: Plan | null;
   /** Absent: no plan has replaced another. */
   offers?: Offers;
-  today: Pick<Today, 'places' | 'waiting'> | null;
+  today: Pick<Today, 'quota' | 'waiting'> | null;
 }
 
-/** Once a day: whoever was tried today already is counted. */
+/** A recipient is counted once a day: an attempt of today has counted it. */
 const isCounted = ({ attempts, updatedAt }: Recipient, day: string): boolean =>
   attempts > 0 && updatedAt.startsWith(day);
 
-/** Whoever has a turn keeps it: he is asked about when a plan has places that the one before had not. */
+/** A recipient keeps the slot that it has; a plan that replaced another may have an earlier one. */
 const stillHeld = (recipients: readonly Recipient[], { domainId, now }: Today): Hold | null => {
   const heldBy = warmUpStream(domainId);
   const [held] = recipients.map((recipient) => recipient.held);
@@ -79,10 +113,10 @@ const stillHeld = (recipients: readonly Recipient[], { domainId, now }: Today): 
   return { reason: 'warm_up', heldBy, waitSeconds, outsideTimeToLive: true };
 };
 
-/** Whom others who count at the same moment are in the way of, and who need not be counted, leaves all the same. */
-const takeOrPass = async (places: PlacesOfDay, want: Want, cap: number): Promise<string | null> => {
+/** On a write conflict, mail exempt from the cap is sent anyway. */
+const reserve = async (quota: DailyQuota, want: Want, cap: number): Promise<string | null> => {
   try {
-    return await places.take(want, cap);
+    return await quota.reserve(want, cap);
   } catch (error) {
     if (want.always && error instanceof DomainError) return null;
     throw error;
@@ -100,9 +134,9 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     const planned = plan === null ? null : plannedDay(plan, day);
     if (plan === null || planned === null) return null;
     const { domainId } = accepted;
-    if (known.today?.places.day !== day) {
-      const places = createPlacesOfDay({ store, system, organizationId, domainId, day });
-      known.today = { places, waiting: new Map() };
+    if (known.today?.quota.day !== day) {
+      const quota = createDailyQuota({ store, system, organizationId, domainId, day });
+      known.today = { quota, waiting: new Map() };
     }
     return { ...planned, ...known.today, domainId, plan, now };
   };
@@ -116,27 +150,28 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     return counts;
   };
 
-  const holdUntilTurn = (
-    { domainId, plan, now, places, waiting }: Today,
+  const holdUntilSlot = (
+    { domainId, plan, now, quota, waiting }: Today,
     operator: string,
     recipients: number,
   ): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
-    const atMs = turnAt(plan, { today: places.day, before, random: random(system) });
+    const atMs = turnAt(plan, { today: quota.day, before, random: random(system) });
     return {
-      ...{ reason: 'warm_up', heldBy: warmUpStream(domainId) },
+      reason: 'warm_up',
+      heldBy: warmUpStream(domainId),
       waitSeconds: (atMs - now.getTime()) / SECOND_MS,
       outsideTimeToLive: true,
     };
   };
 
   const judge = async (message: ExistingMessage, recipients: readonly Recipient[], today: Today) => {
-    const { places, cap } = today;
-    const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, places.day)));
+    const { quota, cap } = today;
+    const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, quota.day)));
     if (wanted.size === 0) return null;
-    const full = await takeOrPass(places, { places: wanted, always: message.accepted.stream !== 'bulk' }, cap);
-    if (full !== null) return stillHeld(recipients, today) ?? holdUntilTurn(today, full, wanted.get(full) ?? 0);
+    const full = await reserve(quota, { places: wanted, always: message.accepted.stream !== 'bulk' }, cap);
+    if (full !== null) return stillHeld(recipients, today) ?? holdUntilSlot(today, full, wanted.get(full) ?? 0);
     if (recipients.some(({ held }) => held !== null)) domains.get(today.domainId)?.offers?.taken();
     return null;
   };
@@ -150,7 +185,7 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
       const isReplaced = plan !== null && before.plan !== null;
       domains.set(domainId, { plan, today, ...(isReplaced && { offers: createOffers(system) }) });
     },
-    // What a plan keeps back that is over has its turn on the day after: all at once is what it was to prevent.
+    // Mail of a plan that is over keeps its slot on the day after: sending all at once is what the plan was to prevent.
     keeps: (holder) => {
       const domainId = domainOfWarmUp(holder);
       if (domainId === null) return false;

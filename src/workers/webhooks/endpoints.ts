@@ -4,22 +4,22 @@ import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.t
 import { deliveryId, type OwedDelivery } from '../../domain/ports/webhook-deliveries.ts';
 import { type ExistingWebhook, type Webhook, wants, webhook } from '../../domain/webhook/webhook.ts';
 
-/** The enabled endpoints of everybody, as of some position of the log. */
+/** In-memory projection of the enabled endpoints of all organizations. */
 export interface Endpoints {
-  /** Takes the next event of the log; those of other families change nothing. */
+  /** Applies an event of the log; other families change nothing. */
   apply(event: RecordedEvent): void;
   enabled(): Iterable<ExistingWebhook>;
-  /** Whether this organization has any at all. */
+  /** Whether this organization has any. */
   hasAny(organizationId: string): boolean;
   get(webhookId: string): ExistingWebhook | undefined;
-  /** Those that asked for such events. */
+  /** Endpoints that subscribe to such events. */
   wanting(event: CustomerEvent): readonly ExistingWebhook[];
 }
 
 const isWebhookEvent = (event: RecordedEvent): event is RecordedEvent<WebhookEvent> =>
   categoryOf(event.stream) === webhook.category;
 
-/** An event of no environment (a key, a domain) goes to the endpoints of both. */
+/** An event without an environment (a key, a domain) goes to the endpoints of both. */
 const isFor = (event: CustomerEvent, endpoint: ExistingWebhook): boolean =>
   (event.environment === null || event.environment === endpoint.environment) && wants(endpoint.events, event.type);
 
@@ -57,14 +57,43 @@ export const createEndpoints = (): Endpoints => {
   };
 };
 
-/** What events of the log owe to the endpoints as they stand when each happens; moves the endpoints along. */
+/** The deliveries that events owe to the endpoints as they stand at each event. Applies the events to the endpoints. */
 export const owedBy = (endpoints: Endpoints, events: readonly RecordedEvent[]): readonly OwedDelivery[] =>
   events.flatMap((event) => {
     endpoints.apply(event);
     if (!endpoints.hasAny(event.metadata.organizationId)) return [];
     return customerEvents(event).flatMap((customerEvent) =>
       endpoints.wanting(customerEvent).map(({ webhookId }) => ({
-        ...{ id: deliveryId(webhookId, customerEvent.id), webhookId, event: customerEvent },
+        id: deliveryId(webhookId, customerEvent.id),
+        webhookId,
+        event: customerEvent,
       })),
     );
   });
+
+/** A set of endpoints to claim for, which can be awaited. */
+export interface ReadyEndpoints {
+  add(webhookIds: Iterable<string>): void;
+  /** Empties it. */
+  take(): readonly string[];
+  /** Resolves when there is something to take. */
+  wait(): Promise<void>;
+}
+
+export const createReadyEndpoints = (): ReadyEndpoints => {
+  const waiting = new Set<string>();
+  let filled = Promise.withResolvers<void>();
+  return {
+    add: (webhookIds) => {
+      for (const id of webhookIds) waiting.add(id);
+      if (waiting.size > 0) filled.resolve();
+    },
+    take: () => {
+      const taken = [...waiting];
+      waiting.clear();
+      filled = Promise.withResolvers<void>();
+      return taken;
+    },
+    wait: () => filled.promise,
+  };
+};

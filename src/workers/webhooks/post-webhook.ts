@@ -1,11 +1,32 @@
+import { setNewest } from '../../async/bounded-map.ts';
+import { retry } from '../../async/retry.ts';
+import { disableWebhook } from '../../commands/webhook.ts';
 import { random } from '../../domain/jitter.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { ClaimedDelivery, FinishedTry } from '../../domain/ports/webhook-deliveries.ts';
+import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
+import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 import { signWebhook, webhookRetryWaitMs } from '../../domain/webhook/webhook-delivery.ts';
-import type { WebhookTimes } from './webhook-times.ts';
 
-/** Everything one try needs. */
+/** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
+
+/** How long one post may take, and how long nobody else may make it. */
+export interface WebhookTimes {
+  /** A receiver that takes longer gets the event again (api.md, Webhooks). */
+  readonly postMs: number;
+  /** For the record of a post: shorter posts twice when the database is slow, longer delays what a crash lost. */
+  readonly recordMs: number;
+  /** Longer than both together, by what may wait in the queue; longer delays what a crash lost. */
+  readonly leaseMs: number;
+}
+
+export const WEBHOOK_TIMES: WebhookTimes = { postMs: 15_000, recordMs: 10_000, leaseMs: 60_000 };
+
+/** How long after its claim a post may still start, so that its answer and its record are in time. */
+export const startWithinMs = ({ postMs, recordMs, leaseMs }: WebhookTimes): number => leaseMs - postMs - recordMs;
+
+/** Everything that one post needs. */
 export interface PreparedPost {
   readonly delivery: ClaimedDelivery;
   readonly url: string;
@@ -21,8 +42,8 @@ export interface PostWebhook {
   readonly system: System;
 }
 
-/** RFC 9110 §15.5.11: it is not coming back, and nothing is posted there again. */
-export const GONE = 410;
+/** RFC 9110 §15.5.11: the endpoint does not come back, and nothing is posted there again. */
+const GONE = 410;
 
 const isSuccess = ({ status }: WebhookAnswer): boolean => status !== null && status >= 200 && status < 300;
 
@@ -34,7 +55,7 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
   return { state: 'pending', dueAt: new Date(now.getTime() + waitMs) };
 };
 
-/** One try: signs, posts, and says what came of it. Never fails for reasons of the other side. */
+/** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
   { delivery, url, secret, body }: PreparedPost,
@@ -48,8 +69,68 @@ export const postWebhook = async (
   };
   const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });
   return {
-    ...{ deliveryId: delivery.id, attempt, at, status: answer.status },
-    ...{ durationMs: answer.durationMs, text: answer.text },
+    deliveryId: delivery.id,
+    attempt,
+    at,
+    status: answer.status,
+    durationMs: answer.durationMs,
+    text: answer.text,
     ...stateAfter(answer, attempt, system),
+  };
+};
+
+export interface DisableEndpoint {
+  readonly store: EventStore;
+  readonly webhookDeliveries: Pick<WebhookDeliveries, 'failingSince'>;
+  readonly system: System;
+}
+
+/** How long an endpoint may fail without a success (api.md, Webhooks): longer than the retries of one delivery. */
+const FAILING_MS_MAX = 5 * 24 * 3_600_000;
+/** How often the start of an endpoint's failures is read: otherwise each failed post would be a query. */
+const READ_EVERY_MS = 60_000;
+/** About 1 MB. For an endpoint that is forgotten it is read at its next failure. */
+const ENDPOINTS_MAX = 10_000;
+
+/** @returns what disables an endpoint when a recorded post shows that it is gone, or has failed for too long. */
+export const createDisableEndpoint = (deps: DisableEndpoint) => {
+  const { webhookDeliveries, system } = deps;
+  /** By the wall clock, like the time for which an endpoint may fail. */
+  const readMs = new Map<string, number>();
+
+  const isTimeToRead = (webhookId: string): boolean => {
+    const nowMs = system.now().getTime();
+    if (nowMs - (readMs.get(webhookId) ?? Number.NEGATIVE_INFINITY) < READ_EVERY_MS) return false;
+    setNewest(readMs, webhookId, nowMs, ENDPOINTS_MAX);
+    return true;
+  };
+
+  const reasonFor = async (webhookId: string, isGone: boolean): Promise<'gone' | 'failing' | null> => {
+    if (isGone) return 'gone';
+    const since = await webhookDeliveries.failingSince(webhookId);
+    return since !== null && system.now().getTime() - since.getTime() >= FAILING_MS_MAX ? 'failing' : null;
+  };
+
+  /** @param eventId of the customer's event that was posted. */
+  return async (
+    { webhookId, organizationId, environment }: ExistingWebhook,
+    { status, state }: FinishedTry,
+    eventId: string,
+  ): Promise<void> => {
+    if (state === 'delivered') return;
+    const isGone = status === GONE;
+    if (!isTimeToRead(webhookId) && !isGone) return;
+    const origin = {
+      actor: 'worker:post-webhooks',
+      organizationId,
+      environment,
+      requestId: null,
+      correlationId: webhookId,
+      causationId: eventId,
+    };
+    await retry(system, async () => {
+      const reason = await reasonFor(webhookId, isGone);
+      if (reason !== null) await disableWebhook(deps, origin, { webhookId, reason });
+    });
   };
 };

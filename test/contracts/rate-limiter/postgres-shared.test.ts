@@ -129,7 +129,7 @@ describe.concurrent('rate limiters of several processes on PostgreSQL', () => {
     for (const i of [0, 1_200, 2_499]) await hears(pick(processes, 1), `key-${i}`, 10, 9);
   });
 
-  test('remember no more keys than they may, and leave no rows behind for long', async (context) => {
+  test('createInMemoryProjections no more keys than they may, and leave no rows behind for long', async (context) => {
     const { database, processes } = await openProcesses(context, [{ bucketsMax: 3, windowMs: 500 }]);
     const { take } = pick(processes, 0);
     for (let i = 0; i < 50; i += 1) await take(`key-${i}`, 1, 1);

@@ -8,8 +8,8 @@ import type { NewEvent, RecordedEvent } from '../../../src/domain/ports/event-st
 import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
-import type { DeliveryJob } from '../../../src/workers/delivery/delivery-job.ts';
-import type { Timetable } from '../../../src/workers/delivery/sweep-deliveries.ts';
+import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
+import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Parts, Service } from '../service.ts';

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
-import { checkDomains } from '../../../src/workers/domains/check-domains.ts';
-import { createDomainTimetable } from '../../../src/workers/domains/domain-timetable.ts';
-import { keepRunning } from '../../../src/workers/supervise.ts';
+import { checkDomains, createCheckSchedule } from '../../../src/workers/domains/check-domains.ts';
+import { supervise } from '../../../src/workers/supervise.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { contextAt } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';
@@ -21,20 +20,20 @@ interface Looks {
 
 const open = (checkDomain?: (domainId: string) => Promise<void>) => {
   const system = createSteppableSystem({ start: START });
-  const domainTimetable = createDomainTimetable();
+  const checkSchedule = createCheckSchedule();
   const looks: Looks[] = [];
-  const duty = { isOn: true };
+  const leadership = { isLeader: true };
   let revision = 0;
   const tell = (domainId: string, event: SendingDomainEvent): void => {
     revision += 1;
     const metadata = { ...contextAt(system.now().toISOString()), schemaVersion: 1 };
     const stream = `domain-${domainId}` as const;
-    domainTimetable.apply({ ...event, id: '', stream, revision, position: '', metadata } as RecordedEvent);
+    checkSchedule.apply({ ...event, id: '', stream, revision, position: '', metadata } as RecordedEvent);
   };
   const data = (domainId: string) => ({ domainId, name: `${domainId}.test` });
   const start = (look: ((domainId: string) => Promise<void>) | null = async () => {}) => {
     const work = checkDomains({
-      ...{ domainTimetable, system, caughtUp: Promise.resolve(), duty: { isOn: () => duty.isOn } },
+      ...{ checkSchedule, system, caughtUp: Promise.resolve(), leadership: { isLeader: () => leadership.isLeader } },
       ...(look === null
         ? {}
         : {
@@ -44,10 +43,10 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
             },
           }),
     });
-    return keepRunning({ system, logger: silentLogger, onFatal: () => undefined }, 'the checks of domains', work);
+    return supervise({ system, logger: silentLogger, onFatal: () => undefined }, 'the checks of domains', work);
   };
   return {
-    ...{ system, looks, duty, start },
+    ...{ system, looks, leadership, start },
     register: (id: string) => tell(id, { type: 'DomainRegistered', data: { ...data(id), token: 't', dkim: [KEY] } }),
     verify: (id: string) => {
       tell(id, { type: 'DomainVerified', data: { ...data(id), method: 'dns' } });
@@ -84,14 +83,14 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('are made by the process on duty alone, and what is due just after a change of duty is made', async () => {
-    const { system, start, register, minutesOf, duty } = open();
-    duty.isOn = false;
+  test('are made by the process on leadership alone, and what is due just after a change of leadership is made', async () => {
+    const { system, start, register, minutesOf, leadership } = open();
+    leadership.isLeader = false;
     const loop = start();
     register('dom_a');
     await system.advance(5 * MINUTE_MS);
     expect(minutesOf('dom_a')).toEqual([]);
-    duty.isOn = true;
+    leadership.isLeader = true;
     await system.advance(5 * MINUTE_MS);
     expect(minutesOf('dom_a')).toEqual([8]);
     await loop.stop();

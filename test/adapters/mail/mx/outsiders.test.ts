@@ -9,8 +9,8 @@ import {
 import type { SuspendDestination } from '../../../../src/domain/destination/destination.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
-import { reportOf } from '../../../../src/workers/delivery/outcomes.ts';
-import { createPacer } from '../../../../src/workers/delivery/pacer.ts';
+import { createDestinationLimits } from '../../../../src/workers/delivery/destination-limits.ts';
+import { reportOf } from '../../../../src/workers/delivery/record.ts';
 import { issueCertificate } from '../../../support/certificates.ts';
 import type { NameData } from '../../../support/dns-zone.ts';
 import { silentLogger } from '../../../support/logger.ts';
@@ -69,7 +69,7 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
   const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
   const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
   const destinations = createMailDestinations({ routes, addressesOf, system });
-  const pacer = createPacer(clock, silentLogger);
+  const destinationLimits = createDestinationLimits(clock, silentLogger);
   const suspensions: SuspendDestination[] = [];
   const mtaSts = { policyOf: async (domain: string) => policies[domain] ?? null };
   const transport: MailTransport = world.transport({
@@ -80,16 +80,16 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
   });
 
   const attempt = async (domain: string, waitMs?: number): Promise<string> => {
-    const operator = await pacer.destinationOf(domain, destinations);
-    if (pacer.limitOf(operator) === 0) await clock.advance(LONGER_THAN_ANY_PAUSE_MS);
+    const operator = await destinationLimits.destinationOf(domain, destinations);
+    if (destinationLimits.concurrencyOf(operator) === 0) await clock.advance(LONGER_THAN_ANY_PAUSE_MS);
     const beganMs = clock.monotonicMs();
     await clock.advance(1);
     const said = await send(transport, { envelopeTo: [`x@${domain}`] }, waitMs);
     const { outcomes } = reportOf(MESSAGE, said, { uuid: clock.uuid, stopping: false });
-    suspensions.push(...pacer.report({ operator, domain, outcomes, tookMs: 10, beganMs }));
+    suspensions.push(...destinationLimits.report({ operator, domain, outcomes, tookMs: 10, beganMs }));
     return said[0]?.outcome ?? '';
   };
-  return { pacer, destinations, attempt, suspensions, clock };
+  return { destinationLimits, destinations, attempt, suspensions, clock };
 };
 
 interface Opened {
@@ -161,17 +161,17 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
     'is neither slowed nor suspended: %s',
     async (_, evil, way) => {
       world.dns.change({ [evil]: way.dns });
-      const { attempt, pacer, suspensions, destinations } = open({
+      const { attempt, destinationLimits, suspensions, destinations } = open({
         ...(way.policy && { policies: { [evil]: way.policy } }),
         ...(way.security && { security: way.security }),
       });
       for (let times = 0; times < 3; times += 1) await attempt(evil);
-      const destination = await pacer.destinationOf(evil, destinations);
+      const destination = await destinationLimits.destinationOf(evil, destinations);
       expect(destination === 'provider.test').toBe(way.isAnswered ?? false); // else it takes no place of its
       expect(suspensions.map(({ operator }) => operator)).not.toContain('provider.test');
-      expect(pacer.limitOf('provider.test')).toBeGreaterThanOrEqual(2);
-      expect(pacer.waitMsOf('provider.test')).toBe(0);
-      expect(await pacer.destinationOf('customer.test', destinations)).toBe('provider.test');
+      expect(destinationLimits.concurrencyOf('provider.test')).toBeGreaterThanOrEqual(2);
+      expect(destinationLimits.waitMsOf('provider.test')).toBe(0);
+      expect(await destinationLimits.destinationOf('customer.test', destinations)).toBe('provider.test');
       expect(await attempt('customer.test')).toBe('delivered');
     },
   );
@@ -179,24 +179,24 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
   it('is kept apart from many such domains, and none of them is contacted there', async () => {
     const domains = Array.from({ length: 30 }, (_, at) => `d${at}.evil.test`);
     for (const domain of domains) world.dns.change({ [domain]: mx(`host-of-${domain}.provider.test`) });
-    const { attempt, pacer, suspensions } = open();
+    const { attempt, destinationLimits, suspensions } = open();
     const before = provider.connections();
     await Promise.all(domains.map((domain) => attempt(domain)));
     const told = suspensions.map(({ operator, reason }) => `${operator} ${reason}`);
     expect(told.sort()).toEqual(domains.map((domain) => `@${domain} recipient_domain`).sort());
     expect(provider.connections()).toBe(before);
-    expect(pacer.limitOf('provider.test')).toBe(2);
+    expect(destinationLimits.concurrencyOf('provider.test')).toBe(2);
   });
 
   it('is not held liable for a machine of a customer that has a name below its own', async () => {
     world.dns.change({ 'machine.test': mx('customers-machine.provider.test') });
-    const { attempt, pacer, suspensions } = open();
+    const { attempt, destinationLimits, suspensions } = open();
     for (let times = 0; times < 4; times += 1) {
       await attempt('customer.test');
       await attempt('machine.test');
     }
     expect(suspensions.map(({ operator }) => operator)).not.toContain('provider.test');
-    expect(pacer.limitOf('provider.test')).toBe(6);
+    expect(destinationLimits.concurrencyOf('provider.test')).toBe(6);
   });
 
   it('is suspended at the addresses that were tried, and goes on getting mail at all others', async () => {
@@ -204,11 +204,11 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
       'dead-machine.test': mx('dead-machine.provider.test'),
       'dead-machine.provider.test': { A: [NOBODY] },
     });
-    const { attempt, pacer, suspensions, destinations } = open();
+    const { attempt, destinationLimits, suspensions, destinations } = open();
     await attempt('dead-machine.test');
     expect(suspensions).toMatchObject([{ operator: 'provider.test', reason: 'unreachable', addresses: [NOBODY] }]);
-    expect(await pacer.destinationOf('dead-machine.test', destinations)).toBe('provider.test');
-    expect(await pacer.destinationOf('customer.test', destinations)).toBe('@customer.test');
+    expect(await destinationLimits.destinationOf('dead-machine.test', destinations)).toBe('provider.test');
+    expect(await destinationLimits.destinationOf('customer.test', destinations)).toBe('@customer.test');
     expect(await attempt('customer.test')).toBe('delivered');
   });
 
@@ -220,25 +220,25 @@ describe('a provider whose hosts an outsider names in the MX records of its own 
   });
 
   it('is suspended where its own server does not answer, for all domains that it serves', async () => {
-    const { attempt, pacer, suspensions, destinations } = open();
+    const { attempt, destinationLimits, suspensions, destinations } = open();
     await attempt('down.test');
     expect(suspensions).toMatchObject([{ operator: 'down.test', reason: 'unreachable', addresses: [DOWN] }]);
-    expect(await pacer.destinationOf('down-too.test', destinations)).toBe('down.test');
-    expect(pacer.limitOf('down.test')).toBe(0);
+    expect(await destinationLimits.destinationOf('down-too.test', destinations)).toBe('down.test');
+    expect(destinationLimits.concurrencyOf('down.test')).toBe(0);
   });
 });
 
 describe('a domain whose own policy was in the way', () => {
   it('waits for its provider again after the first good answer', async () => {
     const policies: Record<string, StsPolicy> = { 'customer.test': policy('elsewhere.test') };
-    const { attempt, pacer, suspensions, destinations } = open({ policies });
+    const { attempt, destinationLimits, suspensions, destinations } = open({ policies });
     await attempt('customer.test');
     expect(suspensions).toMatchObject([
       { operator: '@customer.test', domain: 'customer.test', reason: 'recipient_domain', mx: 'mx.provider.test' },
     ]);
-    expect(await pacer.destinationOf('customer.test', destinations)).toBe('@customer.test');
+    expect(await destinationLimits.destinationOf('customer.test', destinations)).toBe('@customer.test');
     delete policies['customer.test'];
     expect(await attempt('customer.test')).toBe('delivered');
-    expect(await pacer.destinationOf('customer.test', destinations)).toBe('provider.test');
+    expect(await destinationLimits.destinationOf('customer.test', destinations)).toBe('provider.test');
   });
 });

@@ -80,7 +80,7 @@ const attempt = async (messageId: string, ...said: (readonly [code: number, text
     const about = { recipientId: recipientIds[index] ?? '', smtp: smtp(code, ids[index] ?? '') };
     return code === 250
       ? { ...about, outcome: 'delivered' }
-      : { ...about, outcome: 'deferred', reason: 'the other side may accept it later', retryAfterSeconds: 1 };
+      : { ...about, outcome: 'deferred', reason: 'the mail server may accept it later', retryAfterSeconds: 1 };
   });
   const replies = said.map(([, text], index) => ({
     id: ids[index] ?? '',

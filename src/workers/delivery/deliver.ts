@@ -1,0 +1,144 @@
+import type { Semaphore } from '../../async/semaphore.ts';
+import { type Loaded, load } from '../../commands/execute.ts';
+import type { Environment } from '../../domain/environment.ts';
+import { type Message, message } from '../../domain/message/message.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import { messageStream } from '../../domain/streams.ts';
+import { countOutcomes, logAttempt } from './attempt-log.ts';
+import {
+  type Claimed,
+  type ClaimParts,
+  claimAttempt,
+  isHeld,
+  isLive,
+  type Moment,
+  mayCompleteOf,
+  momentOf,
+} from './claim.ts';
+import { type ComposeParts, composeMails } from './compose.ts';
+import type { AcceptedCache } from './dispatch.ts';
+import type { Due } from './due.ts';
+import { postponed, type Reported, recordOutcome, reportOf, type UnrecordedOutcomes } from './record.ts';
+
+/** Delivers a message: one attempt at what is due of it, from the claim to the outcome of its last mail. */
+
+export interface DeliverParts extends Omit<ComposeParts, 'sendingDomains'>, Omit<ClaimParts, 'sendingDomains'> {
+  readonly sendingDomains: ComposeParts['sendingDomains'] & ClaimParts['sendingDomains'];
+  readonly transports: Readonly<Record<Environment, MailTransport>>;
+  readonly acceptedCache: Pick<AcceptedCache, 'take'>;
+  readonly logger: Logger;
+}
+
+export interface Deliver extends DeliverParts {
+  /** Bounds the messages in memory, by `sizeBytes`. */
+  readonly bytesInFlight: Semaphore;
+  readonly unrecorded: UnrecordedOutcomes;
+}
+
+/** An attempt that was made; it is over when `reported` is recorded (`recordOutcome`). */
+export interface Attempted {
+  readonly claim: Claimed;
+  readonly reported: Reported;
+  readonly tookMs: number;
+}
+
+interface Limits {
+  /** Before the attempt was claimed. */
+  readonly begun: Moment;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Claim (unless suppressed or held), load and compose, sign, connect, send, record. The caller records the outcome of the
+ * last mail, so that its place in the destination queue is free meanwhile.
+ * @returns null: there was nothing to do.
+ */
+export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Promise<Attempted | null> => {
+  const known = await loadMessage(parts, due.messageId);
+  if (known.state.status === 'absent') return null;
+  await parts.unrecorded.room(() => !signal.aborted);
+  if (signal.aborted) return null;
+  // The claim follows the wait for memory: a lease does not run while larger messages are sent.
+  return parts.bytesInFlight.run(async () => {
+    const begun = momentOf(parts.system);
+    const claim = await claimAttempt(parts, due, known);
+    return claim && composeAndSend(parts, claim, { begun, signal });
+  }, known.state.accepted.sizeBytes);
+};
+
+const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string): Promise<Loaded<Message>> =>
+  acceptedCache.take(messageId) ?? (await load(store, message, messageStream(messageId)));
+
+const composeAndSend = async (parts: Deliver, claim: Claimed, limits: Limits): Promise<Attempted> => {
+  let mails: readonly OutgoingMail[];
+  try {
+    mails = await composeMails(parts, claim);
+  } catch (error) {
+    return notSent(parts, claim, claim.recipientIds, error);
+  }
+  // Not inside the try: once a mail has left, a fault leaves the attempt in doubt, and is no reason to send it again.
+  return sendAll(parts, claim, mails, limits);
+};
+
+/** Nothing was sent: for a fault of ours (contents are missing, mail cannot be built) or because the claim was lost. */
+const nothingSent = (claim: Claimed, reported: Reported = postponed([], '')): Attempted => ({
+  claim,
+  reported,
+  tookMs: 0,
+});
+
+/** A fault of ours raises an alarm and defers the recipients. It never ends a message. */
+const notSent = ({ logger }: Deliver, claim: Claimed, ids: readonly string[], err: unknown): Attempted => {
+  const { messageId } = claim.message.state.accepted;
+  logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');
+  return nothingSent(claim, postponed(ids, 'a fault of the sending service'));
+};
+
+/**
+ * Sends an attempt's mails one after another: all at once would hold as many copies in memory. Each outcome is recorded
+ * before the next mail leaves, so that one mail at most is in doubt. When the claim is lost nothing more leaves.
+ * @returns the last, unrecorded.
+ */
+const sendAll = async (
+  parts: Deliver,
+  claim: Claimed,
+  [first, ...further]: readonly OutgoingMail[],
+  limits: Limits,
+): Promise<Attempted> => {
+  if (first === undefined) return nothingSent(claim);
+  let attempted = await sendMail(parts, claim, first, { ...limits, confirmed: limits.begun });
+  for (const mail of further) {
+    const confirmed = momentOf(parts.system);
+    const next: Claimed = { ...claim, message: await recordOutcome(parts, attempted) };
+    if (!isHeld(next.message.state, next.attempt)) return nothingSent(next);
+    attempted = await sendMail(parts, next, mail, { ...limits, confirmed });
+  }
+  return attempted;
+};
+
+const sendMail = async (
+  parts: Deliver,
+  claim: Claimed,
+  mail: OutgoingMail,
+  { begun, confirmed, signal }: Limits & { readonly confirmed: Moment },
+): Promise<Attempted> => {
+  const { times, system, transports } = parts;
+  const { state } = claim.message;
+  const recipientIds = new Set(mail.envelope.to.map(({ recipientId }) => recipientId));
+  const beganMs = system.monotonicMs();
+  try {
+    const recipientOutcomes = await transports[state.environment].send(mail, {
+      deadlineMs: begun.monotonicMs + times.attemptMs,
+      signal,
+      mayComplete: mayCompleteOf(parts, { claim, recipientIds, begun, confirmed, signal }),
+    });
+    const reported = reportOf(state, recipientOutcomes, { uuid: system.uuid, stopping: signal.aborted });
+    const tookMs = system.monotonicMs() - beganMs;
+    if (isLive(state)) countOutcomes(parts.metrics, reported.outcomes, tookMs);
+    logAttempt(parts.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });
+    return { claim, reported, tookMs };
+  } catch (error) {
+    return notSent(parts, claim, [...recipientIds], error);
+  }
+};

@@ -1,0 +1,193 @@
+import { setNewest } from '../../async/bounded-map.ts';
+import { createKeyedQueue, type KeyLimits, type Ran } from '../../async/keyed-queue.ts';
+import { retry } from '../../async/retry.ts';
+import { createSemaphore } from '../../async/semaphore.ts';
+import { pause } from '../../async/with-timeout.ts';
+import type { SuspendDestination } from '../../domain/destination/destination.ts';
+import type { JobHandler } from '../../domain/ports/queue.ts';
+import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
+import type { DestinationLimits } from './destination-limits.ts';
+import { type DeliveryJob, type Destinations, type Due, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
+import { createUnrecordedOutcomes, recordOutcome } from './record.ts';
+
+/**
+ * Puts what is due into a queue per destination (the MX set of a mailbox provider) and runs `deliver` on it. With one
+ * server for everything there is one destination, and a job of the shared queue ends when all that it brought is
+ * delivered; otherwise some may be slow, so a job ends at once and the queues here hold what waits. Nothing that waits is
+ * claimed: the timetable still has it, and so a message that fails, fails alone.
+ */
+export interface DestinationQueues {
+  handlerOf(messageClass: MessageClass): JobHandler<DeliveryJob>;
+  /**
+   * Recipient domains that the sweep may skip: enough of theirs waits here already, or was refused a moment ago.
+   */
+  saturated(messageClass: MessageClass): readonly string[];
+  /** Applies a destination's limits again. */
+  review(destination: string): void;
+  /** Ends what is under way, and cuts it off after some seconds. */
+  close(): Promise<void>;
+}
+
+export interface DestinationQueuesParts extends DeliverParts {
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
+  readonly destinationLimits: Omit<DestinationLimits, 'apply'>;
+  /** Records that a destination gets nothing for a while. */
+  suspend(suspension: SuspendDestination): Promise<void>;
+}
+
+/**
+ * Bodies and attachments of the messages under way; encoded for the wire they take two to three times as much memory. More
+ * could exhaust it when many large messages come together, less sends large ones one by one.
+ */
+const IN_FLIGHT_BYTES_MAX = 64_000_000;
+/** A stop lets what is being sent go on for this long before it is cut off. */
+const STOP_GRACE_MS = 5000;
+/** And leaves it to its lease after this long. A stop has 10 s in all. */
+const STOP_MAX_MS = 8000;
+
+/**
+ * Messages between claim and answer at the same time. A claim's lease runs while it waits for one of the transport's
+ * sessions: more wait longer, fewer leave sessions idle and processors waiting for commits. With this many, mail leaves as
+ * quickly as it is accepted, and read models write their rows once.
+ */
+const CONCURRENCY = 128;
+/** With servers of their own, most destinations wait for answers most of the time. */
+const CONCURRENCY_OF_MANY = 1_000;
+/** Per destination: more would hold ids that the timetable has anyway, fewer leave a fast one waiting for the next sweep. */
+const WAITING_MAX = 256;
+/** Saturation threshold. Higher: useless polling. Lower: fast destinations starve until the next sweep. */
+const SATURATED_WAITING = 20;
+/** A refused domain is skipped for this long: mail that may go on, and notices of expiry, are this late. */
+const REFUSED_MS = 4_000;
+/** Domains; about 2 MB. A domain that is forgotten is offered, and refused, again. */
+const REFUSED_MAX = 20_000;
+
+/** Key of mail for a single server, of simulated mail, and of expired mail, which is not sent. */
+const ANY = 'any';
+
+/** Thrown when the queue closes before all of a job was started: another process gets the job. */
+class NotBegun extends Error {
+  override readonly name = 'NotBegun';
+}
+
+const limitsOf = (limits: KeyLimits, isOneServer: boolean): KeyLimits =>
+  isOneServer
+    ? {
+        concurrencyOf: () => CONCURRENCY,
+        waitMsOf: () => 0,
+        capacityOf: () => Number.POSITIVE_INFINITY,
+        started: () => undefined,
+      }
+    : {
+        concurrencyOf: (key) => (key === ANY ? CONCURRENCY : limits.concurrencyOf(key)),
+        waitMsOf: limits.waitMsOf,
+        capacityOf: (key) => Math.min(WAITING_MAX, limits.capacityOf(key)),
+        started: limits.started,
+      };
+
+/** Recipient domains that were refused a moment ago. */
+const createRefused = (monotonicMs: () => number) => {
+  /** Until when, in the order in which they were refused. */
+  const domains = new Map<string, number>();
+  return {
+    add: (domain: string): void => setNewest(domains, domain, monotonicMs() + REFUSED_MS, REFUSED_MAX),
+    list: (): readonly string[] => {
+      const nowMs = monotonicMs();
+      for (const [domain, untilMs] of domains) {
+        if (untilMs > nowMs) break;
+        domains.delete(domain);
+      }
+      return [...domains.keys()];
+    },
+  };
+};
+
+export const createDestinationQueues = (parts: DestinationQueuesParts): DestinationQueues => {
+  const { system, logger, destinations, destinationLimits } = parts;
+  const isOneServer = destinations === undefined;
+  const deps = {
+    ...parts,
+    bytesInFlight: createSemaphore({ capacity: IN_FLIGHT_BYTES_MAX }),
+    unrecorded: createUnrecordedOutcomes(system),
+  };
+  const refused = { transactional: createRefused(system.monotonicMs), bulk: createRefused(system.monotonicMs) };
+  const cutOff = new AbortController();
+
+  const leaveToSweep = (err: unknown): void => logger.error({ err }, 'a message was left to the sweep');
+
+  const noteLimits = async (due: Due, operator: string, beganMs: number, attempted: Attempted): Promise<void> => {
+    if (due.destination === null || due.isExpired === true) return;
+    const suspensions = destinationLimits.report({
+      operator,
+      beganMs,
+      domain: due.destination,
+      outcomes: attempted.reported.outcomes,
+      tookMs: attempted.tookMs,
+    });
+    await Promise.all(suspensions.map((each) => retry(system, () => parts.suspend(each))));
+  };
+
+  /** The destination's slot is free before the outcome is recorded: that is the log's turn. */
+  const run = async (due: Due, operator: string): Promise<Ran> => {
+    const beganMs = system.monotonicMs();
+    try {
+      const attempted = await deliver(deps, due, cutOff.signal);
+      if (attempted === null) return { done: Promise.resolve() };
+      // The message counts as recorded once its outcome is, whatever becomes of the suspension.
+      const noted = noteLimits(due, operator, beganMs, attempted).catch(leaveToSweep);
+      const recorded = recordOutcome(deps, attempted);
+      return { done: Promise.all([recorded, noted]).then(() => undefined, leaveToSweep) };
+    } catch (error) {
+      leaveToSweep(error);
+      return { done: Promise.resolve() };
+    }
+  };
+
+  const queue = createKeyedQueue<Due, MessageClass>({
+    ...limitsOf(destinationLimits, isOneServer),
+    priorities: MESSAGE_CLASSES,
+    concurrency: isOneServer ? CONCURRENCY : CONCURRENCY_OF_MANY,
+    idOf: keyOf,
+    run,
+    onRefused: ({ destination }, messageClass) => {
+      if (destination !== null) refused[messageClass].add(destination);
+    },
+    system,
+  });
+
+  const destinationOf = ({ destination, isExpired }: Due): Promise<string> | string =>
+    destinations === undefined || destination === null || isExpired === true
+      ? ANY
+      : destinationLimits.destinationOf(destination, destinations);
+
+  const add = async (due: Due, messageClass: MessageClass): Promise<boolean> =>
+    queue.add(due, await destinationOf(due), messageClass);
+
+  return {
+    handlerOf:
+      (messageClass) =>
+      async ({ due }, signal) => {
+        const ended = Promise.all(due.map((one) => add(one, messageClass)));
+        if (!isOneServer) return;
+        const begun = await ended;
+        if (signal.aborted && begun.includes(false)) throw new NotBegun('the queue is closing');
+      },
+    saturated: (messageClass) => {
+      const waiting = queue.heads(messageClass, SATURATED_WAITING).flatMap(({ destination }) => destination ?? []);
+      return [...new Set([...waiting, ...refused[messageClass].list()])];
+    },
+    review: queue.review,
+    close: async () => {
+      const over = new AbortController();
+      const ended = queue.close();
+      const limit = async (): Promise<void> => {
+        await pause(system, STOP_GRACE_MS, over.signal);
+        cutOff.abort();
+        await pause(system, STOP_MAX_MS - STOP_GRACE_MS, over.signal);
+      };
+      await Promise.race([ended, limit()]);
+      over.abort();
+    },
+  };
+};

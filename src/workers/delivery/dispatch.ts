@@ -1,0 +1,146 @@
+import { setNewest } from '../../async/bounded-map.ts';
+import type { Loaded } from '../../commands/execute.ts';
+import { fold } from '../../domain/aggregate.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import { type Message, message } from '../../domain/message/message.ts';
+import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { Leadership } from '../leadership.ts';
+import type { Work } from '../supervise.ts';
+import type { RecentlyQueued } from './due.ts';
+import {
+  batched,
+  type DeliveryQueue,
+  type DeliveryQueues,
+  type Destinations,
+  dueOf,
+  MESSAGE_CLASSES,
+  type MessageClass,
+} from './due.ts';
+
+/**
+ * Dispatch: queues messages as soon as the log says that they were accepted. It keeps no position: what was accepted
+ * before it started, or while the queue was full or away, or for later, is in the timetable, and the sweep queues it.
+ */
+
+export type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+
+/**
+ * Messages as they were accepted a moment ago, which saves the claim a read. A message may have changed since: a claim
+ * made upon a stale state meets a revision conflict.
+ */
+export interface AcceptedCache {
+  add(events: readonly Accepted[]): void;
+  /** Once for each message. */
+  take(messageId: string): Loaded<Message> | undefined;
+}
+
+/** About 10 MB with a few recipients each. What is forgotten early is read from the log. */
+const CACHED_MAX = 5_000;
+
+export const createAcceptedCache = (): AcceptedCache => {
+  const events = new Map<string, Accepted>();
+  return {
+    add: (accepted) => {
+      for (const event of accepted) setNewest(events, event.data.messageId, event, CACHED_MAX);
+    },
+    take: (messageId) => {
+      const event = events.get(messageId);
+      if (event === undefined) return undefined;
+      events.delete(messageId);
+      return { state: fold(message, [event]), revision: event.revision };
+    },
+  };
+};
+
+export interface DispatchMessages {
+  readonly store: Pick<EventStore, 'head' | 'subscribe'>;
+  readonly queues: DeliveryQueues;
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
+  readonly recentlyQueued: RecentlyQueued;
+  readonly acceptedCache: Pick<AcceptedCache, 'add'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: Pick<System, 'monotonicMs'>;
+}
+
+/**
+ * Jobs in the queue above which nothing is added: the sweep adds it later. Higher fills the queue's memory when delivery is
+ * slow, lower leaves more to the sweep, which is a second slower.
+ */
+const HIGH_WATER_JOBS = 500;
+/** The queue's depth is read this often at most: reading it for each lone message would cost more than the message. */
+const DEPTH_AGE_MS_MAX = 250;
+
+/**
+ * Messages to be sent at once. A scheduled message has `MessageScheduled` right after `MessageAccepted`, in the same append;
+ * when a page ends between the two it is queued in vain: the claim finds that it is not due.
+ */
+const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
+  const wanted = new Map<string, Accepted>();
+  for (const event of events) {
+    if (event.type === 'MessageAccepted') wanted.set(event.data.messageId, event);
+    if (event.type === 'MessageScheduled') wanted.delete(event.data.messageId);
+  }
+  return [...wanted.values()];
+};
+
+/** The queue's depth: read now and then, counted in between. */
+const createDepth = (queue: DeliveryQueue, { monotonicMs }: Pick<System, 'monotonicMs'>) => {
+  let depth = 0;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  return {
+    isFull: async (): Promise<boolean> => {
+      if (monotonicMs() - askedMs > DEPTH_AGE_MS_MAX) {
+        depth = await queue.depth();
+        askedMs = monotonicMs();
+      }
+      return depth >= HIGH_WATER_JOBS;
+    },
+    add: (jobs: number): void => {
+      depth += jobs;
+    },
+  };
+};
+
+/** @returns what queues the messages that a page of events accepts. */
+const createDispatcher = (deps: DispatchMessages): { apply(events: readonly RecordedEvent[]): Promise<void> } => {
+  const { queues, destinations, recentlyQueued, acceptedCache, leadership, system } = deps;
+  const depths = {
+    transactional: createDepth(queues.transactional, system),
+    bulk: createDepth(queues.bulk, system),
+  };
+
+  const dispatch = async (messageClass: MessageClass, wanted: readonly Accepted[]): Promise<void> => {
+    if (wanted.length === 0 || !leadership.isLeader() || (await depths[messageClass].isFull())) return;
+    const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment } }) => {
+      const domains = recipients.map(({ domain }) => domain);
+      return dueOf({ messageId, environment: environment ?? 'live', domains }, destinations);
+    });
+    const jobs = batched(due);
+    acceptedCache.add(wanted);
+    await queues[messageClass].add(jobs);
+    recentlyQueued.add(due);
+    depths[messageClass].add(jobs.length);
+  };
+
+  return {
+    apply: async (events) => {
+      const wanted = wantedIn(events);
+      const classes = Object.groupBy(wanted, ({ data }) => data.stream);
+      for (const messageClass of MESSAGE_CLASSES) await dispatch(messageClass, classes[messageClass] ?? []);
+    },
+  };
+};
+
+/** Queues messages accepted from now on. */
+export const dispatchMessages =
+  (deps: DispatchMessages): Work =>
+  async (signal, working) => {
+    const { store } = deps;
+    const dispatcher = createDispatcher(deps);
+    for await (const page of store.subscribe(await store.head(), { categories: ['message'] }, signal)) {
+      await dispatcher.apply(page.events);
+      working();
+    }
+  };

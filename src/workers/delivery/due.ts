@@ -1,0 +1,133 @@
+import { setNewest } from '../../async/bounded-map.ts';
+import type { Environment } from '../../domain/environment.ts';
+import type { NewJob, Queue } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
+
+/**
+ * What is due: the unit of delivery, how it travels through the queue, and what this process knows of it that the
+ * timetable may not know yet.
+ */
+export interface Due {
+  readonly messageId: string;
+  /** Recipient domain; null: all recipients, one server takes everything. */
+  readonly destination: string | null;
+  /** The recipients' time to live is over: nothing is left to be sent. */
+  readonly isExpired?: true;
+}
+
+/** Ids and domains only: a queue is not a place for addresses. */
+export interface DeliveryJob {
+  readonly due: readonly Due[];
+}
+
+export type DeliveryQueue = Queue<DeliveryJob>;
+
+/** A queue for each message class: a password reset does not wait behind a campaign. */
+export interface DeliveryQueues {
+  readonly transactional: DeliveryQueue;
+  readonly bulk: DeliveryQueue;
+}
+export type MessageClass = keyof DeliveryQueues;
+/** Highest priority first. */
+export const MESSAGE_CLASSES: readonly MessageClass[] = ['transactional', 'bulk'];
+
+/** Identifies it among all that is due. */
+export const keyOf = ({ messageId, destination }: Due): string =>
+  destination === null ? messageId : `${messageId} ${destination}`;
+
+/** The queue's cost is per job. A larger batch is handed back, and repeated, in a larger lump. */
+export const BATCH_DUE_MAX = 100;
+
+/** In order; a lone message is a batch of one. */
+export const batched = (due: readonly Due[]): readonly NewJob<DeliveryJob>[] =>
+  Array.from({ length: Math.ceil(due.length / BATCH_DUE_MAX) }, (_, index) => {
+    const from = index * BATCH_DUE_MAX;
+    return { data: { due: due.slice(from, from + BATCH_DUE_MAX) } };
+  });
+
+/** Which mail servers take the mail of a recipient domain. */
+export interface Destinations {
+  /** Mailbox provider of a domain: domains with one provider share a destination queue. Never fails. */
+  operatorOf(domain: string): Promise<string>;
+  /** Addresses of a domain's servers; asked for while its provider is suspended. Never fails. Absent: unknown. */
+  serversOf?(domain: string): Promise<readonly string[]>;
+}
+
+export interface Addressed {
+  readonly messageId: string;
+  readonly environment: Environment;
+  readonly domains: readonly string[];
+}
+
+/** What is due of a message: one for each recipient domain, or one in all for simulated mail and a single server. */
+export const dueOf = (
+  { messageId, environment, domains }: Addressed,
+  destinations: Destinations | undefined,
+): readonly Due[] =>
+  destinations === undefined || environment === 'test'
+    ? [{ messageId, destination: null }]
+    : [...new Set(domains)].map((destination) => ({ messageId, destination }));
+
+/** What this process queued, or found not to be due, a moment ago: the sweep leaves it out. */
+export interface RecentlyQueued {
+  add(due: readonly Due[]): void;
+  /** The log says that it is not due. @param since when this was asked, ISO 8601. */
+  addNotDue(due: Due, since: string): void;
+  /**
+   * Queued less than `QUEUED_MS` ago, or found not due less than `NOT_DUE_MS` ago, and not before it became due
+   * (`dueAt`, ISO 8601): a retry is a new matter.
+   */
+  has(due: Due, dueAt: string): boolean;
+}
+
+/**
+ * How long a due message that nobody claims is believed to be in the queue. Shorter queues it twice when workers are
+ * busy, which costs a read; longer waits longer after a queue was wiped.
+ */
+const QUEUED_MS = 4000;
+/**
+ * How long a row that the log contradicts is believed to be stale. Shorter reads the log again and again while read
+ * models stand still; an attempt whose claim the timetable never learns of is found so late after its lease.
+ */
+const NOT_DUE_MS = 60_000;
+/** About 20 MB of ids for each of both. What is forgotten early is at worst queued twice. */
+const IDS_MAX = 100_000;
+
+interface Known {
+  readonly ms: number;
+  readonly at: string;
+}
+
+export const createRecentlyQueued = ({ monotonicMs, now }: Pick<System, 'monotonicMs' | 'now'>): RecentlyQueued => {
+  /** Both in insertion order. */
+  const queued = new Map<string, Known>();
+  const notDue = new Map<string, Known>();
+
+  const dropOlder = (known: Map<string, Known>, ageMs: number): void => {
+    const before = monotonicMs() - ageMs;
+    for (const [id, { ms }] of known) {
+      if (ms > before) return;
+      known.delete(id);
+    }
+  };
+
+  const isIn = (known: Map<string, Known>, ageMs: number, id: string, dueAt: string): boolean => {
+    const last = known.get(id);
+    return last !== undefined && last.ms > monotonicMs() - ageMs && last.at >= dueAt;
+  };
+
+  return {
+    add: (due) => {
+      const adding = { ms: monotonicMs(), at: now().toISOString() };
+      for (const one of due) setNewest(queued, keyOf(one), adding, IDS_MAX);
+      dropOlder(queued, QUEUED_MS);
+    },
+    addNotDue: (due, since) => {
+      setNewest(notDue, keyOf(due), { ms: monotonicMs(), at: since }, IDS_MAX);
+      dropOlder(notDue, NOT_DUE_MS);
+    },
+    // Held mail has no due time of its own ('' here): its release makes it due, whatever was found before.
+    has: (due, dueAt) =>
+      isIn(queued, QUEUED_MS, keyOf(due), dueAt) || (dueAt !== '' && isIn(notDue, NOT_DUE_MS, keyOf(due), dueAt)),
+  };
+};

@@ -1,0 +1,122 @@
+import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
+import type { AskHeld, AskHolders } from '../../projections/deliveries/held-queries.ts';
+import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
+import type { SendingDomains } from '../domains/sending-domains.ts';
+import type { SendingHolds } from '../reputation/sending-holds.ts';
+import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
+import { createSweepCursors, type SweepCursors } from './sweep-cursors.ts';
+
+/**
+ * Finds mail whose holder (a domain, organization or warm-up) holds it no more. Nothing is written when a holder releases
+ * its mail: who holds is known here, and the rows are taken bit by bit, so that a release costs the same however much waits.
+ */
+
+/** The timetable by holder. */
+export interface HeldMail {
+  holders(ask: AskHolders): Promise<readonly string[]>;
+  held(ask: AskHeld): Promise<DuePage>;
+}
+
+export interface FindReleasedParts {
+  readonly heldMail: HeldMail;
+  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  readonly warmUpHolds: Pick<WarmUpHolds, 'keeps' | 'offered'>;
+  /** Mail held by a deleted domain is found too: it fails when it is tried. */
+  readonly sendingDomains: Pick<SendingDomains, 'isDeleted'>;
+  /** One server takes everything: no destination queue fills up. */
+  readonly isOneServer: boolean;
+}
+
+/** Whether a row was not queued a moment ago. */
+type IsNew = (one: DueDelivery) => boolean;
+
+/** What one holder releases, all or part of it. */
+export interface Released {
+  readonly found: readonly DueDelivery[];
+  /** How many of them may be tried now. */
+  readonly most: number;
+  readonly isAll: boolean;
+}
+
+export type FindReleased = (isNew: IsNew) => Promise<readonly Released[]>;
+
+/** Holders of one look; the next goes on behind them. Each costs a probe of an index, and a query if it releases mail. */
+const HOLDERS_MAX = 100;
+/**
+ * Messages of one look, of all holders: a quarter of a sweep of due mail, so that a million that were held delay nobody
+ * else's mail by more. Fewer let a large list wait for longer: a million leave in some minutes at best.
+ */
+const MESSAGES_MAX = 500;
+const DESTINATIONS_MAX = 1_000;
+/** Messages of one destination: what its queue takes. */
+const OF_DESTINATION_MAX = 100;
+/** Rows read for a slowed holder, of which one is queued: those queued a moment ago are skipped. */
+const SLOWED_SEEN = 50;
+
+export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
+  const { heldMail, isOneServer, sendingHolds, warmUpHolds, sendingDomains } = parts;
+  let after = '';
+  /** Destination that each holder's last page ended with. */
+  const pages = new Map<string, string>();
+  const cursorsByHolder = new Map<string, SweepCursors>();
+
+  const cursorsOf = (holder: string): SweepCursors => {
+    const cursors = cursorsByHolder.get(holder) ?? createSweepCursors();
+    cursorsByHolder.set(holder, cursors);
+    return cursors;
+  };
+
+  const isDeleted = (holder: string): boolean =>
+    sendingDomains.isDeleted(holder) || sendingDomains.isDeleted(domainOfWarmUp(holder) ?? '');
+
+  const holds = (holder: string): boolean =>
+    !isDeleted(holder) && (sendingHolds.standingOf(holder).level === 'paused' || warmUpHolds.keeps(holder));
+
+  const releasingHolders = async (): Promise<readonly string[]> => {
+    const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
+    after = holders[HOLDERS_MAX - 1] ?? '';
+    if (pages.size > HOLDERS_MAX) pages.clear(); // some have nothing left
+    if (cursorsByHolder.size > HOLDERS_MAX) cursorsByHolder.clear();
+    return holders.filter((holder) => !holds(holder));
+  };
+
+  const nextPage = async (holder: string, total: number, isNew: IsNew): Promise<DuePage> => {
+    const after = pages.get(holder) ?? '';
+    const limit = isOneServer ? total : OF_DESTINATION_MAX;
+    const cursors = cursorsOf(holder);
+    const page = await heldMail.held({
+      holder,
+      after,
+      destinations: DESTINATIONS_MAX,
+      total,
+      limit,
+      behind: cursors.behind(),
+    });
+    cursors.advance({
+      found: page.due,
+      limit,
+      isCut: page.due.length >= total,
+      isNew,
+      isSearched: (destination) => destination > after && (page.next === '' || destination <= page.next),
+    });
+    if (page.next === '') {
+      pages.delete(holder);
+      warmUpHolds.offered(holder);
+    } else pages.set(holder, page.next);
+    return page;
+  };
+
+  const release = async (holder: string, total: number, isNew: IsNew): Promise<Released> => {
+    if (!isDeleted(holder) && sendingHolds.standingOf(holder).level === 'slowed') {
+      return { found: (await nextPage(holder, SLOWED_SEEN, isNew)).due, most: 1, isAll: true };
+    }
+    const { due, next } = await nextPage(holder, total, isNew);
+    return { found: due, most: total, isAll: next === '' };
+  };
+
+  return async (isNew) => {
+    const holders = await releasingHolders();
+    const total = Math.max(1, Math.floor(MESSAGES_MAX / Math.max(1, holders.length)));
+    return Promise.all(holders.map((holder) => release(holder, total, isNew)));
+  };
+};

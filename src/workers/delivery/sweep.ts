@@ -1,0 +1,188 @@
+import type { System } from '../../domain/ports/system.ts';
+import type {
+  AskDue,
+  AskDueByDestination,
+  DueDelivery,
+  DuePage,
+  DuePlace,
+} from '../../projections/deliveries/queries.ts';
+import type { Leadership } from '../leadership.ts';
+import { repeat, type Work } from '../supervise.ts';
+import type { DestinationQueues } from './destination-queues.ts';
+import {
+  batched,
+  type DeliveryQueues,
+  type Destinations,
+  type Due,
+  dueOf,
+  keyOf,
+  MESSAGE_CLASSES,
+  type MessageClass,
+  type RecentlyQueued,
+} from './due.ts';
+import type { FindReleased } from './released.ts';
+import { createSweepCursors } from './sweep-cursors.ts';
+
+/**
+ * The sweep: queues what is due and in nobody's hands. That is messages whose time has come, retries, attempts whose lease
+ * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
+ */
+
+/** The timetable: what is due at or before a time, longest overdue first; of all destinations, or of each in turn. */
+export interface Timetable {
+  due(ask: AskDue): Promise<readonly DueDelivery[]>;
+  dueByDestination(ask: AskDueByDestination): Promise<DuePage>;
+}
+
+export interface SweepDeliveries {
+  readonly timetable: Timetable;
+  readonly queues: DeliveryQueues;
+  /** Absent: one server takes everything. */
+  readonly destinations?: Destinations | undefined;
+  /** Bulk mail that nothing holds any more. Absent: it goes on when its time comes. */
+  readonly released?: FindReleased | undefined;
+  readonly recentlyQueued: RecentlyQueued;
+  readonly destinationQueues: Pick<DestinationQueues, 'saturated'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: System;
+}
+
+/** How late a retry or a scheduled message may be; each sweep of nothing costs two small queries. */
+const EVERY_MS = 500;
+/** While one sweep does not find everything, so that workers do not run dry. */
+const EVERY_MS_BUSY = 100;
+/**
+ * What is overdue by less is left alone: another process may have just dispatched it, or delivered it already where the
+ * timetable lags. Shorter does such things twice, longer delays retries.
+ */
+const OVERDUE_MS_MIN = 500;
+/** Jobs in the queue above which nothing is swept: what is due is probably among them. */
+const LOW_WATER_JOBS = 10;
+/** Messages of one sweep: about what workers do until the next. More pile up in the queue, fewer leave workers idle. */
+const SWEEP_MESSAGES_MAX = 2000;
+/** Messages of one destination: what its queue takes. */
+const DESTINATION_MESSAGES_MAX = 100;
+/** Destinations of one sweep; the next goes on behind them. Each costs two probes of an index. */
+const DESTINATIONS_MAX = 1000;
+
+/** Several destinations of a message are one with a single server, and what was released may be due. */
+const distinct = <One extends Due>(due: readonly One[]): readonly One[] => [
+  ...new Map(due.map((one) => [keyOf(one), one])).values(),
+];
+
+interface Swept {
+  readonly missing: readonly Due[];
+  readonly hasMore: boolean;
+}
+
+/** Earlier than any time. */
+const ALWAYS = '';
+
+type IsNew = (one: DueDelivery) => boolean;
+
+interface Found {
+  readonly found: readonly DueDelivery[];
+  /** The next search shows other rows. */
+  readonly hasMore: boolean;
+}
+
+/** With a single server: a page of all that is due, and the next page once all of this one was queued. */
+const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
+  let behind: DuePlace | undefined;
+  return async (before: string, isNew: IsNew): Promise<Found> => {
+    const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX, behind });
+    const isLast = found.length < SWEEP_MESSAGES_MAX;
+    if (isLast) behind = undefined;
+    else if (!found.some(isNew)) behind = found.at(-1);
+    return { found, hasMore: !isLast };
+  };
+};
+
+/** The same for each destination, however many rows of another there are. */
+const searchByDestination = ({ timetable, destinationQueues }: SweepDeliveries, messageClass: MessageClass) => {
+  const cursors = createSweepCursors();
+  let after = '';
+  return async (before: string, isNew: IsNew): Promise<Found> => {
+    const without = destinationQueues.saturated(messageClass);
+    const from = after;
+    const { due: found, next } = await timetable.dueByDestination({
+      bulk: messageClass === 'bulk',
+      before,
+      after: from,
+      destinations: DESTINATIONS_MAX,
+      limit: DESTINATION_MESSAGES_MAX,
+      without,
+      behind: cursors.behind(),
+    });
+    after = next;
+    const skipped = new Set(without);
+    const hasAdvanced = cursors.advance({
+      found,
+      limit: DESTINATION_MESSAGES_MAX,
+      isCut: false,
+      isNew,
+      isSearched: (destination) =>
+        destination > from && (next === '' || destination <= next) && !skipped.has(destination),
+    });
+    return { found, hasMore: hasAdvanced || (next !== '' && found.some(isNew)) };
+  };
+};
+
+export const sweepDeliveries = (deps: SweepDeliveries): Work => {
+  const { queues, destinations, released, recentlyQueued, leadership, system } = deps;
+  const searchOf = (messageClass: MessageClass) =>
+    destinations === undefined ? searchOfAll(deps, messageClass === 'bulk') : searchByDestination(deps, messageClass);
+  const searches = { transactional: searchOf('transactional'), bulk: searchOf('bulk') };
+
+  const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
+    dueOf({ messageId, environment, domains: [destination] }, destinations).map((due) => ({
+      ...due,
+      dueAt,
+      ...(expiresAt <= now ? { isExpired: true as const } : {}),
+    }));
+
+  /** What is not queued already. */
+  const missingIn = (found: readonly DueDelivery[], now: string): readonly Due[] =>
+    distinct(found.flatMap((one) => dueIn(one, now)))
+      .filter(({ dueAt, ...one }) => !recentlyQueued.has(one, dueAt))
+      .map(({ dueAt: _, ...one }): Due => one);
+
+  /** Held mail was due before it was held, whatever time it was given then. */
+  const findReleased = async (now: string): Promise<Swept> => {
+    const missingOf = (found: readonly DueDelivery[]): readonly Due[] =>
+      missingIn(
+        found.map((one) => ({ ...one, dueAt: ALWAYS })),
+        now,
+      );
+    const all = (await released?.((one) => missingOf([one]).length > 0)) ?? [];
+    const missing = all.flatMap(({ found, most }) => missingOf(found).slice(0, most));
+    return { missing, hasMore: missing.length > 0 && all.some(({ isAll }) => !isAll) };
+  };
+
+  const findDue = async (messageClass: MessageClass, now: Date): Promise<Swept> => {
+    const at = now.toISOString();
+    const before = new Date(now.getTime() - OVERDUE_MS_MIN).toISOString();
+    const { found, hasMore } = await searches[messageClass](before, (one) => missingIn([one], at).length > 0);
+    return { missing: missingIn(found, at), hasMore };
+  };
+
+  /** @returns whether there is more. */
+  const sweep = async (messageClass: MessageClass): Promise<boolean> => {
+    const queue = queues[messageClass];
+    if ((await queue.depth()) > LOW_WATER_JOBS) return true;
+    const now = system.now();
+    const swept = [await findDue(messageClass, now)];
+    if (messageClass === 'bulk') swept.push(await findReleased(now.toISOString()));
+    const missing = distinct(swept.flatMap((each) => each.missing));
+    if (missing.length > 0) await queue.add(batched(missing));
+    recentlyQueued.add(missing);
+    return swept.some(({ hasMore }) => hasMore);
+  };
+
+  return repeat(system, async () => {
+    if (!leadership.isLeader()) return EVERY_MS;
+    let hasMore = false;
+    for (const messageClass of MESSAGE_CLASSES) hasMore = (await sweep(messageClass)) || hasMore;
+    return hasMore ? EVERY_MS_BUSY : EVERY_MS;
+  });
+};

@@ -1,0 +1,76 @@
+import { activeSigningKeys } from '../../commands/sending-domain/dkim-keys.ts';
+import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/events.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
+import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
+import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
+import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
+import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+
+/**
+ * In-memory projection of sending domains: what signs their mail, where it comes back to, and which were deleted. It keeps
+ * as many deleted ids as there were deletions, ever.
+ */
+export interface SendingDomains {
+  /** Applies an event of the sending domain's own stream. */
+  apply(event: RecordedEvent): void;
+  /** Applies an event about the domain's DNS records. */
+  applyRecords(event: RecordedEvent): void;
+  /** None before a key's record was seen, unless mail is captured. @throws {Error} the vault lacks a key or is away. */
+  keysOf(domainId: string): Promise<readonly SigningKey[]>;
+  /** The domain's own host for undelivered mail; null: it has none that leads here. */
+  returnHostOf(domainId: string): string | null;
+  /**
+   * Whether the domain that a message was accepted for is deleted. Registered again it is another domain: messages
+   * accepted since then are its own, earlier ones are not.
+   */
+  isDeletedFor(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): boolean;
+  /** Whether it is deleted and was not registered again. */
+  isDeleted(domainId: string): boolean;
+}
+
+export interface SendingDomainsOptions {
+  readonly secrets: Pick<Secrets, 'get'>;
+  /** Mail is captured, and signed as if all records were published. Absent: it leaves. */
+  readonly capturing?: boolean | undefined;
+}
+
+export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptions): SendingDomains => {
+  const domains = new Map<string, ExistingSendingDomain>();
+  /** Ids of domains whose return path was seen to lead here. */
+  const returning = new Set<string>();
+  /** Deleted domains: when each was registered again (ISO 8601), or null. */
+  const deleted = new Map<string, string | null>();
+
+  return {
+    apply: (event) => {
+      const id = idOf(event.stream);
+      const before = domains.get(id) ?? sendingDomain.initial;
+      // A stream of a category holds events of its family only.
+      const after = sendingDomain.evolve(before, event as RecordedEvent<SendingDomainEvent>, event.metadata);
+      if (after.status === 'registered') domains.set(id, after);
+      else domains.delete(id);
+      if (event.type === 'DomainDeleted') deleted.set(id, null);
+      if (event.type === 'DomainRegistered' && deleted.has(id)) deleted.set(id, event.metadata.occurredAt);
+    },
+    applyRecords: ({ stream, data }) => {
+      const { records } = data as DomainRecordsEvent['data'];
+      const isValid = records.some(({ kind, state }) => kind === 'return_path' && state === 'valid');
+      if (isValid) returning.add(idOf(stream));
+      else returning.delete(idOf(stream));
+    },
+    keysOf: async (domainId) => {
+      const domain = domains.get(domainId);
+      return domain === undefined ? [] : activeSigningKeys(domain, secrets, capturing);
+    },
+    returnHostOf: (domainId) => {
+      const domain = domains.get(domainId);
+      return domain === undefined || !returning.has(domainId) ? null : returnPathHost(domain.name);
+    },
+    isDeletedFor: ({ accepted, acceptedAt }) => {
+      const registeredAgain = deleted.get(accepted.domainId);
+      return registeredAgain !== undefined && (registeredAgain === null || acceptedAt < registeredAgain);
+    },
+    isDeleted: (domainId) => deleted.get(domainId) === null,
+  };
+};

@@ -1,0 +1,60 @@
+import {
+  categoryOf,
+  type EventStore,
+  LOG_START,
+  type Position,
+  type RecordedEvent,
+} from '../domain/ports/event-store.ts';
+import { readFamilies } from '../domain/read-families.ts';
+import type { Work } from './supervise.ts';
+
+/** A live view in memory of one family of events. */
+export interface InMemoryProjection {
+  readonly category: string;
+  apply(event: RecordedEvent): void;
+  /** Called after events of the family were applied. */
+  onChange?(): void;
+}
+
+export interface InMemoryProjections {
+  /** Follows the log; goes on where it was when it is started again. */
+  readonly work: Work;
+  /** Resolves once everything is applied that the log held at the start. Never rejects. */
+  readonly caughtUp: Promise<void>;
+}
+
+/** One follower of the log for all of them: each follower costs the log queries whenever anything is appended. */
+export const createInMemoryProjections = (
+  store: Pick<EventStore, 'head' | 'readAll' | 'subscribe'>,
+  projections: readonly InMemoryProjection[],
+): InMemoryProjections => {
+  const filter = { categories: projections.map(({ category }) => category) };
+  const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
+  let position: Position = LOG_START;
+
+  const applyAll = (events: readonly RecordedEvent[], until: Position): void => {
+    for (const { category, apply, onChange } of projections) {
+      const own = events.filter(({ stream }) => categoryOf(stream) === category);
+      for (const event of own) apply(event);
+      if (own.length > 0) onChange?.();
+    }
+    position = until;
+  };
+
+  const catchUp = async (signal: AbortSignal): Promise<void> => {
+    const request = { categories: filter.categories, from: position, to: await store.head(), signal };
+    for await (const page of readFamilies(store, request)) applyAll(page.events, page.position);
+    if (!signal.aborted) resolve();
+  };
+
+  return {
+    caughtUp,
+    work: async (signal, working) => {
+      await catchUp(signal);
+      for await (const page of store.subscribe(position, filter, signal)) {
+        applyAll(page.events, page.position);
+        working();
+      }
+    },
+  };
+};

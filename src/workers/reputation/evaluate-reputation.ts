@@ -1,0 +1,70 @@
+import { judgeSending as record } from '../../commands/reputation.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import {
+  countedFrom,
+  judgeSending,
+  type SendingCounts,
+  type SendingLimits,
+} from '../../domain/reputation/evaluate-reputation.ts';
+import type { Leadership } from '../leadership.ts';
+import { repeat, type Work } from '../supervise.ts';
+import type { SendingHolds } from './sending-holds.ts';
+
+interface SenderCounts extends SendingCounts {
+  /** A domain, or the organization itself. */
+  readonly senderId: string;
+  readonly organizationId: string;
+}
+
+/** Outcomes of bulk mail since a day (`YYYY-MM-DD`) by domain and organization, a page in the order of their ids. */
+export type PageOfCounts = (query: {
+  readonly from: string;
+  readonly after: string;
+  readonly limit: number;
+}) => Promise<readonly SenderCounts[]>;
+
+export interface EvaluateReputation {
+  readonly store: EventStore;
+  readonly counts: PageOfCounts;
+  readonly limits: SendingLimits;
+  /** Saves reading the stream of a sender whose standing does not change. */
+  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: System;
+}
+
+/** How long a bad list goes on unnoticed; each look costs one query. */
+const EVERY_MS = 5_000;
+/** Between the pages of one round. */
+const EVERY_MS_BUSY = 100;
+/** Senders of a page, with a week's rows each: more block the thread, fewer make rounds long. */
+const SENDERS_MAX = 500;
+
+/** Warns, slows, pauses and resumes the bulk mail of domains and organizations by their bounces and complaints. */
+export const evaluateReputation = ({
+  store,
+  counts,
+  limits,
+  sendingHolds,
+  leadership,
+  system,
+}: EvaluateReputation): Work => {
+  let after = '';
+
+  const evaluate = async ({ senderId, organizationId, ...counted }: SenderCounts): Promise<void> => {
+    const domainId = senderId === organizationId ? null : senderId;
+    const judged = { domainId, organizationId, counts: counted, limits };
+    if (judgeSending(sendingHolds.standingOf(senderId), judged).length === 0) return;
+    await record({ store, system }, judged);
+  };
+
+  return repeat(system, async () => {
+    if (!leadership.isLeader()) return EVERY_MS;
+    const page = await counts({ from: countedFrom(system.now()), after, limit: SENDERS_MAX });
+    for (const each of page) await evaluate(each);
+    const further = page[SENDERS_MAX - 1];
+    after = further?.senderId ?? '';
+    return further === undefined ? EVERY_MS : EVERY_MS_BUSY;
+  });
+};

@@ -1,0 +1,57 @@
+import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
+import type { Loaded } from '../../commands/execute.ts';
+import { takePlaces } from '../../commands/warm-up.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { Places, Want, WarmUpDay } from '../../domain/warm-up/daily-quota.ts';
+
+/** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */
+export interface DailyQuota {
+  readonly day: string;
+  /**
+   * Reserves quota for a message's recipients.
+   * @returns null: it may leave; or the destination whose quota is used up.
+   * @throws {DomainError} `resource_conflict`: other processes reserved at the same moment.
+   */
+  reserve(want: Want, cap: number): Promise<string | null>;
+}
+
+export interface DailyQuotaOptions {
+  readonly store: EventStore;
+  readonly system: System;
+  readonly organizationId: string;
+  readonly domainId: string;
+  readonly day: string;
+}
+
+/** Messages of one append; as many as a process sends at a time, so that none waits for a second append. */
+const WANTS_MAX = 1_000;
+
+interface Reservation {
+  readonly want: Want;
+  readonly cap: number;
+}
+
+export const createDailyQuota = ({ store, system, ...of }: DailyQuotaOptions): DailyQuota => {
+  let known: Loaded<WarmUpDay> | undefined;
+  let inHand: Places = new Map();
+
+  const batcher = createBatcher<Reservation, string | null>({
+    name: "the warm-up's day",
+    inFlightMax: 1,
+    admission: atMost(WANTS_MAX),
+    run: async (asked) => {
+      const wants = asked.map(({ want }) => want);
+      const cap = asked.at(-1)?.cap ?? 0; // a plan that was just replaced has another
+      const taken = await takePlaces({ store, system }, { ...of, cap, wants, inHand, known });
+      known = taken.day;
+      inHand = taken.inHand;
+      return fulfilled(asked.map((_, index) => taken.full[index] ?? null));
+    },
+  });
+
+  return {
+    day: of.day,
+    reserve: (want, cap) => batcher.add({ want, cap }),
+  };
+};

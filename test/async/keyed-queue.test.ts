@@ -1,0 +1,220 @@
+import { describe, expect, test } from 'vitest';
+import { createKeyedQueue } from '../../src/async/keyed-queue.ts';
+import { createSteppableSystem } from '../support/system.ts';
+
+type Priority = 'high' | 'low';
+
+interface Setting {
+  readonly concurrency?: number;
+  /** Items of each priority that may wait for a key. */
+  readonly capacity?: number;
+  /** Concurrency of keys; default 2. */
+  readonly limits?: Readonly<Record<string, number>>;
+  /** Keys with a rate limit of one item in this many ms. */
+  readonly everyMs?: Readonly<Record<string, number>>;
+  /** Items that may wait for a key with a rate limit. */
+  readonly room?: number;
+}
+
+/** A queue whose items end when they are told to. */
+const open = ({ concurrency = 100, capacity = 100, limits = {}, everyMs = {}, room = 100 }: Setting = {}) => {
+  const system = createSteppableSystem();
+  const every: Record<string, number> = { ...everyMs };
+  const lastMs = new Map<string, number>();
+  let timers = 0;
+  const begun: string[] = [];
+  const refused: string[] = [];
+  const ends = new Map<string, () => void>();
+  const current: Record<string, number> = { ...limits };
+  const queue = createKeyedQueue<string, Priority>({
+    priorities: ['high', 'low'],
+    concurrency,
+    concurrencyOf: (key) => current[key] ?? 2,
+    waitMsOf: (key) => {
+      const nextMs = (lastMs.get(key) ?? Number.NEGATIVE_INFINITY) + (every[key] ?? 0);
+      return Math.max(0, nextMs - system.monotonicMs());
+    },
+    capacityOf: (key) => (every[key] === undefined ? capacity : room),
+    started: (key) => void lastMs.set(key, system.monotonicMs()),
+    idOf: (item) => item,
+    onRefused: (item, priority) => refused.push(`${item} ${priority}`),
+    system: {
+      monotonicMs: system.monotonicMs,
+      sleep: (ms, signal) => {
+        timers += 1;
+        return system.sleep(ms, signal).finally(() => {
+          timers -= 1;
+        });
+      },
+    },
+    run: async (item) => {
+      begun.push(item);
+      await new Promise<void>((resolve) => ends.set(item, resolve));
+      return { done: Promise.resolve() };
+    },
+  });
+  const end = async (item: string): Promise<void> => {
+    ends.get(item)?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const add = (item: string, key = 'net', priority: Priority = 'high') => queue.add(item, key, priority);
+  return { queue, add, begun, refused, end, limits: current, every, system, timers: () => timers };
+};
+
+describe('a keyed queue', () => {
+  test('starts as many items of a key as its concurrency, and the next when one ends', async () => {
+    const { add, begun, end } = open();
+    for (const id of ['1', '2', '3']) void add(id);
+    expect(begun).toEqual(['1', '2']);
+    await end('1');
+    expect(begun).toEqual(['1', '2', '3']);
+  });
+
+  test('does not make a key wait for another', async () => {
+    const { add, begun } = open({ limits: { slow: 1 } });
+    for (let count = 0; count < 50; count += 1) void add(`slow ${count}`, 'slow');
+    void add('quick', 'quick');
+    expect(begun).toEqual(['slow 0', 'quick']);
+  });
+
+  test('takes turns between keys when the total concurrency is used up', async () => {
+    const { add, begun, end } = open({ concurrency: 1 });
+    for (const id of ['a1', 'a2', 'a3']) void add(id, 'a');
+    for (const id of ['b1', 'b2']) void add(id, 'b');
+    for (const id of ['a1', 'a2', 'b1', 'a3']) await end(id);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
+  });
+
+  test('starts a higher priority before a lower one that came earlier', async () => {
+    const { add, begun, end } = open({ concurrency: 1 });
+    void add('first', 'net', 'low');
+    void add('list', 'net', 'low');
+    void add('urgent', 'other', 'high');
+    await end('first');
+    expect(begun).toEqual(['first', 'urgent']);
+  });
+
+  test('refuses duplicates, items of a full key, and items of a paused key', async () => {
+    const { add, begun } = open({ capacity: 1, limits: { net: 1, paused: 0 } });
+    void add('1');
+    expect(await add('1')).toBe(false);
+    void add('2');
+    expect(await add('2')).toBe(false);
+    expect(await add('3')).toBe(false);
+    expect(await add('4', 'paused')).toBe(false);
+    expect(begun).toEqual(['1']);
+  });
+
+  test('shows the first items of keys with enough of a priority waiting, until there are fewer', async () => {
+    const { queue, add, end } = open({ limits: { net: 1 } });
+    void add('running');
+    for (let count = 0; count < 3; count += 1) void add(`${count}`);
+    expect(queue.heads('high', 3)).toEqual(['0', '1', '2']);
+    expect(queue.heads('high', 2)).toEqual(['0', '1']);
+    expect(queue.heads('low', 1)).toEqual([]);
+    expect([queue.size('net'), queue.waiting('net')]).toEqual([4, 3]);
+    await end('running');
+    expect(queue.heads('high', 3)).toEqual([]);
+  });
+
+  test('reports what it refused for want of room, and no duplicates', async () => {
+    const { add, refused } = open({ limits: { paused: 0 } });
+    void add('1');
+    expect(await add('1')).toBe(false);
+    expect(await add('2', 'paused', 'low')).toBe(false);
+    expect(refused).toEqual(['2 low']);
+  });
+
+  test('dismisses what waits for a key that is paused meanwhile', async () => {
+    const { add, begun, end, limits } = open({ limits: { net: 1 } });
+    void add('1');
+    const waiting = add('2');
+    limits.net = 0;
+    await end('1');
+    expect(await waiting).toBe(false);
+    expect(begun).toEqual(['1']);
+    limits.net = 1;
+    void add('2');
+    expect(begun).toEqual(['1', '2']);
+  });
+
+  test('starts more when a limit was raised and is reviewed', async () => {
+    const { queue, add, begun, limits } = open({ limits: { net: 1 } });
+    for (const id of ['1', '2', '3']) void add(id);
+    limits.net = 3;
+    queue.review('net');
+    expect(begun).toEqual(['1', '2', '3']);
+  });
+
+  test('keeps to the rate of a key, and other keys do not wait for it', async () => {
+    const { add, begun, system, every } = open({ limits: { slow: 100 }, everyMs: { slow: 1_000 } });
+    for (const id of ['1', '2', '3']) void add(id, 'slow');
+    void add('quick', 'quick');
+    expect(begun).toEqual(['1', 'quick']);
+    await system.advance(900);
+    expect(begun).toEqual(['1', 'quick']);
+    await system.advance(150);
+    expect(begun).toEqual(['1', 'quick', '2']);
+    await system.advance(1_050);
+    expect(begun).toEqual(['1', 'quick', '2', '3']);
+    delete every.slow;
+    for (const id of ['4', '5']) void add(id, 'slow');
+    expect(begun.slice(-2)).toEqual(['4', '5']);
+  });
+
+  test('gives each slot of a rate to the higher priority first', async () => {
+    const { add, begun, system } = open({ everyMs: { slow: 1_000 }, limits: { slow: 100 } });
+    for (const id of ['1', '2', '3']) void add(id, 'slow', 'low');
+    await system.advance(500);
+    void add('urgent', 'slow', 'high');
+    await system.advance(600);
+    expect(begun).toEqual(['1', 'urgent']);
+    await system.advance(2_100);
+    expect(begun).toEqual(['1', 'urgent', '2', '3']);
+  });
+
+  test('has a single timer for any number of keys with rates, and none when nothing waits', async () => {
+    const many = Array.from({ length: 50 }, (_, at) => `slow${at}`);
+    const { queue, add, begun, system, timers } = open({
+      everyMs: Object.fromEntries(many.map((name, at) => [name, 1_000 + at])),
+    });
+    for (const name of many) void add(`${name} 1`, name);
+    expect(timers()).toBe(0);
+    for (const name of many) void add(`${name} 2`, name);
+    await system.advance(10);
+    expect(timers()).toBe(1);
+    await system.advance(1_200);
+    expect(begun.length).toBe(100);
+    expect(timers()).toBe(0);
+    for (const name of many) void add(`${name} 3`, name);
+    const closed = queue.close();
+    await system.advance(1);
+    expect(timers()).toBe(0);
+    void closed;
+  });
+
+  test('dismisses the last items of a key whose capacity shrinks', async () => {
+    const { queue, add, begun, every } = open({ limits: { net: 1 }, room: 2 });
+    void add('1');
+    const waiting = ['2', '3', '4', '5'].map((id) => add(id));
+    every.net = 1_000;
+    queue.review('net');
+    expect(await Promise.all(waiting.slice(2))).toEqual([false, false]);
+    expect(await add('6')).toBe(false);
+    expect(begun).toEqual(['1']);
+    delete every.net;
+    void add('4');
+    expect(begun).toEqual(['1']);
+  });
+
+  test('dismisses what waits on closing, and waits for what was started', async () => {
+    const { queue, add, end } = open({ limits: { net: 1 } });
+    const [first, second] = [add('1'), add('2')];
+    const closed = queue.close();
+    expect(await second).toBe(false);
+    await end('1');
+    await closed;
+    expect(await first).toBe(true);
+    expect(await add('3')).toBe(false);
+  });
+});

@@ -1,0 +1,241 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import type { ExistingMessage } from '../../../src/domain/message/message.ts';
+import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
+import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
+import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
+import { closedAfterTest, openDelivering as open, statuses, until } from '../delivering.ts';
+import { openService, type Service } from '../service.ts';
+
+const MINUTE_MS = 60_000;
+
+const messageIdHeader = (raw: string): string | undefined => /^Message-ID: (.*)$/im.exec(raw)?.[1]?.trim();
+
+describe('delivering a message', () => {
+  test('hands it to the server and records its reply, the text of which is in the vault', async () => {
+    const service = await open();
+    service.workers().start();
+    const id = await service.send(['ann@example.org', 'bob@example.org']);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'delivered']));
+    expect(service.sink.mails).toHaveLength(1);
+    expect(service.sink.mails[0]).toMatchObject({
+      from: 'shop@example.test',
+      to: ['ann@example.org', 'bob@example.org'],
+    });
+    const [first] = (await service.message(id)).recipients;
+    expect(first?.smtp).toMatchObject({ code: 250 });
+    const replyId = first?.smtp?.replyId ?? '';
+    expect((await service.context.contents.get([replyId])).get(replyId)).toMatchObject({
+      kind: 'reply',
+      messageId: id,
+    });
+  });
+
+  test('sends once when the same job runs twice and two workers take it at once', async () => {
+    const service = await open({ onData: async () => sleep(50, null) });
+    const id = await service.send('ann@example.org');
+    service.workers().start();
+    service.workers().start();
+    const jobs = service.dependencies.queues.open<DeliveryJob>('deliver-messages');
+    const job = {
+      data: {
+        due: [
+          { messageId: id, destination: null },
+          { messageId: id, destination: null },
+        ],
+      },
+    };
+    await jobs.add([job, job, job, job]);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    await sleep(200);
+    expect(service.sink.mails).toHaveLength(1);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDelivered']);
+  });
+
+  test('defers what the server refuses for now, and sends it again when it is due', async () => {
+    const replies = [{ code: 451, text: 'try later ann@example.org' }];
+    const service = await open({ onRcpt: () => replies.shift() ?? null });
+    service.workers().start();
+    const id = await service.send('ann@example.org');
+    await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    expect(service.sink.mails).toHaveLength(0);
+    service.system.shift(2 * MINUTE_MS);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    expect((await service.message(id)).attempts).toBe(2);
+  });
+
+  test('bounces only the recipient who was refused for good', async () => {
+    const service = await open({
+      onRcpt: (address) => (address.startsWith('nobody') ? { code: 550, text: '5.1.1 no such user' } : null),
+    });
+    service.workers().start();
+    const id = await service.send(['nobody@example.org', 'ann@example.org']);
+    await until(async () => expect(await statuses(service, id)).toEqual(['bounced', 'delivered']));
+    expect(service.sink.mails[0]?.to).toEqual(['ann@example.org']);
+  });
+
+  test('defers when there is no server, and says so without quoting anybody', async () => {
+    const service = closedAfterTest(await openService());
+    service.workers().start();
+    const id = await service.send('ann@example.org');
+    await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    expect((await service.message(id)).recipients[0]).toMatchObject({
+      reason: 'no answer from the mail server',
+      smtp: { code: 0 },
+    });
+  });
+
+  test('raises an alarm and tries again later where the contents are missing', async () => {
+    const service = await open();
+    const id = await service.send('ann@example.org');
+    service.workers({ contents: { ...service.dependencies.contents, get: async () => new Map() } }).start();
+    await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
+    expect(service.sink.mails).toHaveLength(0);
+  });
+});
+
+describe('large messages', () => {
+  const MB = 1_000_000;
+
+  test('are sent a few at a time, however many are due, so that they fit into memory', async () => {
+    const service = await open();
+    const { test: simulated } = service.dependencies.transports;
+    let bytes = 0;
+    let most = 0;
+    let mostClaimed = 0;
+    const claimedBytes = async (): Promise<number> => {
+      const all = await Promise.all(ids.map((id) => statuses(service, id)));
+      return all.reduce(
+        (sum, [status], index) => sum + (status === 'sending' ? (texts[index % 3] ?? '').length : 0),
+        0,
+      );
+    };
+    const weighed: MailTransport = {
+      ...simulated,
+      send: async (mail, options) => {
+        const size = mail.body.text?.length ?? 0;
+        bytes += size;
+        most = Math.max(most, bytes);
+        mostClaimed = Math.max(mostClaimed, await claimedBytes());
+        await sleep(20);
+        bytes -= size;
+        return simulated.send(mail, options);
+      },
+    };
+    const texts = ['x'.repeat(25 * MB), 'x'.repeat(80 * MB), 'x'.repeat(10)];
+    const ids = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => service.send(`u${index}@example.org`, 'test', texts[index % 3])),
+    );
+    service.workers({ transports: { ...service.dependencies.transports, test: weighed } }).start();
+    await until(async () => {
+      const all = await Promise.all(ids.map((id) => statuses(service, id)));
+      expect(all.flat().every((status) => status === 'delivered')).toBe(true);
+    });
+    expect(most).toBe(80 * MB); // alone
+    expect(mostClaimed).toBe(80 * MB); // what waits for room is not claimed
+  });
+});
+
+describe('an attempt that nobody finished', () => {
+  const lost = async (service: Service): Promise<string> => {
+    const id = await service.send('ann@example.org');
+    await startAttempt(service.context, { messageId: id, leaseMs: 20_000, random: 0.5 });
+    return id;
+  };
+
+  test('is left alone while its lease lasts', async () => {
+    const service = await open();
+    const id = await lost(service);
+    service.workers().start();
+    await sleep(1500);
+    expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted']);
+  });
+
+  test('is recorded as unknown when the lease ends, and made again with the same Message-ID', async () => {
+    const service = await open();
+    const id = await lost(service);
+    service.workers().start();
+    service.system.shift(21_000);
+    await until(async () => expect((await service.history(id)).at(-1)).toBe('AttemptOutcomeUnknown'));
+    service.system.shift(6000);
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    const { accepted }: ExistingMessage = await service.message(id);
+    expect(service.sink.mails.map(({ raw }) => messageIdHeader(raw))).toEqual([accepted.internetMessageId]);
+  });
+});
+
+describe('a queue that was wiped', () => {
+  test('loses nothing: the sweeper adds what is due again', async () => {
+    const service = await open();
+    const { queues } = service.dependencies;
+    let wiped = 0;
+    /** Until it has lost 250 messages, what is added is gone at once. */
+    const forgetful: Queues = {
+      ...queues,
+      open: <Job>(name: QueueName): Queue<Job> => {
+        const queue = queues.open<Job>(name);
+        const add: Queue<Job>['add'] = async (jobs) => {
+          if (wiped >= 250) return queue.add(jobs);
+          wiped += jobs.flatMap(({ data }) => (data as DeliveryJob).due).length;
+        };
+        return { ...queue, add };
+      },
+    };
+    service.workers({ queues: forgetful }).start();
+    const ids = await Promise.all(Array.from({ length: 250 }, (_, index) => service.send(`u${index}@example.org`)));
+    await until(() => expect(wiped).toBe(250));
+    await until(async () => {
+      const all = await Promise.all(ids.map((id) => statuses(service, id)));
+      expect(all.flat().every((status) => status === 'delivered')).toBe(true);
+    });
+    expect(service.sink.mails).toHaveLength(250);
+  });
+
+  test('is not missed for what was accepted while nobody dispatched', async () => {
+    const service = await open();
+    const id = await service.send('ann@example.org');
+    service.workers().start();
+    await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+  });
+});
+
+describe('stopping', () => {
+  test('lets what is being sent end, and gives the rest back', async () => {
+    const service = await open({ onData: async () => sleep(500, null) });
+    const first = service.workers();
+    first.start();
+    const ids = await Promise.all(Array.from({ length: 90 }, (_, index) => service.send(`u${index}@example.org`)));
+    await until(async () => {
+      const begun = await Promise.all(ids.map((id) => statuses(service, id)));
+      expect(begun.flat()).toContain('sending');
+    });
+    await first.stop();
+    const states = (await Promise.all(ids.map((id) => statuses(service, id)))).flat();
+    expect(states).not.toContain('sending');
+    expect(states.filter((status) => status === 'delivered')).toHaveLength(service.sink.mails.length);
+    service.workers().start();
+    await until(() => expect(service.sink.mails).toHaveLength(90));
+  });
+});
+
+describe('the test environment', () => {
+  test('sends nothing, and sandbox addresses choose their fate', async () => {
+    const service = await open();
+    service.workers().start();
+    const fates = ['delivered', 'bounced', 'complained', 'suppressed', 'deferred+2s'];
+    const id = await service.send(
+      fates.map((fate) => `${fate}@sandbox.outbox.test`),
+      'test',
+    );
+    await until(async () => {
+      const { recipients } = await service.message(id);
+      expect(recipients.map(({ status, complained }) => `${status}${complained ? ' complained' : ''}`)).toEqual([
+        ...['delivered', 'bounced', 'delivered complained', 'suppressed', 'deferred'],
+      ]);
+    });
+    await until(async () => expect((await statuses(service, id)).at(-1)).toBe('delivered'));
+    expect(service.sink.mails).toHaveLength(0);
+  });
+});

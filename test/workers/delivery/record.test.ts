@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type { ExistingMessage } from '../../../src/domain/message/message.ts';
+import { reportOf } from '../../../src/workers/delivery/record.ts';
+
+const said = { recipientId: 'rcp_1', enhanced: '5.6.7', mx: 'mx.b.test', tls: null, text: 'SMTPUTF8 is not offered' };
+const message = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as ExistingMessage;
+
+test.each([true, false])(
+  'who cannot be written to is told as that, whether the service is stopping (%s) or not',
+  (stopping) => {
+    const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { uuid: () => 'id', stopping });
+    expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'it cannot be delivered there' }]);
+  },
+);
+
+test.each([
+  [true, 0, 'the service was stopping'],
+  [true, 451, 'the mail server may accept it later'],
+  [false, 0, 'no answer from the mail server'],
+  [false, 451, 'the mail server may accept it later'],
+])('who is to be tried again is told why: stopping %s, reply %d', (stopping, code, reason) => {
+  const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { uuid: () => 'id', stopping });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
+});
+
+test.each([
+  ['no server was tried', { destination: '@b.test', address: null }],
+  ['no answer from the mail server', { destination: '@b.test', address: '192.0.2.1' }],
+  ['no answer from the mail server', { destination: 'provider.test', address: '192.0.2.1' }],
+])('%s is said of %j', (reason, facts) => {
+  const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
+    ...{ uuid: () => 'id', stopping: false },
+  });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
+});
+
+test('what is known of the session is kept, and what is not stays away', () => {
+  const session = {
+    cipher: 'TLS_AES_256_GCM_SHA384',
+    policy: 'dane',
+    address: '192.0.2.1',
+    stage: 'recipient',
+  } as const;
+  const reported = [
+    { ...said, code: 550, outcome: 'bounced', ...session } as const,
+    { ...said, code: 550, outcome: 'bounced' } as const,
+  ];
+  const { outcomes } = reportOf(message, reported, { uuid: () => 'id', stopping: false });
+  const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, replyId: 'id' };
+  expect(outcomes.map((each) => 'smtp' in each && each.smtp)).toStrictEqual([{ ...bare, ...session }, bare]);
+});
+
+test.each([
+  [451, 'Greylisted, try again in 300 seconds', { category: 'greylisted', askedSeconds: 300 }],
+  [421, 'Too much mail from you: retry after 2 hours', { askedSeconds: 7200 }],
+])('a time that a reply of %d names is handed on', (code, text, expected) => {
+  const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
+    ...{ uuid: () => 'id', stopping: false },
+  });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
+});
+
+test('a time in a sentence of ours is no wish of the other side’s', () => {
+  const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
+  const { outcomes } = reportOf(message, [silent], { uuid: () => 'id', stopping: false });
+  expect(outcomes[0]).not.toHaveProperty('askedSeconds');
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import type { OutboxEvent } from '../../../src/domain/events.ts';
+import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+
+const recorded = (stream: string, event: OutboxEvent): RecordedEvent =>
+  ({ ...event, id: 'e', stream, revision: 0, position: '1', metadata: contextAt(NOW) }) as unknown as RecordedEvent;
+
+const registered = (): RecordedEvent =>
+  recorded('domain-dom_1', {
+    type: 'DomainRegistered',
+    data: { domainId: 'dom_1', name: 'shop.example', token: 't', dkim: [] },
+  });
+
+const looked = (state: 'valid' | 'missing'): RecordedEvent =>
+  recorded('domainRecords-dom_1', {
+    type: 'DomainRecordsChecked',
+    data: {
+      ...{ domainId: 'dom_1', spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+      records: [{ kind: 'return_path', host: 'bounces.shop.example', state, problem: null, seen: [] }],
+    },
+  });
+
+test('mail comes back to a name of its sender’s domain as long as that leads here', () => {
+  const domains = createSendingDomains({ secrets: createInMemorySecrets() });
+  domains.apply(registered());
+  expect(domains.returnHostOf('dom_1')).toBeNull();
+  domains.applyRecords(looked('valid'));
+  expect(domains.returnHostOf('dom_1')).toBe('bounces.shop.example');
+  domains.applyRecords(looked('missing'));
+  expect(domains.returnHostOf('dom_1')).toBeNull();
+});
+
+test('mail of a domain that was deleted, or is not known, comes back to no name of its own and is not signed', async () => {
+  const domains = createSendingDomains({ secrets: createInMemorySecrets() });
+  domains.apply(registered());
+  domains.applyRecords(looked('valid'));
+  domains.apply(recorded('domain-dom_1', { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'shop.example' } }));
+  expect(domains.returnHostOf('dom_1')).toBeNull();
+  expect(domains.returnHostOf('dom_2')).toBeNull();
+  expect(await domains.keysOf('dom_2')).toEqual([]);
+});

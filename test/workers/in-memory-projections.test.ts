@@ -1,0 +1,96 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import { createInMemoryProjections } from '../../src/workers/in-memory-projections.ts';
+import { keyCreated } from '../support/controls/api-key.ts';
+import { messageAccepted } from '../support/controls/message.ts';
+import { contextAt, NOW } from '../support/specification.ts';
+
+const system = createSystem();
+const stopping: AbortController[] = [];
+
+afterEach(() => {
+  for (const each of stopping.splice(0)) each.abort();
+});
+
+const openStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec, system });
+
+const appendKey = (store: EventStore, keyId: string) =>
+  store.append({
+    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(NOW) },
+    events: [{ ...keyCreated({ keyId }), id: system.uuid() }],
+  });
+const appendMessage = (store: EventStore, messageId: string) =>
+  store.append({
+    ...{ stream: `message-${messageId}`, expected: 'no-stream', context: contextAt(NOW) },
+    events: [{ ...messageAccepted({ messageId }), id: system.uuid() }],
+  });
+
+/** A memory of a family: the streams it was told of, and how often it changed. */
+const memoryOf = (category: string) => {
+  const streams: string[] = [];
+  const onChange = vi.fn();
+  return { category, streams, onChange, apply: ({ stream }: { readonly stream: string }) => streams.push(stream) };
+};
+
+const begin = (
+  work: ReturnType<typeof createInMemoryProjections>['work'],
+): { signal: AbortController; over: Promise<void> } => {
+  const signal = new AbortController();
+  stopping.push(signal);
+  return { signal, over: work(signal.signal, () => undefined) };
+};
+
+describe('what a process remembers', () => {
+  test('is each memory’s own family, as the log has it and as it goes on', async () => {
+    const store = openStore();
+    await appendKey(store, 'key_1');
+    await appendMessage(store, 'msg_1');
+    const keys = memoryOf('apiKey');
+    const domains = memoryOf('domain');
+    const { work, caughtUp } = createInMemoryProjections(store, [keys, domains]);
+    begin(work);
+    await caughtUp;
+    expect(keys.streams).toEqual(['apiKey-key_1']);
+    await appendKey(store, 'key_2');
+    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2']));
+    expect(keys.onChange).toHaveBeenCalledTimes(2);
+    expect([domains.streams, domains.onChange.mock.calls]).toEqual([[], []]);
+  });
+
+  test('is complete at once where the log is empty, or holds nothing of the family', async () => {
+    const store = openStore();
+    const empty = createInMemoryProjections(store, [memoryOf('domain')]);
+    begin(empty.work);
+    await empty.caughtUp;
+    await appendMessage(store, 'msg_1');
+    const others = createInMemoryProjections(store, [memoryOf('domain')]);
+    begin(others.work);
+    await others.caughtUp;
+  });
+
+  test('is not called complete while the log is away, and is told each event once when work begins again', async () => {
+    const store = openStore();
+    for (const keyId of ['key_1', 'key_2']) await appendKey(store, keyId);
+    let away = true;
+    const head: EventStore['head'] = () => (away ? Promise.reject(new StoreUnavailable('away')) : store.head());
+    const keys = memoryOf('apiKey');
+    const { work, caughtUp } = createInMemoryProjections({ ...store, head }, [keys]);
+    let complete = false;
+    void caughtUp.then(() => {
+      complete = true;
+    });
+    await expect(begin(work).over).rejects.toThrow('away');
+    expect([complete, keys.streams]).toEqual([false, []]);
+    away = false;
+    const first = begin(work);
+    await caughtUp;
+    first.signal.abort();
+    await first.over;
+    await appendKey(store, 'key_3');
+    begin(work);
+    await vi.waitFor(() => expect(keys.streams).toEqual(['apiKey-key_1', 'apiKey-key_2', 'apiKey-key_3']));
+  });
+});

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'vitest';
+import { judgeSending, releaseSending } from '../../../src/commands/reputation.ts';
+import type { SendingLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
+import { messageStream, sendingDomainStream, standingStream } from '../../../src/domain/streams.ts';
+import type { PageOfCounts } from '../../../src/workers/reputation/evaluate-reputation.ts';
+import { createSendingHolds } from '../../../src/workers/reputation/sending-holds.ts';
+import { contextAt } from '../../support/specification.ts';
+import { openDelivering, statuses, until } from '../delivering.ts';
+import type { Service } from '../service.ts';
+import { createShiftableSystem } from '../shiftable-system.ts';
+
+const ANN = 'ann@example.org';
+const BULK = { stream: 'bulk' } as const;
+const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
+
+const bad = (percent: number) => ({
+  ...{ releasedAt: null, delivered: 10_000 - percent * 100, bounced: percent * 100, complained: 0 },
+});
+
+const judge = (service: Service, percent: number): Promise<void> =>
+  judgeSending(service.dependencies, {
+    ...{ domainId: 'dom_1', organizationId: service.organizationId, counts: bad(percent), limits: LIMITS },
+  });
+
+const release = ({ dependencies, organizationId }: Service, domainId: string | null = 'dom_1'): Promise<boolean> =>
+  releaseSending(
+    dependencies,
+    {
+      ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
+      ...{ correlationId: 'test', causationId: 'test' },
+    },
+    domainId,
+  );
+
+const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_1'): Promise<readonly string[]> =>
+  (await store.readStream(standingStream(domainId))).map(({ type }) => type);
+
+describe('a domain whose bulk mail is paused', () => {
+  test('sends transactional mail and none of the bulk, which nobody attempts before it is released, and which leaves at once then', async () => {
+    const service = await openDelivering();
+    await judge(service, 6);
+    const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
+    const inTest = await service.send('delivered@sandbox.outbox.test', 'test', 'News', BULK);
+    service.workers().start();
+    await until(async () => {
+      expect(await statuses(service, own)).toEqual(['delivered']);
+      expect((await service.message(bulk)).recipients[0]?.held).not.toBeNull();
+      expect(await statuses(service, inTest)).toEqual(['delivered']);
+    });
+    expect(await service.history(bulk)).toEqual(['MessageAccepted', 'RecipientsHeld']);
+    const { recipients, attempts } = await service.message(bulk);
+    expect(attempts).toBe(0);
+    expect(recipients[0]).toMatchObject({ status: 'accepted', attempts: 0, smtp: null, reason: null });
+    expect(recipients[0]?.held).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
+    expect(await release(service)).toBe(true);
+    expect(await release(service)).toBe(false);
+    const next = await service.send(ANN, 'live', 'News', BULK);
+    await until(async () => {
+      expect(await statuses(service, next)).toEqual(['delivered']);
+      expect(await statuses(service, bulk)).toEqual(['delivered']);
+    });
+    expect(await service.history(bulk)).toEqual([
+      ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
+    ]);
+    expect(service.sink.mails).toHaveLength(3);
+  }, 30_000);
+
+  test('that is deleted meanwhile has what it kept back fail at once', async () => {
+    const service = await openDelivering();
+    await judge(service, 6);
+    const bulk = await service.send(ANN, 'live', 'News', BULK);
+    service.workers().start();
+    await until(async () => expect((await service.message(bulk)).recipients[0]?.held).not.toBeNull());
+    const { store, system } = service.dependencies;
+    await store.append({
+      ...{
+        stream: sendingDomainStream('dom_1'),
+        expected: 'no-stream',
+        context: contextAt(system.now().toISOString()),
+      },
+      events: [{ id: system.uuid(), type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } }],
+    });
+    await until(async () => expect(await statuses(service, bulk)).toEqual(['failed']));
+    expect((await service.history(bulk)).at(-1)).toBe('RecipientFailed');
+    expect(service.sink.mails).toEqual([]);
+  }, 30_000);
+});
+
+describe('an organization whose bulk mail is paused', () => {
+  test('sends none of its domains’ bulk mail, and goes on when both it and the domain may', async () => {
+    const service = await openDelivering();
+    const { dependencies, organizationId } = service;
+    const all = { domainId: null, organizationId, counts: bad(6), limits: LIMITS };
+    await judgeSending(dependencies, all);
+    const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
+    service.workers().start();
+    const held = async () => (await service.message(bulk)).recipients[0]?.held;
+    await until(async () => {
+      expect(await held()).toMatchObject({ reason: 'organization_paused', heldBy: organizationId });
+      expect(await statuses(service, own)).toEqual(['delivered']);
+    });
+    await judge(service, 6);
+    expect(await release(service, null)).toBe(true);
+    await until(async () => expect(await held()).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' }));
+    expect(await release(service)).toBe(true);
+    await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
+    expect(await standingOf(service, organizationId)).toEqual([
+      ...['OrganizationSendingPaused', 'OrganizationSendingReleased'],
+    ]);
+  }, 30_000);
+});
+
+describe('a domain whose bulk mail is slowed down', () => {
+  test('sends its mail one after another, what has waited first', async () => {
+    const service = await openDelivering();
+    await judge(service, 6);
+    const first = await service.send(ANN, 'live', 'News', BULK);
+    service.workers().start();
+    await until(async () => expect((await service.message(first)).recipients[0]?.held).not.toBeNull());
+    await judge(service, 3.9);
+    expect(await standingOf(service)).toEqual(['SendingPaused', 'SendingSlowed']);
+    const ids = [first];
+    for (let number = 0; number < 3; number += 1) ids.push(await service.send(ANN, 'live', 'News', BULK));
+    await until(async () => {
+      for (const id of ids) expect(await statuses(service, id)).toEqual(['delivered']);
+    });
+    const left = await Promise.all(
+      ids.map(async (id) => {
+        const history = await service.dependencies.store.readStream(messageStream(id));
+        return Date.parse(history.find(({ type }) => type === 'AttemptStarted')?.metadata.occurredAt ?? '');
+      }),
+    );
+    const gaps = left
+      .toSorted((one, other) => one - other)
+      .flatMap((at, index, all) => all.slice(index + 1, index + 2).map((next) => next - at));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(1_000);
+  }, 30_000);
+});
+
+describe('senders', () => {
+  test('are judged page by page, each once, however many processes do it', async () => {
+    const service = await openDelivering();
+    const BAD = ['dom_0749', 'org_mine'];
+    const ids = [...Array.from({ length: 750 }, (_, index) => `dom_${String(index).padStart(4, '0')}`), 'org_mine'];
+    const counts: PageOfCounts = async ({ after, limit }) =>
+      ids
+        .filter((id) => id > after)
+        .slice(0, limit)
+        .map((senderId) => ({ senderId, organizationId: 'org_mine', ...bad(BAD.includes(senderId) ? 6 : 1) }));
+    const senders = { counts, limits: LIMITS };
+    service.workers({ senders }).start();
+    service.workers({ senders }).start();
+    await until(async () => expect(await standingOf(service, 'dom_0749')).toEqual(['SendingPaused']));
+    expect(await standingOf(service, 'dom_0000')).toEqual([]);
+    await until(async () => expect(await standingOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
+    const [event] = await service.dependencies.store.readStream(standingStream('dom_0749'));
+    expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
+  }, 30_000);
+
+  test('are not paused again by what was counted before they were released', async () => {
+    const service = await openDelivering();
+    await judge(service, 6);
+    await release(service);
+    await judge(service, 6);
+    expect(await standingOf(service)).toEqual(['SendingPaused', 'SendingReleased']);
+  });
+});
+
+describe('what has to wait', () => {
+  const messageOf = (held: boolean) =>
+    ({
+      ...{ environment: 'live', organizationId: 'org_1', accepted: { domainId: 'dom_1', stream: 'bulk' } },
+      recipients: [{ held: held ? { reason: 'domain_slowed' } : null }],
+    }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // as far as it is looked at
+  const [fresh, waiting] = [messageOf(false), messageOf(true)];
+
+  const holdsAt = (type: 'SendingSlowed' | 'SendingPaused') => {
+    const system = createShiftableSystem();
+    const at = { ms: Date.parse('2026-11-22T12:00:00.000Z') };
+    const holds = createSendingHolds({ ...system, now: () => new Date(at.ms) });
+    const found = { measure: 'bounces', count: 40, of: 1000, limitPercent: 4 };
+    const recorded = { id: 'e', position: '1', revision: 0, metadata: contextAt('2026-11-22T11:00:00.000Z') };
+    const happens = (event: { readonly type: string; readonly data: object }): void =>
+      holds.apply({ ...recorded, stream: standingStream('dom_1'), ...event } as never); // as stored
+    happens({ type, data: { domainId: 'dom_1', ...found } });
+    const toAll = (all: string): void => happens({ type: all, data: { organizationId: 'org_1', ...found } });
+    return { holds, at, toAll };
+  };
+
+  test('is looked at once a day where it is paused, and not all at the same time', () => {
+    const { holds } = holdsAt('SendingPaused');
+    const waits = Array.from({ length: 100 }, () => (holds.of(waiting)?.waitSeconds ?? 0) / 3600);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(21.6);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(26.4);
+    expect(new Set(waits).size).toBeGreaterThan(50);
+    expect(holds.of(waiting)).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
+  });
+
+  test('passes one a second where it is slowed, of those that wait already', () => {
+    const { holds, at } = holdsAt('SendingSlowed');
+    expect(holds.of(fresh)).toMatchObject({ reason: 'domain_slowed', heldBy: 'dom_1' });
+    expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);
+    at.ms += 999;
+    expect(holds.of(waiting)).not.toBeNull();
+    at.ms += 1;
+    expect([holds.of(fresh), holds.of(waiting), holds.of(waiting)]).toMatchObject([{}, null, {}]);
+  });
+
+  test('waits for whoever is paused, the domain or the organization, and passes where both let one pass', () => {
+    const { holds, at, toAll } = holdsAt('SendingSlowed');
+    toAll('OrganizationSendingPaused');
+    expect(holds.of(waiting)).toMatchObject({ reason: 'organization_paused', heldBy: 'org_1' });
+    toAll('OrganizationSendingSlowed');
+    expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed', heldBy: 'dom_1' }]);
+    at.ms += 1_000;
+    const other = { ...waiting, accepted: { ...waiting.accepted, domainId: 'dom_2' } };
+    expect([holds.of(other), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);
+    toAll('OrganizationSendingReleased');
+    expect(holds.of(waiting)).toBeNull();
+  });
+});
