@@ -26,7 +26,7 @@ const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence
   const refusal = await session.ask('', ELSEWHERE);
   if (refusal === null) return null;
   const { stage, reply } = refusal;
-  const problem = problemOfRefusal({ ...reply, ...session.side, recipientId: '', outcome: 'bounced', stage });
+  const problem = problemOfRefusal({ ...reply, ...session.peer, recipientId: '', outcome: 'bounced', stage });
   return problem === null ? null : `${saidOf(reply)}: ${SMARTHOST_REMEDIES[problem]}`;
 };
 
@@ -41,7 +41,7 @@ export const trySmarthost = async (url: string, ehloName = hostname()): Promise<
     const refusal = await refusalOf(session);
     session.quit();
     if (refusal !== null) return { works: false, sentence: `${place}${refusal}` };
-    const { tls } = session.side;
+    const { tls } = session.peer;
     const login = credentials === null ? 'without a login' : 'and takes the login';
     return { works: true, sentence: `${place} answers ${tls === null ? 'in clear' : `over ${tls}`} ${login}` };
   } catch (error) {

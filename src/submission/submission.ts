@@ -5,10 +5,10 @@ import { parseMailbox } from '../domain/email-address.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import {
-  type Admission,
-  admit,
-  admitMessage,
+  authenticateKey,
+  authorizeMessage,
   MESSAGE_BYTES_MAX,
+  type Principal,
   receiveMessage,
   type SubmissionContext,
   submitMessage,
@@ -75,15 +75,15 @@ const answer = (work: Promise<unknown>, callback: Callback, refuse: (error: unkn
   );
 };
 
-const admissionOf = ({ user, secure }: SMTPServerSession): Admission => {
-  if (user !== undefined && user !== false) return user as Admission;
+const principalOf = ({ user, secure }: SMTPServerSession): Principal => {
+  if (user !== undefined && user !== false) return user as Principal;
   // RFC 3207 §4, RFC 4954 §6.
   throw new SmtpRefusal(530, secure ? AUTHENTICATION_REQUIRED : '5.7.0 Must issue a STARTTLS command first');
 };
 
 /** Whose room a message takes. */
 const organizationOf = ({ user, remoteAddress }: SMTPServerSession): string =>
-  user !== undefined && user !== false ? (user as Admission).organizationId : remoteAddress;
+  user !== undefined && user !== false ? (user as Principal).organizationId : remoteAddress;
 
 /** `SIZE` of RFC 1870, which the server has checked; null: there is none. */
 const declaredBytes = ({ envelope: { mailFrom } }: SMTPServerSession): number | null => {
@@ -124,7 +124,7 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
   const authenticate =
     (connections: Connections): Required<SMTPServerOptions>['onAuth'] =>
     ({ password }, session, callback) => {
-      admit(auth, password ?? '', session.remoteAddress).then(
+      authenticateKey(auth, password ?? '', session.remoteAddress).then(
         (user) => {
           connections.welcome(session);
           callback(null, { user });
@@ -143,9 +143,9 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
         const receiving = { bodies, organizationId: organizationOf(session), declaredBytes: declaredBytes(session) };
         const { chunks, reservation } = await receiveMessage(stream, receiving).finally(() => clearTimeout(tooSlow));
         try {
-          const admission = admissionOf(session);
+          const principal = principalOf(session);
           const envelope = session.envelope.rcptTo.map(requireMailbox);
-          const given = { admission, requestId, envelope, chunks, late: late.signal };
+          const given = { principal, requestId, envelope, chunks, late: late.signal };
           const submitted = submitMessage(submission, given).finally(reservation.release);
           return await withTimeout({ ms: DEADLINE_MS }, submitted);
         } catch (error) {
@@ -185,7 +185,7 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
       },
       onAuth: authenticate(connections),
       onMailFrom: (_address, session, callback) =>
-        answer((async () => admitMessage(auth, admissionOf(session)))(), callback, refusalOf),
+        answer((async () => authorizeMessage(auth, principalOf(session)))(), callback, refusalOf),
       onRcptTo: (address, _session, callback) => answer((async () => requireMailbox(address))(), callback, refusalOf),
       onData: take(connections),
     }),

@@ -14,7 +14,7 @@ import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 
 /** Who gave a key on this connection, so that it can be looked at again: keys end while connections last. */
-export interface Admission {
+export interface Principal {
   readonly key: string;
   /** The client's, of its socket. */
   readonly address: string;
@@ -25,9 +25,9 @@ export interface Admission {
 /** The same key may do the same by either way. */
 const RULE = ROUTES['POST /v1/messages/send'];
 
-const letIn = async (
+const authenticateSender = async (
   auth: AuthContext,
-  { key, address }: Pick<Admission, 'key' | 'address'>,
+  { key, address }: Pick<Principal, 'key' | 'address'>,
 ): Promise<Authenticated> => {
   const authenticated = await authenticate(auth, `Bearer ${key}`, address);
   requirePermission(authenticated.caller, RULE);
@@ -35,19 +35,19 @@ const letIn = async (
 };
 
 /** Authenticates the key. @throws {DomainError} by the catalogue, as HTTP does. */
-export const admit = async (auth: AuthContext, key: string, address: string): Promise<Admission> => {
-  const { caller } = await letIn(auth, { key, address });
+export const authenticateKey = async (auth: AuthContext, key: string, address: string): Promise<Principal> => {
+  const { caller } = await authenticateSender(auth, { key, address });
   return { key, address, organizationId: caller.organizationId };
 };
 
 /** The same, as one more message begins, which counts against the key's limit. @throws {DomainError} by the catalogue. */
-export const admitMessage = async (auth: AuthContext, admission: Admission): Promise<void> => {
-  await consumeRateLimit(auth, await letIn(auth, admission), { kind: RULE.kind, count: 1 }, null);
+export const authorizeMessage = async (auth: AuthContext, principal: Principal): Promise<void> => {
+  await consumeRateLimit(auth, await authenticateSender(auth, principal), { kind: RULE.kind, count: 1 }, null);
 };
 
 /** Who asks, as of now: a message may take long to arrive. @throws {DomainError} by the catalogue. */
-export const callerNow = async (auth: AuthContext, admission: Admission): Promise<Caller> =>
-  (await letIn(auth, admission)).caller;
+export const reauthenticate = async (auth: AuthContext, principal: Principal): Promise<Caller> =>
+  (await authenticateSender(auth, principal)).caller;
 
 /** As much as HTTP takes of a message that is encoded, and its headers. */
 export const MESSAGE_BYTES_MAX = 26_500_000;
@@ -151,7 +151,7 @@ export interface SubmissionContext {
 }
 
 export interface Submission {
-  readonly admission: Admission;
+  readonly principal: Principal;
   /** `req_…` */
   readonly requestId: string;
   /** Addresses, as parsed, each once. */
@@ -170,14 +170,14 @@ export interface Submission {
 export const submitMessage = async (context: SubmissionContext, submission: Submission): Promise<string> => {
   const { deps, auth, mailParser } = context;
   const touch = (): void => deps.eventLoop?.touch({ route: 'SMTP DATA', requestId: submission.requestId });
-  const { organizationId } = await callerNow(auth, submission.admission);
+  const { organizationId } = await reauthenticate(auth, submission.principal);
   touch();
   const mail = await mailParser.parse(submission.chunks, organizationId);
   if (typeof mail === 'string') throw new DomainError('invalid_request', `the message cannot be read: ${mail}`);
   touch();
   const submitted = sendBodyOf(mail, submission.envelope);
   const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });
-  const caller = await callerNow(auth, submission.admission); // reading it all took a while
+  const caller = await reauthenticate(auth, submission.principal); // reading it all took a while
   const sender = await withFreshDomain(auth.keyCache, caller);
   touch();
   const { beyond, idempotencyKey } = submitted;
@@ -185,7 +185,7 @@ export const submitMessage = async (context: SubmissionContext, submission: Subm
   submission.late.throwIfAborted();
   const sent = await sendMessage(
     deps.context,
-    originOf(sender, { id: submission.requestId, ip: submission.admission.address }),
+    originOf(sender, { id: submission.requestId, ip: submission.principal.address }),
     sender,
     { ...request, body: { ...submitted.body, ...beyond }, idempotencyKey },
   );

@@ -198,7 +198,8 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
   const subject = mail.headers.find(({ name }) => name.toLowerCase() === 'subject')?.value;
   return {
     body: {
-      ...{ ...fromOf(mail.from, problems), ...recipients },
+      ...fromOf(mail.from, problems),
+      ...recipients,
       ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(addressText) }),
       ...(subject === undefined ? {} : { subject }),
       ...contentOf(mail),

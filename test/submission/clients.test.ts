@@ -33,7 +33,11 @@ const through = async (name: string) => {
   const [before, after] = await Promise.all([sent, raw].map((one) => simpleParser(one, { skipImageLinks: true })));
   if (before === undefined || after === undefined) throw new Error('not parsed');
   return {
-    ...{ raw: raw.toString('latin1'), tree: treeOf(raw.toString('latin1')), before, after, reply },
+    raw: raw.toString('latin1'),
+    tree: treeOf(raw.toString('latin1')),
+    before,
+    after,
+    reply,
     postal: await PostalMime.parse(raw, { attachmentEncoding: 'base64' }),
     stored: await submitting.stored(reply),
   };
@@ -101,11 +105,12 @@ describe('an invitation arrives as an invitation, to the byte', () => {
   test('by nodemailer, with AMP and a form of its own, in their order', async () => {
     const content = 'BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\nEND:VCALENDAR\r\n';
     const reply = await submitting.send({
-      ...{ to: 'bob@example.org', text: 'Hi', html: '<p>Hi</p>', amp: '<html ⚡4email></html>' },
-      ...{
-        icalEvent: { method: 'REQUEST', content },
-        alternatives: [{ contentType: 'text/x-markdown', content: '*Hi*' }],
-      },
+      to: 'bob@example.org',
+      text: 'Hi',
+      html: '<p>Hi</p>',
+      amp: '<html ⚡4email></html>',
+      icalEvent: { method: 'REQUEST', content },
+      alternatives: [{ contentType: 'text/x-markdown', content: '*Hi*' }],
     });
     const raw = await submitting.composed(reply);
     expect(treeOf(raw.toString('latin1'))).toEqual([

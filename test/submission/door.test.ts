@@ -66,7 +66,10 @@ describe('without TLS', () => {
 describe('STARTTLS', () => {
   test('lets a client of another machine in', async () => {
     const transport = createTransport({
-      ...{ host: '127.0.0.1', port: remote.port, requireTLS: true, tls: { rejectUnauthorized: false } },
+      host: '127.0.0.1',
+      port: remote.port,
+      requireTLS: true,
+      tls: { rejectUnauthorized: false },
       auth: { user: 'outbox', pass: remote.key },
     });
     const { response } = await transport.sendMail({
@@ -110,7 +113,10 @@ describe('TLS from the first byte on', () => {
 
   test('lets a client of another machine in', async () => {
     const transport = createTransport({
-      ...{ host: '127.0.0.1', port: implicit.port, secure: true, tls: { rejectUnauthorized: false } },
+      host: '127.0.0.1',
+      port: implicit.port,
+      secure: true,
+      tls: { rejectUnauthorized: false },
       auth: { user: 'outbox', pass: implicit.key },
     });
     const mail = { from: 'ann@example.test', to: 'b@example.org', subject: 'x', text: 'Hi' };
@@ -130,7 +136,10 @@ describe('TLS from the first byte on', () => {
     await Promise.all([half(''), half('160301'), half('16030100'), half(Buffer.from(EHLO).toString('hex'))]);
     await new Promise<void>((resolve) => (keyless.closed ? resolve() : keyless.once('close', () => resolve())));
     const transport = createTransport({
-      ...{ host: '127.0.0.1', port: implicit.port, secure: true, tls: { rejectUnauthorized: false } },
+      host: '127.0.0.1',
+      port: implicit.port,
+      secure: true,
+      tls: { rejectUnauthorized: false },
       auth: { user: 'outbox', pass: implicit.key },
     });
     expect(await transport.verify()).toBe(true);
@@ -169,7 +178,9 @@ describe('a key', () => {
     await talk.ask('RCPT TO:<b@example.org>\r\n');
     await talk.ask('DATA\r\n');
     const revoked = await submitting.service.request({
-      ...{ method: 'POST', url: `/v1/api-keys/${id}/revoke`, key: submitting.key },
+      method: 'POST',
+      url: `/v1/api-keys/${id}/revoke`,
+      key: submitting.key,
     });
     expect(revoked.statusCode).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -194,7 +205,9 @@ describe('a key', () => {
     await talk.ask('RSET\r\n');
     expect(await talk.ask(MAIL)).toMatch(/^451 4\.7\.0 rate limit of 2 send requests a minute exceeded/);
     const byHttp = await submitting.service.request({
-      ...{ method: 'POST', url: '/v1/messages/send', key: value },
+      method: 'POST',
+      url: '/v1/messages/send',
+      key: value,
       payload: { from: 'ann@example.test', to: 'b@example.org', subject: 'x', text: 'Hi' },
     });
     expect(byHttp.statusCode).toBe(429);

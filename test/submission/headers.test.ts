@@ -76,7 +76,9 @@ describe('a message that comes by SMTP', () => {
       ['to', 'carol@example.org'],
     ]);
     expect(await submitting.shown(reply)).toMatchObject({
-      ...{ subject: 'grüße and more', from_name: 'Ann', tags: [{ name: 'kind', value: 'receipt' }] },
+      subject: 'grüße and more',
+      from_name: 'Ann',
+      tags: [{ name: 'kind', value: 'receipt' }],
       headers: { References: '<1@x.test> <2@x.test>', 'X-Own': 'one,  two' },
       html: '<p>Hi</p>',
     });
@@ -107,7 +109,9 @@ describe('a message that comes by SMTP', () => {
       ].join('\r\n'),
     );
     expect((await submitting.shown(reply)).headers).toEqual({
-      ...{ Comments: 'one, two', Keywords: 'a, b, c', 'X-Loop': '1, 2' },
+      Comments: 'one, two',
+      Keywords: 'a, b, c',
+      'X-Loop': '1, 2',
     });
     const header = await headerOf(reply);
     expect(header.match(/^(?:Comments|Keywords|X-Loop): .*$/gm)).toEqual([

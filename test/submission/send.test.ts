@@ -17,13 +17,23 @@ const headerOf = async (reply: string): Promise<string> =>
 describe('a message that comes by SMTP', () => {
   test('is the message that HTTP would have taken', async () => {
     const reply = await submitting.send({
-      ...{ from: 'Ann Ünal <ann@example.test>', to: 'Bob <bob@example.org>', cc: 'carol@example.org' },
-      ...{ bcc: 'dan@example.org', replyTo: 'Desk <desk@example.org>', subject: 'Grüße' },
-      ...{ text: 'Hi ü', html: '<p>Hi <img src="cid:logo" alt=""></p>' },
-      ...{ inReplyTo: '<1@example.org>', references: ['<0@example.org>', '<1@example.org>'] },
+      from: 'Ann Ünal <ann@example.test>',
+      to: 'Bob <bob@example.org>',
+      cc: 'carol@example.org',
+      bcc: 'dan@example.org',
+      replyTo: 'Desk <desk@example.org>',
+      subject: 'Grüße',
+      text: 'Hi ü',
+      html: '<p>Hi <img src="cid:logo" alt=""></p>',
+      inReplyTo: '<1@example.org>',
+      references: ['<0@example.org>', '<1@example.org>'],
       headers: {
-        ...{ 'X-Order': '17', 'X-Outbox-Tag': ['kind=receipt', 'shop=a=b'], 'X-Outbox-Metadata': 'order=17' },
-        ...{ 'X-Outbox-Stream': 'bulk', 'X-Outbox-TTL-Seconds': '600', 'List-Unsubscribe': '<https://example.test/u>' },
+        'X-Order': '17',
+        'X-Outbox-Tag': ['kind=receipt', 'shop=a=b'],
+        'X-Outbox-Metadata': 'order=17',
+        'X-Outbox-Stream': 'bulk',
+        'X-Outbox-TTL-Seconds': '600',
+        'List-Unsubscribe': '<https://example.test/u>',
       },
       attachments: [
         { filename: 'räport.pdf', content: Buffer.from('report'), contentType: 'application/pdf' },
@@ -33,8 +43,13 @@ describe('a message that comes by SMTP', () => {
     expect(reply).toMatch(/^250 2\.0\.0 Ok: queued as msg_[a-z2-7]{26}$/);
     const shown = await submitting.shown(reply);
     expect(shown).toMatchObject({
-      ...{ from: 'ann@example.test', from_name: 'Ann Ünal', subject: 'Grüße', reply_to: ['desk@example.org'] },
-      ...{ text: 'Hi ü', html: '<p>Hi <img src="cid:logo" alt=""></p>', stream: 'bulk' },
+      from: 'ann@example.test',
+      from_name: 'Ann Ünal',
+      subject: 'Grüße',
+      reply_to: ['desk@example.org'],
+      text: 'Hi ü',
+      html: '<p>Hi <img src="cid:logo" alt=""></p>',
+      stream: 'bulk',
       tags: [
         { name: 'kind', value: 'receipt' },
         { name: 'shop', value: 'a=b' },
@@ -42,7 +57,9 @@ describe('a message that comes by SMTP', () => {
       metadata: { order: '17' },
     });
     expect(shown.headers).toEqual({
-      ...{ 'In-Reply-To': '<1@example.org>', References: '<0@example.org> <1@example.org>', 'X-Order': '17' },
+      'In-Reply-To': '<1@example.org>',
+      References: '<0@example.org> <1@example.org>',
+      'X-Order': '17',
       'List-Unsubscribe': '<https://example.test/u>',
     });
     expect(shown.attachments).toMatchObject([

@@ -22,7 +22,10 @@ const WAITING_MAX = 100;
 export const createInboundReportReader = (): InboundReportReader => {
   const threads = createWorkerThreads<Uint8Array, InboundReport>({
     entry: new URL('./inbound-report-thread.ts', import.meta.url),
-    ...{ threads: 1, runMsMax: RUN_MS_MAX, waitMsMax: WAIT_MS_MAX, tasksMax: WAITING_MAX },
+    threads: 1,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
   });
   return {
     read: async (raw) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw, OWNER) : readInboundReport(raw)),

@@ -51,14 +51,20 @@ const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, fr
     envelope: { from: '', to: [{ recipientId, address }] },
     messageId: `<${system.uuid()}@${domain}>`,
     body: {
-      ...{ kind: 'message', messageId: recipientId, from: { name: 'Postmaster', address: markOf(domain) } },
+      kind: 'message',
+      messageId: recipientId,
+      from: { name: 'Postmaster', address: markOf(domain) },
       recipients: [{ id: recipientId, address, kind: 'to' }],
-      ...{ replyTo: [], tags: [], metadata: {}, subject: `Mail to ${markOf(domain)}` },
+      replyTo: [],
+      tags: [],
+      metadata: {},
+      subject: `Mail to ${markOf(domain)}`,
       text: `Somebody has written to the postmaster of ${domain}: the mail is attached.\r\nReturn address: ${sender}`,
       headers: { 'Auto-Submitted': 'auto-forwarded', 'X-Loop': markOf(domain) },
       attachments: [{ filename: 'mail.eml', contentType: 'application/octet-stream', content: raw.toString('base64') }],
     },
-    ...{ date: system.now(), attempt: 1 },
+    date: system.now(),
+    attempt: 1,
   };
 };
 

@@ -1,5 +1,10 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
+/** A message that cannot be read; its text is the reason, in a phrase. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
+
 /** Labels that say nothing: what has one is UTF-8 where it can be, else Windows-1252, as readers take it. */
 const UNDECLARED = new Set([
   '',

@@ -11,12 +11,8 @@ import {
   parameterOf,
   SPACE,
   sectionsOf,
+  Unreadable,
 } from './content-field.ts';
-
-/** A message that cannot be read; its text is the reason, in a phrase. */
-export class Unreadable extends Error {
-  override readonly name = 'Unreadable';
-}
 
 /** Octets without the spaces at their end. */
 const trimmedEnd = (body: Buffer, start: number, end: number): number => {
@@ -243,7 +239,9 @@ export const readMimeTree = (raw: Buffer): MimeEntity => {
     const isMultipart = type.value.startsWith('multipart/');
     const decoded = isMultipart ? () => body : decoderOf(content('transfer-encoding'));
     return {
-      ...{ headers, type, disposition: contentFieldOf(content('disposition')) },
+      headers,
+      type,
+      disposition: contentFieldOf(content('disposition')),
       contentId: content('id').replace(/^<(.*)>$/, '$1') || null,
       parts: isMultipart ? partsOf(type, body, depth) : null,
       bytes: () => decoded(body),

@@ -1,9 +1,9 @@
 import { type BounceCategory, suppresses } from './categories.ts';
 import type { ReplyWords } from './reply-words.ts';
 import { REPLY_CODES, STATUS_CODES, type StatusCode, VAGUE_STATUS_CODES } from './status-codes.ts';
-import { OF_OUR_STANDING } from './words/of-our-standing.ts';
-import { OF_THE_MESSAGE } from './words/of-the-message.ts';
-import { OF_THE_RECIPIENT } from './words/of-the-recipient.ts';
+import { MESSAGE_WORDS } from './words/message.ts';
+import { RECIPIENT_WORDS } from './words/recipient.ts';
+import { SENDER_REPUTATION_WORDS } from './words/sender-reputation.ts';
 import { VAGUE_WORDS } from './words/vague.ts';
 
 /** What was said of a recipient, in a session or in a report. */
@@ -21,7 +21,7 @@ export interface ClassifiedReply {
  * In the order in which they are asked. What is said of the sender and of the message comes first: where a reply says
  * both, a good address must not suffer for it.
  */
-export const PLAIN_WORDS: readonly ReplyWords[] = [...OF_OUR_STANDING, ...OF_THE_MESSAGE, ...OF_THE_RECIPIENT];
+export const DEFINITE_WORDS: readonly ReplyWords[] = [...SENDER_REPUTATION_WORDS, ...MESSAGE_WORDS, ...RECIPIENT_WORDS];
 
 /** As many characters as are kept of a reply. More costs time, less loses the end of long explanations. */
 const TEXT_CHARACTERS_MAX = 1000;
@@ -61,7 +61,7 @@ const judge = ({ code, enhanced, text, mx }: ClassifiedReply): BounceCategory | 
     status: (enhanced ?? STATUS_BEHIND.exec(text.slice(0, TEXT_CHARACTERS_MAX))?.[1])?.slice('5.'.length) ?? '',
   };
   return (
-    byWords(PLAIN_WORDS, said) ??
+    byWords(DEFINITE_WORDS, said) ??
     DEFINITE.get(said.status) ??
     byWords(VAGUE_WORDS, said) ??
     GENERAL.get(said.status) ??

@@ -17,14 +17,14 @@ export interface ReportedFailure {
 }
 
 /** Why a mail that came back changes nothing. */
-export type Uneventful = 'automatic reply' | 'not given up' | 'not a report';
+export type NoEffectReason = 'automatic reply' | 'not given up' | 'not a report';
 
 /** What a mail that came back says. */
 export type Report =
   | { readonly kind: 'failures'; readonly failures: readonly ReportedFailure[] }
   /** Somebody called it spam (RFC 5965). `addresses`: as it names them; none where it was redacted. */
   | { readonly kind: 'complaint'; readonly addresses: readonly string[] }
-  | { readonly kind: 'nothing'; readonly why: Uneventful };
+  | { readonly kind: 'nothing'; readonly why: NoEffectReason };
 
 export interface InboundReport {
   readonly report: Report;

@@ -2,7 +2,7 @@ import { retry } from '../../async/retry.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { REPORT_OUTCOMES, type ReportOutcome, recordReport } from '../../commands/message/record-report.ts';
 import { unsubscribeByMail } from '../../commands/message/unsubscribe-recipient.ts';
-import type { InboundReport, Report, Uneventful } from '../../domain/bounce/report.ts';
+import type { InboundReport, Report, NoEffectReason } from '../../domain/bounce/report.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -40,7 +40,7 @@ const SENTENCES: Readonly<Record<ReportOutcome, string>> = {
   forged: 'an inbound report does not prove that it is about a message of this service',
 };
 
-const UNEVENTFUL: Readonly<Record<Uneventful, ReturnedOutcome>> = {
+const UNEVENTFUL: Readonly<Record<NoEffectReason, ReturnedOutcome>> = {
   'automatic reply': 'automatic_reply',
   'not given up': 'not_given_up',
   'not a report': 'not_a_report',

@@ -37,7 +37,9 @@ const body: fc.Arbitrary<Partial<MessageBody>> = fc.record(
 type Part = Pick<StoredAttachment, 'contentType' | 'content' | 'disposition'> & { readonly filename?: string | null };
 
 const asRead = ({ disposition: written, contentType: type, content, filename }: Part) => ({
-  ...{ contentType: type, content, filename },
+  contentType: type,
+  content,
+  filename,
   disposition: written === 'none' ? null : written,
 });
 

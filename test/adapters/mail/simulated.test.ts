@@ -45,7 +45,12 @@ describe('the simulated transport', () => {
       send: async ({ envelope }) => {
         taken.push(envelope.to.map(({ address }) => address));
         return envelope.to.map(({ recipientId }) => ({
-          ...{ recipientId, code: 250, enhanced: null, mx: null, tls: null, text: 'Ok' },
+          recipientId,
+          code: 250,
+          enhanced: null,
+          mx: null,
+          tls: null,
+          text: 'Ok',
           outcome: 'delivered',
         }));
       },
@@ -66,7 +71,12 @@ describe('the simulated transport', () => {
     const away: MailTransport = {
       send: async ({ envelope }) =>
         envelope.to.map(({ recipientId }) => ({
-          ...{ recipientId, code: 451, enhanced: '4.3.0', mx: null, tls: null, text: 'not stored' },
+          recipientId,
+          code: 451,
+          enhanced: '4.3.0',
+          mx: null,
+          tls: null,
+          text: 'not stored',
           outcome: 'deferred',
         })),
       close: async () => undefined,

@@ -6,7 +6,12 @@ const ann = { id: 'rcp_1', address: 'Ann@example.org' };
 const bob = { id: 'rcp_2', address: 'bob@example.org' };
 const erased = { id: 'rcp_3', address: null };
 const failing = (...addresses: readonly string[]): ReportedFailure => ({
-  ...{ addresses, isPermanent: true, code: 550, enhanced: '5.1.1', mx: null, text: addresses.join(' ') },
+  addresses,
+  isPermanent: true,
+  code: 550,
+  enhanced: '5.1.1',
+  mx: null,
+  text: addresses.join(' '),
 });
 const ids = (found: readonly { readonly recipientId: string }[]) => found.map(({ recipientId }) => recipientId);
 

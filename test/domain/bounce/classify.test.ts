@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
 import { suppresses } from '../../../src/domain/bounce/categories.ts';
-import { type ClassifiedReply, classifyReply, PLAIN_WORDS } from '../../../src/domain/bounce/classify.ts';
+import { type ClassifiedReply, classifyReply, DEFINITE_WORDS } from '../../../src/domain/bounce/classify.ts';
 import { REPLY_CODES, STATUS_CODES, VAGUE_STATUS_CODES } from '../../../src/domain/bounce/status-codes.ts';
 import { VAGUE_WORDS } from '../../../src/domain/bounce/words/vague.ts';
 
@@ -20,7 +20,7 @@ const hostOf = (mx: RegExp | undefined): string | null =>
     : (['mx.olc.protection.outlook.com', 'mx00.gmx.net'].find((host) => mx.test(host)) ?? 'no such host');
 
 describe('every line of the table', () => {
-  const lines = [...PLAIN_WORDS, ...VAGUE_WORDS];
+  const lines = [...DEFINITE_WORDS, ...VAGUE_WORDS];
 
   test.each(lines)('$category, $source: $example', ({ category, mx, example }) => {
     const said = reply(example, hostOf(mx));
@@ -96,6 +96,6 @@ describe('a reply', () => {
 });
 
 test('only faults of the address suppress', () => {
-  const suppressing = new Set(PLAIN_WORDS.map(({ category }) => category).filter(suppresses));
+  const suppressing = new Set(DEFINITE_WORDS.map(({ category }) => category).filter(suppresses));
   expect([...suppressing].sort()).toEqual(['mailbox_disabled', 'no_domain', 'no_mailbox']);
 });

@@ -42,7 +42,9 @@ export const talkSmtp = async (port: number, host = '127.0.0.1'): Promise<SmtpTa
   };
   const greeting = await next();
   return {
-    ...{ socket, next, greeting },
+    socket,
+    next,
+    greeting,
     ask: (text) => {
       if (!socket.destroyed) socket.write(text);
       return next();

@@ -32,7 +32,11 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
   const mailParser = createMailParser();
   const context = { deps: service.deps, ...service.server.shared, mailParser };
   const listener = await startSmtpListener(createSubmission(context, { ...options, hasTls: tls !== undefined }), {
-    ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger: service.deps.logger },
+    host: '127.0.0.1',
+    port: 0,
+    tls,
+    neighbourOf: neighbourhoodOf,
+    logger: service.deps.logger,
     ...(tlsBegins === undefined ? {} : { tlsBegins }),
   });
   const { port } = listener;
@@ -52,7 +56,13 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
   const get = async (url: string) => (await service.request({ url, key })).json();
 
   return {
-    ...{ service, port, key, organizationId, domainId, makeKey, stored },
+    service,
+    port,
+    key,
+    organizationId,
+    domainId,
+    makeKey,
+    stored,
     /** The message as it leaves, unsigned. */
     composed: async (reply: string): Promise<Buffer> => {
       const body = await stored(reply);
@@ -66,7 +76,9 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
     /** By a real client. @returns its last reply. @throws what the client throws. */
     send: async (mail: SendMailOptions, by = key): Promise<string> => {
       const transport = createTransport({
-        ...{ host: '127.0.0.1', port, ignoreTLS: true },
+        host: '127.0.0.1',
+        port,
+        ignoreTLS: true,
         auth: { user: 'outbox', pass: by },
       });
       return (await transport.sendMail({ from: 'Ann <ann@example.test>', subject: 'Hello', text: 'Hi', ...mail }))
@@ -103,7 +115,8 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
     /** All that the log holds. */
     accepted: async (): Promise<number> => {
       const { events } = await service.deps.context.store.readAll({
-        ...{ from: LOG_START, limit: 1_000 },
+        from: LOG_START,
+        limit: 1_000,
         filter: { categories: ['message'] },
       });
       return events.filter(({ type }) => type === 'MessageAccepted').length;

@@ -66,7 +66,9 @@ describe('a delivery report', () => {
     expect(JSON.stringify(event)).not.toContain('ann@');
     const replyId = event?.type === 'RecipientBounced' ? (event.data.smtp.replyId ?? '') : '';
     expect((await service.context.contents.get([replyId])).get(replyId)).toMatchObject({
-      ...{ kind: 'reply', messageId: id, text: `550 5.1.1 <${ANN}>: User unknown` },
+      kind: 'reply',
+      messageId: id,
+      text: `550 5.1.1 <${ANN}>: User unknown`,
     });
   });
 
@@ -221,7 +223,11 @@ test('whoever was taken off the list is put there again by a mail to the address
   service.system.shift(1000);
   const { organizationId } = service;
   const by: Origin = {
-    ...{ actor: 'key:key_1', organizationId, requestId: null, correlationId: 'test', causationId: 'test' },
+    actor: 'key:key_1',
+    organizationId,
+    requestId: null,
+    correlationId: 'test',
+    causationId: 'test',
     environment: 'live',
   };
   const suppressionId = (await suppressions(service))[0]?.data.suppressionId ?? '';

@@ -67,7 +67,10 @@ describe('STARTTLS of the listener', () => {
     const { id, from } = await send(service, ANN);
     const { port, outcomes } = await openReceiving(service, {}, { tls: await makeTlsPair() });
     const transport = createTransport({
-      ...{ host: '127.0.0.1', port, requireTLS: true, tls: { rejectUnauthorized: false } },
+      host: '127.0.0.1',
+      port,
+      requireTLS: true,
+      tls: { rejectUnauthorized: false },
     });
     const sent = await transport.sendMail({
       envelope: { from: '', to: [from] },

@@ -17,13 +17,11 @@ const openRead = async (transport?: MailTransport, aheadMs = () => 0) => {
   const { logger } = service;
   const system = { ...service.system, monotonicMs: () => service.system.monotonicMs() + aheadMs() };
   const postmaster = createPostmaster({
-    ...{
-      domain: BOUNCE_DOMAIN,
-      address: READER,
-      transport: transport ?? service.dependencies.transports.live,
-      system,
-      logger,
-    },
+    domain: BOUNCE_DOMAIN,
+    address: READER,
+    transport: transport ?? service.dependencies.transports.live,
+    system,
+    logger,
   });
   return { ...service, ...(await openReceiving(service, {}, { postmaster })) };
 };

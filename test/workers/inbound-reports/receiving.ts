@@ -37,7 +37,7 @@ export const openReceiving = async (
   });
   const task = createInboundReportTask({ domain: BOUNCE_DOMAIN, take, reader, logger, postmaster });
   const listener = closedAfterTest(
-    await startSmtpListener(task, { ...{ host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger } }),
+    await startSmtpListener(task, { host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger }),
   );
   return {
     port: listener.port,

@@ -4,12 +4,12 @@ import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-
 import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll } from '../smtp-client/outcomes.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';
-import type { HopsOf, Step } from './delivery-targets.ts';
+import type { DeliveryTargetsOf, Step } from './delivery-targets.ts';
 import { mailboxProvider } from './destinations.ts';
 import type { MxRoutes } from './routes.ts';
-import type { Hop, SessionPools } from './session-pools.ts';
+import type { DeliveryTarget, SessionPools } from './session-pools.ts';
 
-export interface Nowhere {
+export interface NoRoute {
   readonly outcome: 'bounced' | 'deferred';
   /** RFC 3463. */
   readonly enhanced: string | null;
@@ -17,14 +17,24 @@ export interface Nowhere {
 }
 
 /** No server was asked, and none can be. @param destination what that tells something of; null: nothing. */
-export const nowhereOutcomes = (
+export const noRouteOutcomes = (
   { envelope }: OutgoingMail,
-  { outcome, enhanced, text }: Nowhere,
+  { outcome, enhanced, text }: NoRoute,
   destination: string | null,
 ): readonly RecipientOutcome[] =>
   envelope.to.map(({ recipientId }) => ({
-    ...{ recipientId, outcome, code: 0, enhanced, text },
-    ...{ mx: null, address: null, tls: null, cipher: null, policy: null, stage: 'connect', destination },
+    recipientId,
+    outcome,
+    code: 0,
+    enhanced,
+    text,
+    mx: null,
+    address: null,
+    tls: null,
+    cipher: null,
+    policy: null,
+    stage: 'connect',
+    destination,
   }));
 
 /** How much is known by an outcome: a server's reply, a server that was tried, a host that was not, or nothing at all. */
@@ -63,15 +73,17 @@ export const createTally = (mail: OutgoingMail) => {
 
 export interface DeliverToDomainOptions {
   readonly routes: MxRoutes;
-  readonly hopsOf: HopsOf;
+  readonly deliveryTargetsOf: DeliveryTargetsOf;
   readonly pools: SessionPools;
 }
 
 /** In one attempt. Each may take until its time-out, and all together have the attempt's time. */
 const ADDRESSES_MAX = 6;
 
-const TOO_LATE: Nowhere = {
-  ...{ outcome: 'deferred', enhanced: null, text: 'the deadline passed before a server of the domain was found' },
+const TOO_LATE: NoRoute = {
+  outcome: 'deferred',
+  enhanced: null,
+  text: 'the deadline passed before a server of the domain was found',
 };
 
 async function* firstTries(steps: AsyncGenerator<Step>): AsyncGenerator<Step> {
@@ -84,27 +96,27 @@ async function* firstTries(steps: AsyncGenerator<Step>): AsyncGenerator<Step> {
 }
 
 /** RFC 7435: mail in clear is better than none, where nobody has promised TLS. */
-const inClear = ({ key, target }: Hop): Hop => ({
+const inClear = ({ key, target }: DeliveryTarget): DeliveryTarget => ({
   key: `${key} in clear`,
   target: { ...target, tls: { ...target.tls, avoided: true } },
 });
 
-const mayGoInClear = ({ target: { tls } }: Hop): boolean => !tls.required && tls.avoided !== true;
+const mayGoInClear = ({ target: { tls } }: DeliveryTarget): boolean => !tls.required && tls.avoided !== true;
 
 /** What a failed session tells something of; null: nobody was asked, or our time was over before the server could answer. */
 const failedDestination = (
   domain: string,
-  hop: Hop,
+  deliveryTarget: DeliveryTarget,
   error: SmtpConnectFailed,
   { deadline }: ReadyMail,
 ): string | null => {
-  const isOurs = error.side === null || (error.reply.code === 0 && deadline.signal.aborted);
+  const isOurs = error.peer === null || (error.reply.code === 0 && deadline.signal.aborted);
   if (isOurs) return null;
-  const isHeldTo = hop.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
-  return isHeldTo && error.isAboutTls ? ownDestination(domain) : mailboxProvider(hop.target.host);
+  const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
+  return isHeldTo && error.isAboutTls ? ownDestination(domain) : mailboxProvider(deliveryTarget.target.host);
 };
 
-const toldOf = (
+const withDestination = (
   { settled, open }: ServerVerdict,
   destinationOf: (outcome: RecipientOutcome) => string | null,
 ): ServerVerdict => {
@@ -115,41 +127,51 @@ const toldOf = (
 /** That no answer came before our time was over tells nothing of a server. */
 const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
   const provider = mailboxProvider(host);
-  return toldOf(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
+  return withDestination(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
 };
 
 /** Carries a message to the servers of one domain, the best first, until one has said what counts. */
-export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomainOptions) => {
+export const createDeliverToDomain = ({ routes, deliveryTargetsOf, pools }: DeliverToDomainOptions) => {
   const fail = (
     domain: string,
-    hop: Hop,
+    deliveryTarget: DeliveryTarget,
     error: SmtpConnectFailed,
     ready: ReadyMail,
   ): Promise<ServerVerdict> | ServerVerdict => {
-    if (error.isTlsBroken && mayGoInClear(hop)) return tryHop(domain, inClear(hop), ready);
-    const open = deferredAll(ready.mail, hop.target.host, error.reply, error.side);
-    const destination = failedDestination(domain, hop, error, ready);
-    return toldOf({ settled: [], open }, () => destination);
+    if (error.isTlsBroken && mayGoInClear(deliveryTarget))
+      return tryDeliveryTarget(domain, inClear(deliveryTarget), ready);
+    const open = deferredAll(ready.mail, deliveryTarget.target.host, error.reply, error.peer);
+    const destination = failedDestination(domain, deliveryTarget, error, ready);
+    return withDestination({ settled: [], open }, () => destination);
   };
 
-  const tryHop = async (domain: string, hop: Hop, ready: ReadyMail): Promise<ServerVerdict> => {
-    const { host } = hop.target;
+  const tryDeliveryTarget = async (
+    domain: string,
+    deliveryTarget: DeliveryTarget,
+    ready: ReadyMail,
+  ): Promise<ServerVerdict> => {
+    const { host } = deliveryTarget.target;
     try {
-      return answeredBy(host, await sendOnSession(host, (signal) => pools.acquire(hop, signal), ready), ready);
+      return answeredBy(
+        host,
+        await sendOnSession(host, (signal) => pools.acquire(deliveryTarget, signal), ready),
+        ready,
+      );
     } catch (error) {
-      if (error instanceof SmtpConnectFailed) return fail(domain, hop, error, ready);
+      if (error instanceof SmtpConnectFailed) return fail(domain, deliveryTarget, error, ready);
       throw error;
     }
   };
 
   /** Where TLS failed a moment ago and a session in clear is kept, it would fail again. */
-  const asKept = (hop: Hop): Hop => (mayGoInClear(hop) && pools.hasIdle(inClear(hop)) ? inClear(hop) : hop);
+  const asKept = (deliveryTarget: DeliveryTarget): DeliveryTarget =>
+    mayGoInClear(deliveryTarget) && pools.hasIdle(inClear(deliveryTarget)) ? inClear(deliveryTarget) : deliveryTarget;
 
   const tryStep = async (domain: string, step: Step, ready: ReadyMail): Promise<ServerVerdict> => {
-    if ('key' in step) return tryHop(domain, asKept(step), ready);
+    if ('key' in step) return tryDeliveryTarget(domain, asKept(step), ready);
     const destination = step.isOurs === true ? null : ownDestination(domain);
     const open = deferredAll(ready.mail, step.host, step.problem);
-    return toldOf({ settled: [], open }, () => destination);
+    return withDestination({ settled: [], open }, () => destination);
   };
 
   /** null: there is nothing left to try, or no time. */
@@ -169,7 +191,7 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
     ready: ReadyMail,
   ): Promise<readonly RecipientOutcome[]> => {
     const tally = createTally(ready.mail);
-    tally.take({ settled: [], open: nowhereOutcomes(ready.mail, TOO_LATE, null) });
+    tally.take({ settled: [], open: noRouteOutcomes(ready.mail, TOO_LATE, null) });
     for (let mail = tally.rest(); mail !== null; mail = tally.rest()) {
       const verdict = await nextVerdict(domain, steps, { ...ready, mail }).catch((error: unknown) => {
         // What a server took before is not forgotten for a fault of ours: a copy is out.
@@ -185,9 +207,9 @@ export const createDeliverToDomain = ({ routes, hopsOf, pools }: DeliverToDomain
   /** @returns an outcome for each recipient. Throws for faults of ours alone. */
   return async (domain: string, ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
     const route = await untilAborted(ready.deadline.signal, routes.routeOf(domain));
-    if (route === undefined) return nowhereOutcomes(ready.mail, TOO_LATE, null);
+    if (route === undefined) return noRouteOutcomes(ready.mail, TOO_LATE, null);
     return route.kind === 'hosts'
-      ? tryAll(domain, firstTries(hopsOf(domain, route)), ready)
-      : nowhereOutcomes(ready.mail, route, ownDestination(domain));
+      ? tryAll(domain, firstTries(deliveryTargetsOf(domain, route)), ready)
+      : noRouteOutcomes(ready.mail, route, ownDestination(domain));
   };
 };

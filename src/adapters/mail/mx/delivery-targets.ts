@@ -6,7 +6,7 @@ import type { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
 import type { SessionTarget } from '../smtp-client/session.ts';
 import type { createMxAddresses, MxRoute } from './routes.ts';
-import type { Hop } from './session-pools.ts';
+import type { DeliveryTarget } from './session-pools.ts';
 
 /** FNV-1a: spreads names evenly, and always the same way. */
 const hash = (text: string): number => {
@@ -79,7 +79,7 @@ export type UnreachableAddresses = ReturnType<typeof createUnreachableAddresses>
 
 /** What comes next on the way to a domain: an address to try, or a server that cannot be. */
 export type Step =
-  | Hop
+  | DeliveryTarget
   | {
       readonly host: string;
       readonly problem: SmtpReply;
@@ -87,7 +87,7 @@ export type Step =
       readonly isOurs?: true;
     };
 
-export interface HopsOptions {
+export interface DeliveryTargetsOptions {
   readonly addressesOf: ReturnType<typeof createMxAddresses>;
   readonly security: TransportSecurity;
   readonly sourceOf: SourceAddresses;
@@ -103,12 +103,28 @@ const HOSTS_MAX = 10;
 const ADDRESSES_PER_HOST_MAX = 3;
 
 const targetOf = (host: string, { address }: HostAddress, port: number, tls: SessionTarget['tls']): SessionTarget => ({
-  ...{ host, address, port, implicitTls: false, credentials: null, tls },
+  host,
+  address,
+  port,
+  implicitTls: false,
+  credentials: null,
+  tls,
 });
 
 /** Finds the way to a domain, step by step: later servers are not looked up before they are needed. */
-export const createHops = ({ addressesOf, security, sourceOf, unreachable, port }: HopsOptions) => {
-  const hopTo = (domain: string, host: string, found: HostAddress, { tls, key }: Held): Hop | null => {
+export const createDeliveryTargets = ({
+  addressesOf,
+  security,
+  sourceOf,
+  unreachable,
+  port,
+}: DeliveryTargetsOptions) => {
+  const deliveryTargetTo = (
+    domain: string,
+    host: string,
+    found: HostAddress,
+    { tls, key }: Held,
+  ): DeliveryTarget | null => {
     const localAddress = sourceOf(domain, found.family);
     if (localAddress === null) return null;
     const target = targetOf(host, found, port, tls);
@@ -122,15 +138,15 @@ export const createHops = ({ addressesOf, security, sourceOf, unreachable, port 
     if ('problem' in held) return [{ host, problem: held.problem }];
     const found = await addressesOf(host);
     if ('problem' in found) return [{ host, problem: found.problem }];
-    const hops = found.addresses.flatMap((address) => hopTo(domain, host, address, held) ?? []);
-    if (hops.length > 0) return hops.slice(0, ADDRESSES_PER_HOST_MAX);
+    const deliveryTargets = found.addresses.flatMap((address) => deliveryTargetTo(domain, host, address, held) ?? []);
+    if (deliveryTargets.length > 0) return deliveryTargets.slice(0, ADDRESSES_PER_HOST_MAX);
     const problem = noReply(`${host} has no address of a family that SOURCE_ADDRESSES has one of`);
     return [{ host, problem, isOurs: true }];
   };
 
   const isAvoided = (step: Step): boolean => 'key' in step && unreachable.isAvoided(step.target.address ?? '');
 
-  return async function* hopsOf(domain: string, { hosts, authenticated }: Route): AsyncGenerator<Step> {
+  return async function* deliveryTargetsOf(domain: string, { hosts, authenticated }: Route): AsyncGenerator<Step> {
     const securityOf = await security.ofDomain(domain, authenticated);
     const avoided: Step[] = [];
     for (const { host } of hosts.slice(0, HOSTS_MAX)) {
@@ -143,4 +159,4 @@ export const createHops = ({ addressesOf, security, sourceOf, unreachable, port 
 };
 
 type Held = Exclude<HostSecurity, { readonly problem: SmtpReply }>;
-export type HopsOf = ReturnType<typeof createHops>;
+export type DeliveryTargetsOf = ReturnType<typeof createDeliveryTargets>;

@@ -31,7 +31,7 @@ const REMEMBERED_MS = 1_000;
 const REMEMBERED_BYTES_MAX = 1_000_000;
 const ENTRY_BYTES = 200;
 
-/** As many as an attempt looks at (`hops.ts`). */
+/** As many as an attempt looks at (`delivery-targets.ts`). */
 const HOSTS_MAX = 10;
 
 /** Of several that are equally preferred the first by name, so that it is the same each time. */

@@ -6,37 +6,37 @@ import type { System } from '../../../domain/ports/system.ts';
 import { createOutgoingMessages } from '../compose/compose.ts';
 import type { TransportSecurity } from '../policy/transport-security.ts';
 import type { PooledTransport } from '../smarthost/smarthost.ts';
-import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
 import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { inOrder } from '../smtp-client/outcomes.ts';
 import { createDeadline, type ReadyMail } from '../smtp-client/send.ts';
 import type { SmtpSession } from '../smtp-client/session.ts';
-import { createDeliverToDomain, type Nowhere, nowhereOutcomes } from './deliver-to-domain.ts';
+import { createDeliverToDomain, type NoRoute, noRouteOutcomes } from './deliver-to-domain.ts';
 import {
-  createHops,
+  createDeliveryTargets,
   createSourceAddresses,
   createUnreachableAddresses,
   type UnreachableAddresses,
 } from './delivery-targets.ts';
 import { createMxAddresses, type MxRoutes } from './routes.ts';
-import { createSessionPools, type Hop } from './session-pools.ts';
+import { createSessionPools, type DeliveryTarget } from './session-pools.ts';
 
-export interface OpenHopOptions {
+export interface OpenSessionOptions {
   readonly unreachable: UnreachableAddresses;
   readonly ehloName: string;
   readonly connectMs: number;
-  readonly greeting: GreetingTimes;
+  readonly greeting: GreetingTimeouts;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
 }
 
 /** It took no connection, or said nothing on it; what fails after TLS is about who it is. */
-const isDead = ({ side, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
-  side !== null && side.tls === null && reply.code === 0 && !isTlsBroken;
+const isDead = ({ peer, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
+  peer !== null && peer.tls === null && reply.code === 0 && !isTlsBroken;
 
 /** Opens sessions, and remembers who did not answer. */
-export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenHopOptions) => {
-  const patience = createGreetingPatience(greeting);
+export const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenSessionOptions) => {
+  const greetingTimeouts = createGreetingTimeouts(greeting);
   /** Sessions by address: a server that has some takes no more of them, and is not dead. */
   const alive = new Map<string, number>();
 
@@ -48,17 +48,28 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls 
 
   const note = (address: string, error: unknown): void => {
     if (!(error instanceof SmtpConnectFailed)) return;
-    patience.failed(address, error);
+    greetingTimeouts.failed(address, error);
     if (isDead(error) && !alive.has(address)) unreachable.add(address, error);
   };
 
-  const open = async (hop: Hop, address: string, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+  const open = async (
+    deliveryTarget: DeliveryTarget,
+    address: string,
+    signal: AbortSignal,
+    onEnd: () => void,
+  ): Promise<SmtpSession> => {
     let isOpened = false;
     const end = (): void => {
       if (isOpened) count(address, -1);
       onEnd();
     };
-    const common = { target: hop.target, ehloName, connectMs, greetingMs: patience.msOf(address), onEnd: end };
+    const common = {
+      target: deliveryTarget.target,
+      ehloName,
+      connectMs,
+      greetingMs: greetingTimeouts.msOf(address),
+      onEnd: end,
+    };
     const session = await openSmtpSession({ ...common, ...(tls && { tls }) }, signal);
     isOpened = true;
     count(address, 1);
@@ -66,12 +77,12 @@ export const createOpenHop = ({ unreachable, ehloName, connectMs, greeting, tls 
   };
 
   /** @throws {SmtpConnectFailed} at once, where it has failed a moment ago. */
-  return async (hop: Hop, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
-    const { address = hop.target.host } = hop.target;
+  return async (deliveryTarget: DeliveryTarget, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+    const { address = deliveryTarget.target.host } = deliveryTarget.target;
     const failed = unreachable.justFailed(address);
     if (failed !== null) throw new SmtpConnectFailed(failed.reply);
     try {
-      const session = await open(hop, address, signal, onEnd);
+      const session = await open(deliveryTarget, address, signal, onEnd);
       unreachable.answers(address);
       return session;
     } catch (error) {
@@ -99,8 +110,8 @@ export interface DirectTransportOptions {
   readonly sessionsPerAddressMax?: number;
   /** For the connection. */
   readonly connectMs?: number;
-  /** Default: `connectMs`, or else `GREETING_TIMES`. */
-  readonly greeting?: GreetingTimes;
+  /** Default: `connectMs`, or else `GREETING_TIMEOUTS`. */
+  readonly greeting?: GreetingTimeouts;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
 }
@@ -117,9 +128,9 @@ const SESSIONS_PER_ADDRESS_MAX = 40;
 /** A dead server must leave time for the next of its domain. */
 const CONNECT_MS = 30_000;
 
-const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTimes => {
+const greetingOf = ({ greeting, connectMs }: DirectTransportOptions): GreetingTimeouts => {
   if (greeting !== undefined) return greeting;
-  return connectMs === undefined ? GREETING_TIMES : { firstMs: connectMs, againMs: connectMs };
+  return connectMs === undefined ? GREETING_TIMEOUTS : { firstMs: connectMs, againMs: connectMs };
 };
 
 /** The same mail, once for each domain of its recipients. */
@@ -131,7 +142,7 @@ const byDomain = (mail: OutgoingMail): readonly (readonly [domain: string, mail:
   ]);
 };
 
-const OUR_FAULT: Nowhere = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };
+const OUR_FAULT: NoRoute = { outcome: 'deferred', enhanced: null, text: 'a fault of this service: it is tried again' };
 
 /** Sends mail to the recipients' own servers, over sessions that are kept. */
 export const createDirectTransport = (options: DirectTransportOptions): PooledTransport => {
@@ -140,15 +151,21 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
   const unreachable = createUnreachableAddresses(system);
 
   const pools = createSessionPools({
-    open: createOpenHop({ unreachable, ehloName, connectMs, greeting: greetingOf(options), ...(tls && { tls }) }),
+    open: createOpenSession({ unreachable, ehloName, connectMs, greeting: greetingOf(options), ...(tls && { tls }) }),
     sessionsMax: options.sessionsMax ?? SESSIONS_MAX,
     sessionsPerServerMax: options.sessionsPerServerMax ?? SESSIONS_PER_SERVER_MAX,
     sessionsPerAddressMax: options.sessionsPerAddressMax ?? SESSIONS_PER_ADDRESS_MAX,
   });
   const addressesOf = createMxAddresses(options);
   const sourceOf = createSourceAddresses(options.sourceAddresses);
-  const hopsOf = createHops({ addressesOf, security: options.security, sourceOf, unreachable, port });
-  const deliver = createDeliverToDomain({ routes: options.routes, hopsOf, pools });
+  const deliveryTargetsOf = createDeliveryTargets({
+    addressesOf,
+    security: options.security,
+    sourceOf,
+    unreachable,
+    port,
+  });
+  const deliver = createDeliverToDomain({ routes: options.routes, deliveryTargetsOf, pools });
 
   const deliverAll = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
     const parts = byDomain(ready.mail);
@@ -157,7 +174,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     if (results.every((result) => result.status === 'rejected')) throw fault?.reason;
     // What the servers of one domain said is not lost for a fault with another: copies are out.
     const told = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
-    return inOrder(ready.mail, [...nowhereOutcomes(ready.mail, OUR_FAULT, null), ...told]);
+    return inOrder(ready.mail, [...noRouteOutcomes(ready.mail, OUR_FAULT, null), ...told]);
   };
 
   return {

@@ -54,7 +54,10 @@ export interface MxRoutesOptions {
 }
 
 const nowhere = (outcome: 'bounced' | 'deferred', enhanced: string, text: string): MxRoute => ({
-  ...{ kind: 'nowhere', outcome, enhanced, text },
+  kind: 'nowhere',
+  outcome,
+  enhanced,
+  text,
 });
 
 /** RFC 7505 §4.1. */

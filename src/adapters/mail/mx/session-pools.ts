@@ -73,13 +73,13 @@ export const createSessionRoom = (sessionsMax: number) => {
 };
 
 /** Where to connect, and what sessions are shared by: those of one key are as good as each other. */
-export interface Hop {
+export interface DeliveryTarget {
   readonly key: string;
   readonly target: SessionTarget;
 }
 
 export interface SessionPoolsOptions {
-  readonly open: (hop: Hop, signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
+  readonly open: (deliveryTarget: DeliveryTarget, signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
   /** With all servers together. */
   readonly sessionsMax: number;
   readonly sessionsPerServerMax: number;
@@ -116,11 +116,16 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
     room.give();
   };
 
-  const openInRoom = async (hop: Hop, place: Place, signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
+  const openInRoom = async (
+    deliveryTarget: DeliveryTarget,
+    place: Place,
+    signal: AbortSignal,
+    onEnd: () => void,
+  ): Promise<SmtpSession> => {
     await takeRoom(place, signal);
     let isOpened = false;
     try {
-      const session = await open(hop, signal, () => {
+      const session = await open(deliveryTarget, signal, () => {
         if (!isOpened) return; // it has failed, which gives the room back below
         giveRoom(place);
         onEnd();
@@ -133,7 +138,7 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
     }
   };
 
-  const placeOf = ({ target: { address, host } }: Hop): Place => {
+  const placeOf = ({ target: { address, host } }: DeliveryTarget): Place => {
     const name = address ?? host;
     const place = places.get(name) ?? { room: createSessionRoom(sessionsPerAddressMax), pools: 0 };
     places.set(name, place);
@@ -141,16 +146,16 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
     return place;
   };
 
-  const leave = ({ target: { address, host } }: Hop, place: Place): void => {
+  const leave = ({ target: { address, host } }: DeliveryTarget, place: Place): void => {
     place.pools -= 1;
     if (place.pools === 0) places.delete(address ?? host);
   };
 
-  const createPool = (hop: Hop): SessionPool => {
-    const place = placeOf(hop);
+  const createPool = (deliveryTarget: DeliveryTarget): SessionPool => {
+    const place = placeOf(deliveryTarget);
     const pool: SessionPool = createSessionPool({
       sessionsMax: sessionsPerServerMax,
-      open: (signal, onEnd) => openInRoom(hop, place, signal, onEnd),
+      open: (signal, onEnd) => openInRoom(deliveryTarget, place, signal, onEnd),
       onIdle: () => {
         place.room.idles(pool.endIdle);
         room.idles(pool.endIdle);
@@ -158,23 +163,23 @@ export const createSessionPools = (options: SessionPoolsOptions) => {
       onEmpty: () => {
         place.room.forget(pool.endIdle);
         room.forget(pool.endIdle);
-        if (pools.get(hop.key) !== pool) return;
-        pools.delete(hop.key);
-        leave(hop, place);
+        if (pools.get(deliveryTarget.key) !== pool) return;
+        pools.delete(deliveryTarget.key);
+        leave(deliveryTarget, place);
       },
     });
-    pools.set(hop.key, pool);
+    pools.set(deliveryTarget.key, pool);
     return pool;
   };
 
   return {
     /** @throws {SmtpConnectFailed} no session could be had before `signal` aborted. */
-    acquire: async (hop: Hop, signal: AbortSignal): Promise<PooledSession> => {
+    acquire: async (deliveryTarget: DeliveryTarget, signal: AbortSignal): Promise<PooledSession> => {
       if (closed) throw new SmtpConnectFailed(noReply('the service is stopping'));
-      return (pools.get(hop.key) ?? createPool(hop)).acquire(signal);
+      return (pools.get(deliveryTarget.key) ?? createPool(deliveryTarget)).acquire(signal);
     },
     /** One that would be taken at once. */
-    hasIdle: ({ key }: Hop): boolean => pools.get(key)?.hasIdle() ?? false,
+    hasIdle: ({ key }: DeliveryTarget): boolean => pools.get(key)?.hasIdle() ?? false,
     /** Servers that there are sessions with, or that are being connected to. */
     size: (): number => pools.size,
     /** Open or being opened, with all of them. */

@@ -124,7 +124,9 @@ export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPo
 
   const get = async (client: Client, signal: AbortSignal): Promise<string | null> => {
     const { statusCode, headers, body } = await client.request({
-      ...{ method: 'GET', path: '/.well-known/mta-sts.txt', signal },
+      method: 'GET',
+      path: '/.well-known/mta-sts.txt',
+      signal,
       headers: { accept: 'text/plain' },
     });
     const isPolicy = statusCode === OK && PLAIN_TEXT.test(String(headers['content-type']));

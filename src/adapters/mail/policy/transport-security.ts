@@ -39,7 +39,10 @@ export const createTransportSecurity = (options: TransportSecurityOptions): Tran
     const check = (socket: TLSSocket): Error | undefined => {
       const chain = peerChain(socket.getPeerCertificate(true));
       const problem = daneProblem({
-        ...{ records, chain, names: [domain, host, baseName], nowMs: system.now().getTime() },
+        records,
+        chain,
+        names: [domain, host, baseName],
+        nowMs: system.now().getTime(),
       });
       return problem === null ? undefined : new Error(`DANE: ${problem}`);
     };

@@ -2,7 +2,7 @@ import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { createOutgoingMessages } from '../compose/compose.ts';
-import { createGreetingPatience, GREETING_TIMES, type GreetingTimes } from '../smtp-client/greeting-patience.ts';
+import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
 import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll, inOrder } from '../smtp-client/outcomes.ts';
 import { createDeadline, type ReadyMail, sendOnSession } from '../smtp-client/send.ts';
@@ -67,8 +67,8 @@ export interface SmtpTransportOptions {
   readonly sessionsMax?: number;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
-  /** Default: `GREETING_TIMES`. */
-  readonly greeting?: GreetingTimes;
+  /** Default: `GREETING_TIMEOUTS`. */
+  readonly greeting?: GreetingTimeouts;
   /** Told how the server bears itself. Absent: nobody is. */
   readonly watch?: SmarthostWatch;
 }
@@ -84,16 +84,16 @@ export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransp
   const target = targetOf(parseSmarthost(options.url));
   const { ehloName, system, tls, watch } = options;
   const messages = createOutgoingMessages(system);
-  const patience = createGreetingPatience(options.greeting ?? GREETING_TIMES);
+  const greetingTimeouts = createGreetingTimeouts(options.greeting ?? GREETING_TIMEOUTS);
   const noted = (error: unknown): never => {
     if (error instanceof SmtpConnectFailed) {
       watch?.failed(error);
-      patience.failed(target.host, error);
+      greetingTimeouts.failed(target.host, error);
     }
     throw error;
   };
   const open = (signal: AbortSignal, onEnd: () => void): Promise<SmtpSession> => {
-    const times = { greetingMs: patience.msOf(target.host) };
+    const times = { greetingMs: greetingTimeouts.msOf(target.host) };
     return openSmtpSession({ target, ehloName, onEnd, ...times, ...(tls && { tls }) }, signal).catch(noted);
   };
   const pool = createSessionPool({ sessionsMax: options.sessionsMax ?? SESSIONS_MAX, open });
@@ -105,7 +105,7 @@ export const createSmtpTransport = (options: SmtpTransportOptions): PooledTransp
       watch?.answered(outcomes);
       return outcomes;
     } catch (error) {
-      if (error instanceof SmtpConnectFailed) return deferredAll(ready.mail, target.host, error.reply, error.side);
+      if (error instanceof SmtpConnectFailed) return deferredAll(ready.mail, target.host, error.reply, error.peer);
       throw error;
     }
   };

@@ -113,7 +113,12 @@ export const openConnection = async (
     transactionLog: true,
     logger: {
       debug: ({ tnx }: { readonly tnx?: string }, text: string) => (tnx === 'server' ? onReply(text) : undefined),
-      ...{ trace: silent, info: silent, warn: silent, error: silent, fatal: silent, level: silent },
+      trace: silent,
+      info: silent,
+      warn: silent,
+      error: silent,
+      fatal: silent,
+      level: silent,
     },
     customAuth: {
       [COMMAND]: async ({ auth: { options }, sendCommand }) =>

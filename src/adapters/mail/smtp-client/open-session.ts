@@ -3,9 +3,9 @@ import { type ConnectionOptions, connect as connectTls, TLSSocket } from 'node:t
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 import { openConnection, type SmtpConnection } from './connection.ts';
-import { GREETING_TIMES } from './greeting-patience.ts';
+import { GREETING_TIMEOUTS } from './greeting-timeouts.ts';
 import { noReply, parseReply, type SmtpReply } from './reply.ts';
-import { type SessionTarget, type Side, type SmtpSession, sessionOf, sideOf } from './session.ts';
+import { type Peer, peerOf, type SessionTarget, type SmtpSession, sessionOf } from './session.ts';
 
 /** nodemailer's: STARTTLS that is demanded was refused. */
 const isTlsError = (cause: (Error & { readonly code?: string }) | undefined): boolean => cause?.code === 'ETLS';
@@ -15,21 +15,21 @@ export class SmtpConnectFailed extends Error {
   override readonly name = 'SmtpConnectFailed';
   readonly reply: SmtpReply;
   /** Null: nobody was asked. */
-  readonly side: Side | null;
+  readonly peer: Peer | null;
   /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
   readonly isTlsBroken: boolean;
   /** TLS that was demanded did not come about, or did not show who the server has to be. */
   readonly isAboutTls: boolean;
   /** It took the connection and did not get to the end of its greeting in the time that it had. */
   readonly isUngreeted: boolean;
-  /** @param cause the error that it came from; undefined: our own patience ended. */
-  constructor(reply: SmtpReply, side: Side | null = null, isTlsBroken = false, cause?: Error) {
+  /** @param cause the error that it came from; undefined: our own time limit ended. */
+  constructor(reply: SmtpReply, peer: Peer | null = null, isTlsBroken = false, cause?: Error) {
     super(reply.text, { cause });
     this.reply = reply;
-    this.side = side;
+    this.peer = peer;
     this.isTlsBroken = isTlsBroken;
     this.isUngreeted = reply.code === 0 && /^Greeting never received/.test(reply.text);
-    this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof side?.tls === 'string');
+    this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof peer?.tls === 'string');
   }
 }
 
@@ -49,7 +49,7 @@ export interface SmtpSessionOptions {
 const CONNECT_MS = 30_000;
 const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
   connectMs: connectMs ?? CONNECT_MS,
-  greetingMs: greetingMs ?? connectMs ?? GREETING_TIMES.firstMs,
+  greetingMs: greetingMs ?? connectMs ?? GREETING_TIMEOUTS.firstMs,
 });
 
 /** @returns what is wrong with the certificate, where that is ours to say. */
@@ -218,7 +218,7 @@ export const openSmtpSession = async (options: SmtpSessionOptions, signal: Abort
     const { socket, isTurningToTls } = progress;
     const failed = new SmtpConnectFailed(
       replyOf(error as SMTPError),
-      sideOf(target, socket),
+      peerOf(target, socket),
       isTurningToTls,
       error as Error,
     );

@@ -5,7 +5,7 @@ import type {
   ReplyStage,
 } from '../../../domain/ports/mail-transport.ts';
 import { refusalOutcome, type SmtpReply } from './reply.ts';
-import type { Side, SmtpSession } from './session.ts';
+import type { Peer, SmtpSession } from './session.ts';
 import type { Transmission } from './transmission.ts';
 
 interface Judgement {
@@ -16,9 +16,9 @@ interface Judgement {
 
 const told = (
   { recipientId }: EnvelopeRecipient,
-  side: Side,
+  peer: Peer,
   { outcome, stage, reply: { code, enhanced, text } }: Judgement,
-): RecipientOutcome => ({ recipientId, outcome, ...side, stage, code, enhanced, text });
+): RecipientOutcome => ({ recipientId, outcome, ...peer, stage, code, enhanced, text });
 
 const judge = (address: string, { rejected, earlier, end: last }: Transmission): Judgement => {
   const rejection = rejected.get(address);
@@ -42,29 +42,29 @@ const judge = (address: string, { rejected, earlier, end: last }: Transmission):
 /** What one transaction came to for those it was for. */
 export const transactionOutcomes = (
   recipients: readonly EnvelopeRecipient[],
-  side: Side,
+  peer: Peer,
   transmission: Transmission,
 ): readonly RecipientOutcome[] =>
-  recipients.map((recipient) => told(recipient, side, judge(recipient.address, transmission)));
+  recipients.map((recipient) => told(recipient, peer, judge(recipient.address, transmission)));
 
-const noSide = (mx: string): Side => ({ mx, address: null, tls: null, cipher: null, policy: null });
+const noPeer = (mx: string): Peer => ({ mx, address: null, tls: null, cipher: null, policy: null });
 
 /** Nothing was sent to anybody. @param side null: nobody was asked. */
 export const deferredAll = (
   { envelope }: OutgoingMail,
   mx: string,
   reply: SmtpReply,
-  side: Side | null = null,
+  peer: Peer | null = null,
 ): readonly RecipientOutcome[] => {
   const stage = reply.code > 0 ? 'session' : 'connect';
-  return envelope.to.map((recipient) => told(recipient, side ?? noSide(mx), { outcome: 'deferred', reply, stage }));
+  return envelope.to.map((recipient) => told(recipient, peer ?? noPeer(mx), { outcome: 'deferred', reply, stage }));
 };
 
 /** RFC 6531 §3.2, said by us: such a server cannot even be asked. */
 const NO_UTF8: SmtpReply = { code: 0, enhanced: '5.6.7', text: 'the server accepts no addresses outside ASCII' };
 
-export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], side: Side): readonly RecipientOutcome[] =>
-  recipients.map((recipient) => told(recipient, side, { outcome: 'bounced', reply: NO_UTF8, stage: 'session' }));
+export const refusedForAlphabet = (recipients: readonly EnvelopeRecipient[], peer: Peer): readonly RecipientOutcome[] =>
+  recipients.map((recipient) => told(recipient, peer, { outcome: 'bounced', reply: NO_UTF8, stage: 'session' }));
 
 const NON_ASCII = /[^\0-\x7f]/;
 

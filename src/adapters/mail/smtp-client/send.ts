@@ -141,9 +141,9 @@ const verdictOn = (
 /** @returns null: nothing was sent, since the session was stale or lacks what it offered. */
 const sendOn = async (pooled: PooledSession, ready: ReadyMail): Promise<ServerVerdict | null> => {
   const { mail } = ready;
-  const { side } = pooled.session;
+  const { peer } = pooled.session;
   const { writable, unwritable } = splitByAlphabet(mail, pooled.session);
-  const refused = refusedForAlphabet(unwritable, side);
+  const refused = refusedForAlphabet(unwritable, peer);
   if (writable.length === 0) {
     pooled.release(true);
     return { settled: refused, open: [] };
@@ -151,7 +151,7 @@ const sendOn = async (pooled: PooledSession, ready: ReadyMail): Promise<ServerVe
   const part = { ...mail, envelope: { ...mail.envelope, to: writable } };
   const transmission = await transmit(pooled, { ...ready, mail: part });
   if (transmission.needsUtf8 === true || wasStale(pooled, transmission, ready)) return null;
-  const { settled, open } = verdictOn(transactionOutcomes(writable, side, transmission), writable, transmission);
+  const { settled, open } = verdictOn(transactionOutcomes(writable, peer, transmission), writable, transmission);
   return { settled: [...refused, ...settled], open };
 };
 

@@ -41,7 +41,7 @@ export interface SessionTarget {
 }
 
 /** Who answered, and over what. */
-export interface Side {
+export interface Peer {
   readonly mx: string;
   /** IP; null: never connected. */
   readonly address: string | null;
@@ -57,7 +57,7 @@ export interface SessionRefusal {
 }
 
 export interface SmtpSession {
-  readonly side: Side;
+  readonly peer: Peer;
   acceptsUtf8(): boolean;
   isOpen(): boolean;
   /** Aborting closes the session at once. @throws {Error} an address that cannot be sent; the session is as it was. */
@@ -76,7 +76,7 @@ const PARTING_MS = 5_000;
 const policyOf = ({ tls: { policy, required } }: SessionTarget): TlsPolicy =>
   policy ?? (required ? 'required' : 'opportunistic');
 
-export const sideOf = (target: SessionTarget, socket: Socket | null): Side => {
+export const peerOf = (target: SessionTarget, socket: Socket | null): Peer => {
   const secured = socket instanceof TLSSocket ? socket : null;
   const tls = secured?.getProtocol() ?? null;
   return {
@@ -116,7 +116,7 @@ export const sessionOf = (connection: SmtpConnection, target: SessionTarget): Sm
     return response;
   };
   return {
-    side: sideOf(target, socket),
+    peer: peerOf(target, socket),
     acceptsUtf8: () => carrier.extensions.utf8,
     isOpen: connection.isOpen,
     transmit: transmitOver(carrier),

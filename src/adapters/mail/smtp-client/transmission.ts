@@ -24,7 +24,7 @@ export const isAboutParameters = (reply: SmtpReply): boolean =>
   NOT_UNDERSTOOD.has(reply.code) && !isAboutAddress(reply);
 
 /** @returns the extension that was offered and, it seems, is not there; null: the refusal is about something else. */
-export const disbelievedAtMail = (
+export const refusedExtension = (
   reply: SmtpReply,
   envelope: SmtpEnvelope,
   extensions: SmtpExtensions,
@@ -61,17 +61,19 @@ interface Round {
 const NOT_RESET = noReply('the session could not be reset');
 
 const afterMail = (reply: SmtpReply, envelope: SmtpEnvelope, extensions: SmtpExtensions): Round | null => {
-  const without = disbelievedAtMail(reply, envelope, extensions);
+  const without = refusedExtension(reply, envelope, extensions);
   return without === null ? null : { to: envelope.to, without, reset: false };
 };
 
 /** RFC 5321 §4.5.3.1.10: those who were accepted have the message, the others get it in a transaction of their own. */
 const afterRecipients = ({ rejected, end }: Transaction, { dsn }: SmtpExtensions): Round | null => {
   const isAccepted = end.kind === 'accepted';
-  const isDisbelieved = (reply: SmtpReply): boolean => dsn && isAboutParameters(reply);
-  const again = [...rejected].filter(([, reply]) => isDisbelieved(reply) || (isAccepted && isTooManyRecipients(reply)));
+  const isParameterRefused = (reply: SmtpReply): boolean => dsn && isAboutParameters(reply);
+  const again = [...rejected].filter(
+    ([, reply]) => isParameterRefused(reply) || (isAccepted && isTooManyRecipients(reply)),
+  );
   if (again.length === 0) return null;
-  const without = again.some(([, reply]) => isDisbelieved(reply)) ? ({ without: 'dsn' } as const) : {};
+  const without = again.some(([, reply]) => isParameterRefused(reply)) ? ({ without: 'dsn' } as const) : {};
   return { to: again.map(([address]) => address), ...without, reset: !isAccepted };
 };
 

@@ -4,8 +4,11 @@ import { BOTH, fieldsOf, made, NEITHER, nameOf, verify } from './signed-mail.ts'
 
 describe('a message that was changed on its way', () => {
   const parts: MailParts = {
-    ...{ subject: 'Subject', text: 'First line\nsecond line\n', replyTo: [{ address: 'reply@a.test' }] },
-    ...{ unsubscribe: { url: 'https://a.test/u' }, feedbackId: 'a:b:c:d' },
+    subject: 'Subject',
+    text: 'First line\nsecond line\n',
+    replyTo: [{ address: 'reply@a.test' }],
+    unsubscribe: { url: 'https://a.test/u' },
+    feedbackId: 'a:b:c:d',
     recipients: [
       { id: 'rcp_1', kind: 'to', address: 'to@b.test' },
       { id: 'rcp_2', kind: 'cc', address: 'cc@b.test' },

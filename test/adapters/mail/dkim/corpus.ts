@@ -34,7 +34,9 @@ export const CORPUS: Readonly<Record<string, MailParts>> = {
   'a message in a message': {
     attachments: [
       {
-        ...{ filename: 'Hello.eml', contentType: 'message/rfc822', disposition: 'attachment' },
+        filename: 'Hello.eml',
+        contentType: 'message/rfc822',
+        disposition: 'attachment',
         content: Buffer.from('From: a@b.test  \r\n\r\n--inner\r\n.\r\n \t\r\n\r\n').toString('base64'),
       },
     ],
@@ -71,8 +73,10 @@ export const CORPUS: Readonly<Record<string, MailParts>> = {
   },
   'many recipients': {
     recipients: Array.from({ length: 100 }, (_, index) => ({
-      ...{ id: `rcp_${index}`, kind: index % 2 ? ('cc' as const) : ('to' as const) },
-      ...{ address: `person.${index}@b.test`, name: `Person  ${index}` },
+      id: `rcp_${index}`,
+      kind: index % 2 ? ('cc' as const) : ('to' as const),
+      address: `person.${index}@b.test`,
+      name: `Person  ${index}`,
     })),
     envelopeTo: ['person.0@b.test'],
   },

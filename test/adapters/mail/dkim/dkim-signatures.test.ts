@@ -38,8 +38,12 @@ describe('a signed message', () => {
     await fc.assert(
       fc.asyncProperty(text, text, text, text, async (subject, name, header, body) => {
         const raw = await made({
-          ...{ subject, from: { address: 'from@a.test', name }, headers: { References: header, 'List-Id': name } },
-          ...{ feedbackId: header, text: body, html: `<p>${body}` },
+          subject,
+          from: { address: 'from@a.test', name },
+          headers: { References: header, 'List-Id': name },
+          feedbackId: header,
+          text: body,
+          html: `<p>${body}`,
         });
         expect(await verify(raw)).toEqual(BOTH);
       }),
@@ -85,7 +89,9 @@ describe('a signed message', () => {
 describe('a DKIM-Signature', () => {
   it('says what it covers, on lines of 78 characters', async () => {
     const raw = await made({
-      ...{ unsubscribe: { url: 'https://a.test/u' }, feedbackId: 'a:b:c:d', text: 'é' },
+      unsubscribe: { url: 'https://a.test/u' },
+      feedbackId: 'a:b:c:d',
+      text: 'é',
       headers: { 'In-Reply-To': '<a@a.test>', References: '<a@a.test>', references: '<b@a.test>' },
     });
     const [first, second, ...rest] = signaturesOf(raw);
@@ -94,7 +100,11 @@ describe('a DKIM-Signature', () => {
     expect(first).toMatch(/^DKIM-Signature: v=1; /);
     const { t, x, b, ...tags } = tagsOf(first);
     expect(tags).toEqual({
-      ...{ v: '1', a: 'rsa-sha256', c: 'relaxed/relaxed', d: 'a.test', s: 'r1' },
+      v: '1',
+      a: 'rsa-sha256',
+      c: 'relaxed/relaxed',
+      d: 'a.test',
+      s: 'r1',
       bh: tagsOf(second).bh,
       h: [
         'From:From:Reply-To:Subject:Subject:Date:Date:To:To:Cc:Message-ID:Message-ID:MIME-Version:MIME-Version',

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
-import { GREETING_TIMES } from '../../../../src/adapters/mail/smtp-client/greeting-patience.ts';
+import { GREETING_TIMEOUTS } from '../../../../src/adapters/mail/smtp-client/greeting-timeouts.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../../src/workers/create-workers.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 
@@ -44,9 +44,9 @@ it('so it is with a smarthost', async () => {
 });
 
 it('a greeting after 45 s is waited for at once, and one after three minutes within an attempt', () => {
-  expect(GREETING_TIMES.firstMs).toBeGreaterThan(45_000);
-  expect(GREETING_TIMES.againMs).toBeGreaterThan(180_000);
-  expect(GREETING_TIMES.againMs).toBeLessThan(REMOTE_ATTEMPT_TIMES.attemptMs);
+  expect(GREETING_TIMEOUTS.firstMs).toBeGreaterThan(45_000);
+  expect(GREETING_TIMEOUTS.againMs).toBeGreaterThan(180_000);
+  expect(GREETING_TIMEOUTS.againMs).toBeLessThan(REMOTE_ATTEMPT_TIMES.attemptMs);
 });
 
 it('an address where nobody takes connections is given up before a greeting would be', async () => {

@@ -47,8 +47,14 @@ export const createMailWorld = async () => {
   const transport = (options: Partial<DirectTransportOptions> = {}): MailTransport => {
     const ehloName = options.ehloName ?? 'sender.a.test';
     const opened = createDirectTransport({
-      ...{ routes: createMxRoutes({ resolver, system, ehloName }), resolver, system, ehloName, port },
-      ...{ sourceAddresses: [], allowPrivate: true, connectMs: 2_000 },
+      routes: createMxRoutes({ resolver, system, ehloName }),
+      resolver,
+      system,
+      ehloName,
+      port,
+      sourceAddresses: [],
+      allowPrivate: true,
+      connectMs: 2_000,
       security: { ofDomain: async () => async () => ({ tls: { required: false, check: 'none' }, key: '' }) },
       ...options,
     });
@@ -67,7 +73,9 @@ export const createMailWorld = async () => {
       const taken: Taken[] = [];
       let connections = 0;
       const server = new SMTPServer({
-        ...{ authOptional: true, disableReverseLookup: true, closeTimeout: 100 },
+        authOptional: true,
+        disableReverseLookup: true,
+        closeTimeout: 100,
         onConnect: (_session, callback) => {
           connections += 1;
           callback();

@@ -54,7 +54,8 @@ beforeAll(async () => {
   for (const address of SILENT) await world.startScripted(address, { connect: () => 'silence' });
   const { certificate, key } = issueCertificate({ names: ['mx.provider.test'] });
   provider = await world.startServer(PROVIDER, {
-    ...{ cert: certificate, key },
+    cert: certificate,
+    key,
     onRcptTo: ({ address }, _session, callback) =>
       /@(?:customer|provider)\.test$/.test(address) ? callback() : callback(refusal(550, '5.7.1 relay access denied')),
   });
@@ -73,7 +74,8 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
   const suspensions: SuspendDestination[] = [];
   const mtaSts = { policyOf: async (domain: string) => policies[domain] ?? null };
   const transport: MailTransport = world.transport({
-    ...{ connectMs, sessionsPerServerMax: 2 },
+    connectMs,
+    sessionsPerServerMax: 2,
     security:
       security ??
       createTransportSecurity({ resolver: world.resolver, mtaSts, system, logger: silentLogger, port: world.port }),

@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSessionPools, type Hop } from '../../../../src/adapters/mail/mx/session-pools.ts';
+import { createSessionPools, type DeliveryTarget } from '../../../../src/adapters/mail/mx/session-pools.ts';
 import { SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import { noReply } from '../../../../src/adapters/mail/smtp-client/reply.ts';
 import type { SmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
 import type { PooledSession } from '../../../../src/adapters/mail/smtp-client/session-pool.ts';
 
-const hop = (key: string, address: string): Hop => ({
+const deliveryTarget = (key: string, address: string): DeliveryTarget => ({
   key,
   target: {
-    ...{ host: key, address, port: 25, implicitTls: false, credentials: null },
+    host: key,
+    address,
+    port: 25,
+    implicitTls: false,
+    credentials: null,
     tls: { required: false, check: 'none' },
   },
 });
@@ -25,7 +29,7 @@ const createSessions = (chance: () => number) => {
     counts.mostAtOne = Math.max(counts.mostAtOne, counts.at.get(address) ?? 0);
   };
   const open = async (
-    { target: { address = '' } }: Hop,
+    { target: { address = '' } }: DeliveryTarget,
     _signal: AbortSignal,
     onEnd: () => void,
   ): Promise<SmtpSession> => {
@@ -44,10 +48,10 @@ const createSessions = (chance: () => number) => {
     };
     if (chance() < 0.2) setTimeout(end, chance() * 10); // the other side
     const unused = async (): Promise<never> => Promise.reject(new Error('not asked for'));
-    const side = { mx: 'x', address: null, tls: null, cipher: null, policy: null };
+    const peer = { mx: 'x', address: null, tls: null, cipher: null, policy: null };
     const quit = (): void => void setTimeout(end, chance() * 3);
     const common = { transmit: unused, reset: unused, ask: unused };
-    return { ...common, side, acceptsUtf8: () => true, isOpen: () => isOpen, quit, close: end };
+    return { ...common, peer, acceptsUtf8: () => true, isOpen: () => isOpen, quit, close: end };
   };
   return { counts, open };
 };
@@ -79,7 +83,8 @@ describe('sessions with many servers, whatever happens to them,', () => {
           expect(error).toBeInstanceOf(SmtpConnectFailed);
         });
       };
-      const hopOf = (server: number): Hop => hop(`server ${server}`, `address ${server % addresses}`);
+      const hopOf = (server: number): DeliveryTarget =>
+        deliveryTarget(`server ${server}`, `address ${server % addresses}`);
       const begunMs = performance.now();
       await Promise.all(Array.from({ length: 60 }, (_, index) => use(index)));
       expect(performance.now() - begunMs).toBeLessThan(4_000); // nobody waited for his deadline

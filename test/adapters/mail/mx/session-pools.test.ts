@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSessionPools, type Hop } from '../../../../src/adapters/mail/mx/session-pools.ts';
+import { createSessionPools, type DeliveryTarget } from '../../../../src/adapters/mail/mx/session-pools.ts';
 import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 
@@ -12,10 +12,14 @@ afterEach(() => world.close());
 
 const never = new AbortController().signal;
 
-const hop = (address: string): Hop => ({
+const deliveryTarget = (address: string): DeliveryTarget => ({
   key: address,
   target: {
-    ...{ host: 'mx.b.test', address, port: world.port, implicitTls: false, credentials: null },
+    host: 'mx.b.test',
+    address,
+    port: world.port,
+    implicitTls: false,
+    credentials: null,
     tls: { required: false, check: 'none', avoided: true },
   },
 });
@@ -49,7 +53,10 @@ describe('sessions with many servers', () => {
     });
     const pools = createPools(50, 20, 3);
     const use = async (name: number): Promise<void> => {
-      const { release } = await pools.acquire({ ...hop('127.0.0.1'), key: `name ${name}` }, AbortSignal.timeout(5_000));
+      const { release } = await pools.acquire(
+        { ...deliveryTarget('127.0.0.1'), key: `name ${name}` },
+        AbortSignal.timeout(5_000),
+      );
       await sleep(10);
       release(true);
     };
@@ -63,7 +70,7 @@ describe('sessions with many servers', () => {
     const { connections } = await world.startServer('0.0.0.0');
     const pools = createPools(3);
     for (let count = 1; count <= 20; count += 1) {
-      const { release } = await pools.acquire(hop(`127.0.2.${count}`), never);
+      const { release } = await pools.acquire(deliveryTarget(`127.0.2.${count}`), never);
       release(true);
       expect(pools.size()).toBeLessThanOrEqual(4); // one of them is on its way out
     }
@@ -75,11 +82,11 @@ describe('sessions with many servers', () => {
   it('wait for each other where none idles, until their time is over', async () => {
     await world.startServer('0.0.0.0');
     const pools = createPools(2);
-    const one = await pools.acquire(hop('127.0.2.1'), never);
-    const two = await pools.acquire(hop('127.0.2.2'), never);
-    const late = pools.acquire(hop('127.0.2.3'), AbortSignal.timeout(100));
+    const one = await pools.acquire(deliveryTarget('127.0.2.1'), never);
+    const two = await pools.acquire(deliveryTarget('127.0.2.2'), never);
+    const late = pools.acquire(deliveryTarget('127.0.2.3'), AbortSignal.timeout(100));
     await expect(late).rejects.toThrow('no session was free before the deadline');
-    const third = pools.acquire(hop('127.0.2.3'), never);
+    const third = pools.acquire(deliveryTarget('127.0.2.3'), never);
     await sleep(50);
     expect(pools.size()).toBe(3);
     one.release(true);
@@ -92,10 +99,13 @@ describe('sessions with many servers', () => {
   it('are not more with one server than it may be given, while others get theirs', async () => {
     await world.startServer('0.0.0.0');
     const pools = createPools(10, 2);
-    const held = [await pools.acquire(hop('127.0.2.1'), never), await pools.acquire(hop('127.0.2.1'), never)];
-    const third = pools.acquire(hop('127.0.2.1'), AbortSignal.timeout(100));
+    const held = [
+      await pools.acquire(deliveryTarget('127.0.2.1'), never),
+      await pools.acquire(deliveryTarget('127.0.2.1'), never),
+    ];
+    const third = pools.acquire(deliveryTarget('127.0.2.1'), AbortSignal.timeout(100));
     await expect(third).rejects.toThrow('no session was free');
-    const other = await pools.acquire(hop('127.0.2.2'), never);
+    const other = await pools.acquire(deliveryTarget('127.0.2.2'), never);
     for (const { release } of [...held, other]) release(true);
     await pools.close();
   });
@@ -103,14 +113,14 @@ describe('sessions with many servers', () => {
   it('are forgotten with their servers when they have ended, or never began', async () => {
     const server = await world.startServer('127.0.2.1');
     const pools = createPools(10);
-    const { session, release } = await pools.acquire(hop('127.0.2.1'), never);
+    const { session, release } = await pools.acquire(deliveryTarget('127.0.2.1'), never);
     release(true);
-    await expect(pools.acquire(hop('127.0.2.2'), never)).rejects.toThrow('ECONNREFUSED');
+    await expect(pools.acquire(deliveryTarget('127.0.2.2'), never)).rejects.toThrow('ECONNREFUSED');
     await until(() => pools.size() === 1);
     session.quit();
     await until(() => pools.size() === 0);
     await server.close();
-    const room = Array.from({ length: 30 }, () => pools.acquire(hop('127.0.2.1'), never));
+    const room = Array.from({ length: 30 }, () => pools.acquire(deliveryTarget('127.0.2.1'), never));
     for (const each of room) await expect(each).rejects.toThrow('ECONNREFUSED');
     await until(() => pools.size() === 0);
     await pools.close();
@@ -118,10 +128,15 @@ describe('sessions with many servers', () => {
 
   it('leave room again when they failed to begin', async () => {
     const pools = createPools(2);
-    const tries = Array.from({ length: 20 }, (_, index) => pools.acquire(hop(`127.0.2.${index + 1}`), never));
+    const tries = Array.from({ length: 20 }, (_, index) =>
+      pools.acquire(deliveryTarget(`127.0.2.${index + 1}`), never),
+    );
     for (const each of tries) await expect(each).rejects.toThrow('ECONNREFUSED');
     await world.startServer('0.0.0.0');
-    const held = [await pools.acquire(hop('127.0.2.1'), never), await pools.acquire(hop('127.0.2.2'), never)];
+    const held = [
+      await pools.acquire(deliveryTarget('127.0.2.1'), never),
+      await pools.acquire(deliveryTarget('127.0.2.2'), never),
+    ];
     for (const { release } of held) release(true);
     await pools.close();
   });

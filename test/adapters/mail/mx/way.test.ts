@@ -217,9 +217,15 @@ describe('the destination of a domain', () => {
       'g.test': { MX: [[10, 'nosuch.l.google.com']] },
     });
     const expected = {
-      ...{ 'b.test': 'google.com', 'backup.test': 'example.co.uk', 'c.test': 'c.test' },
-      ...{ 'one.test': 'a.example', 'other.test': 'a.example' },
-      ...{ 'd.test': '@d.test', 'e.test': '@e.test', 'f.test': '@f.test', 'g.test': '@g.test' },
+      'b.test': 'google.com',
+      'backup.test': 'example.co.uk',
+      'c.test': 'c.test',
+      'one.test': 'a.example',
+      'other.test': 'a.example',
+      'd.test': '@d.test',
+      'e.test': '@e.test',
+      'f.test': '@f.test',
+      'g.test': '@g.test',
       'nosuch.google.com': '@nosuch.google.com',
     };
     for (const [domain, destination] of Object.entries(expected)) expect(await operatorOf(domain)).toBe(destination);

@@ -23,7 +23,9 @@ const tlsa = (usage: number, issued: Issued, part: Part, digest: Digest) => {
   const { raw, publicKey } = new X509Certificate(issued.certificate);
   const bytes = part === 'certificate' ? raw : publicKey.export({ type: 'spki', format: 'der' });
   return {
-    ...{ usage, selector: part === 'certificate' ? 0 : 1, matchingType: { full: 0, sha256: 1, sha512: 2 }[digest] },
+    usage,
+    selector: part === 'certificate' ? 0 : 1,
+    matchingType: { full: 0, sha256: 1, sha512: 2 }[digest],
     data: digest === 'full' ? bytes.toString('hex') : createHash(digest).update(bytes).digest('hex'),
   };
 };

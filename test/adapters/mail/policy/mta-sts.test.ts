@@ -59,9 +59,12 @@ const publishing = async ({ zone = record('1'), serve = plain(text('enforce')), 
   const resolver = createStubResolver({ system, servers: [names], timeoutMs: 250 });
   closing.push(resolver.close);
   const mtaSts = createMtaSts({
-    ...{ resolver, system },
+    resolver,
+    system,
     fetch: {
-      ...{ port: (server.address() as AddressInfo).port, ca: authority.certificate, timeoutMs: 500 },
+      port: (server.address() as AddressInfo).port,
+      ca: authority.certificate,
+      timeoutMs: 500,
       ...(withLookup
         ? {
             lookup: (_host, { all }, found) =>
@@ -127,7 +130,8 @@ describe('the policy of a domain', () => {
 
   test('is not got from an address that is not public', async () => {
     const { policy, state } = await publishing({
-      ...{ withLookup: false, zone: { ...record('1'), 'mta-sts.example.test': { A: ['127.0.0.1'] } } },
+      withLookup: false,
+      zone: { ...record('1'), 'mta-sts.example.test': { A: ['127.0.0.1'] } },
     });
     expect(await policy()).toBeNull();
     expect(state.gets).toBe(0);

@@ -14,7 +14,9 @@ describe('a policy', () => {
     [policy(VERSION, 'mode: enforce', 'mode: none', 'mx: mail.example.com', 'mx: *.example.net', AGE, 'max_age: 1')],
   ])('is read: %j', (text) => {
     expect(readStsPolicy(text)).toEqual({
-      ...{ mode: 'enforce', mx: ['mail.example.com', '*.example.net'], maxAgeSeconds: 604_800 },
+      mode: 'enforce',
+      mx: ['mail.example.com', '*.example.net'],
+      maxAgeSeconds: 604_800,
     });
   });
 

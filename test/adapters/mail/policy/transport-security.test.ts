@@ -140,7 +140,8 @@ describe('a domain with MTA-STS', () => {
     publish({ '_mta-sts.b.test': { TXT: ['v=STSv1; id=1;'] } });
     const { resolver } = world;
     const mtaSts = createMtaSts({
-      ...{ resolver, system },
+      resolver,
+      system,
       fetch: {
         lookup: (_host, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]),
         port: (https.address() as AddressInfo).port,

@@ -6,7 +6,9 @@ import { onTestFinished } from 'vitest';
 /** Takes `user` with `secret`; its certificate is nobody's, and over. @returns its port. */
 export const startSmarthost = async (options: SMTPServerOptions = {}): Promise<number> => {
   const server = new SMTPServer({
-    ...{ authOptional: true, disableReverseLookup: true, logger: false },
+    authOptional: true,
+    disableReverseLookup: true,
+    logger: false,
     onAuth: ({ username, password }, _session, callback) =>
       username === 'user' && password === 'secret'
         ? callback(null, { user: username })

@@ -37,14 +37,18 @@ const listen = async (options: SMTPServerOptions = {}) => {
 const open = async (port: number, parts: Partial<SessionTarget> & { readonly connectMs?: number } = {}) => {
   const { connectMs = 2_000, ...rest } = parts;
   const target: SessionTarget = {
-    ...{ host: 'mx.b.test', address: '127.0.0.1', port, implicitTls: false, credentials: null },
+    host: 'mx.b.test',
+    address: '127.0.0.1',
+    port,
+    implicitTls: false,
+    credentials: null,
     tls: { required: false, check: 'none' },
     ...rest,
   };
   const options = { target, ehloName: 'a.test', onEnd: () => undefined, connectMs };
   const session = await openSmtpSession(options, new AbortController().signal);
   closing.push(async () => session.close());
-  return session.side;
+  return session.peer;
 };
 
 const failure = (opening: Promise<unknown>): Promise<unknown> => opening.catch((error: unknown) => error);
@@ -53,7 +57,10 @@ describe('a session is opened', () => {
   it('with the address it is told, and is called by its name', async () => {
     const { port } = await listen();
     expect(await open(port)).toEqual({
-      ...{ mx: 'mx.b.test', address: '127.0.0.1', tls: 'TLSv1.3', policy: 'opportunistic' },
+      mx: 'mx.b.test',
+      address: '127.0.0.1',
+      tls: 'TLSv1.3',
+      policy: 'opportunistic',
       cipher: expect.stringMatching(/^TLS_/),
     });
   });
@@ -102,7 +109,7 @@ describe('a certificate', () => {
       expect(await open(port, parts)).toMatchObject({ tls: 'TLSv1.3', policy: 'dane' });
       expect(await failure(open(port, parts))).toMatchObject({
         reply: { code: 0, text: 'not the one that was published' },
-        side: { mx: 'mx.b.test', policy: 'dane' },
+        peer: { mx: 'mx.b.test', policy: 'dane' },
         isTlsBroken: false,
       });
       expect([logins, seen[0]]).toEqual([['me'], expect.stringMatching(/^[0-9A-F:]{95}$/)]);
@@ -113,7 +120,7 @@ describe('a certificate', () => {
 describe('a session that does not come about', () => {
   it('because nobody listens tells whom it tried', async () => {
     const failed = await failure(open(1));
-    expect(failed).toMatchObject({ reply: { code: 0 }, side: { address: '127.0.0.1', tls: null }, isTlsBroken: false });
+    expect(failed).toMatchObject({ reply: { code: 0 }, peer: { address: '127.0.0.1', tls: null }, isTlsBroken: false });
   });
 
   it('because TLS is offered and broken says so', async () => {

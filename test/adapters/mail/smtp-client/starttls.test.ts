@@ -22,7 +22,11 @@ const OFFERED = offering('250-x\r\n250-STARTTLS\r\n250-SMTPUTF8\r\n250 DSN');
 const start = async (script: Script, parts: Partial<SessionTarget> = {}) => {
   const server = await startScriptedServer(script, { certificate, strict: true });
   const target: SessionTarget = {
-    ...{ host: HOST, address: '127.0.0.1', port: server.port, implicitTls: false, credentials: null },
+    host: HOST,
+    address: '127.0.0.1',
+    port: server.port,
+    implicitTls: false,
+    credentials: null,
     tls: opportunistic,
     ...parts,
   };
@@ -48,7 +52,7 @@ describe('after STARTTLS', () => {
   it('the server is greeted again, and what it offered in clear is forgotten', async () => {
     const { server, open } = await start(OFFERED);
     const session = await open();
-    expect(session.side).toMatchObject({ tls: 'TLSv1.3', policy: 'opportunistic' });
+    expect(session.peer).toMatchObject({ tls: 'TLSv1.3', policy: 'opportunistic' });
     expect(session.acceptsUtf8()).toBe(false);
     expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS', 'EHLO a.test']);
     const message = { sizeBytes: 3, chunks: () => [Buffer.from('a\r\n')] };
@@ -65,20 +69,20 @@ describe('after STARTTLS', () => {
   ])('%s that was injected in clear is not heard', async (_, STAR) => {
     const { server, open } = await start({ ...OFFERED, STAR: () => STAR });
     const session = await open();
-    expect([session.acceptsUtf8(), session.side.tls]).toEqual([false, 'TLSv1.3']);
+    expect([session.acceptsUtf8(), session.peer.tls]).toEqual([false, 'TLSv1.3']);
     expect(server.lines).toEqual(['EHLO a.test', 'STARTTLS', 'EHLO a.test']);
   });
 
   it('HELO serves where EHLO does not', async () => {
     const { server, open } = await start(offering('250-x\r\n250 STARTTLS', '500 What?'));
-    expect((await open()).side.tls).toBe('TLSv1.3');
+    expect((await open()).peer.tls).toBe('TLSv1.3');
     expect(server.lines.slice(2)).toEqual(['EHLO a.test', 'HELO a.test']);
   });
 
   it('a certificate is judged by the name, not by the address', async () => {
     const ca = { required: true, check: 'ca' } as const;
     const { open } = await start(OFFERED, { tls: ca });
-    expect((await open()).side).toMatchObject({ mx: HOST, policy: 'required' });
+    expect((await open()).peer).toMatchObject({ mx: HOST, policy: 'required' });
     const other = await start(OFFERED, { tls: ca, host: 'other.b.test' });
     expect(await other.failed()).toMatchObject({ reply: { code: 0, text: expect.stringContaining('other.b.test') } });
   });
@@ -96,7 +100,7 @@ describe('TLS that is not to be had', () => {
   ])('because it is %s: mail goes in clear, and is told so', async (_, script) => {
     const { open } = await start(script);
     const session = await open();
-    expect(session.side).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
+    expect(session.peer).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
     expect(session.acceptsUtf8()).toBe(true);
   });
 
@@ -106,7 +110,7 @@ describe('TLS that is not to be had', () => {
     ['not known to a server without EHLO', { EHLO: () => '500 What?' }, 500],
   ])('because it is %s: no mail goes where it is required', async (_, script, code) => {
     const { server, failed } = await start(script, { tls: required });
-    expect(await failed()).toMatchObject({ reply: { code }, side: { tls: null, policy: 'required' } });
+    expect(await failed()).toMatchObject({ reply: { code }, peer: { tls: null, policy: 'required' } });
     expect(server.lines.some((line) => /^(?:MAIL|AUTH)/.test(line))).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 /** How long a greeting is waited for. */
-export interface GreetingTimes {
+export interface GreetingTimeouts {
   readonly firstMs: number;
   /** On the try after one that ended without. */
   readonly againMs: number;
@@ -10,13 +10,13 @@ export interface GreetingTimes {
  * A minute first: a server that says nothing at all must leave time for the next of its domain. The second try has what
  * an attempt of four minutes can spare.
  */
-export const GREETING_TIMES: GreetingTimes = { firstMs: 60_000, againMs: 200_000 };
+export const GREETING_TIMEOUTS: GreetingTimeouts = { firstMs: 60_000, againMs: 200_000 };
 
 /** About 1 MB. One that is forgotten is waited for as at first. */
 const SERVERS_MAX = 10_000;
 
 /** Remembers which servers were not waited for long enough, by a name for each. */
-export const createGreetingPatience = ({ firstMs, againMs }: GreetingTimes) => {
+export const createGreetingTimeouts = ({ firstMs, againMs }: GreetingTimeouts) => {
   const slow = new Set<string>();
 
   const add = (server: string): void => {

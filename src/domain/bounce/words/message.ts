@@ -27,7 +27,7 @@ const senderRejected = saying('sender_rejected');
 const policy = saying('policy');
 
 /** What is held against the message, its sender or its way; before what is held against recipients. */
-export const OF_THE_MESSAGE: readonly ReplyWords[] = [
+export const MESSAGE_WORDS: readonly ReplyWords[] = [
   spam(
     /likely (?:to be )?(?:unsolicited|suspicious|spam)/,
     GMAIL,

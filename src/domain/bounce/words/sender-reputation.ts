@@ -31,7 +31,7 @@ const relayDenied = saying('relay_denied');
 const senderRejected = saying('sender_rejected');
 
 /** What is held against whoever sends. Read first: it must never be held against a recipient. */
-export const OF_OUR_STANDING: readonly ReplyWords[] = [
+export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
   policy(/resolver\.rst\./, EXCHANGE, '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required'),
   senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),
   senderRejected(/bad outbound sender/, EXCHANGE, '550 5.1.8 Access denied, bad outbound sender'),

@@ -27,7 +27,7 @@ const disabled = saying('mailbox_disabled');
 const noMailbox = saying('no_mailbox');
 
 /** What is held against the address, after everything that may be held against somebody else. */
-export const OF_THE_RECIPIENT: readonly ReplyWords[] = [
+export const RECIPIENT_WORDS: readonly ReplyWords[] = [
   full(/over ?-?quota|overquota/, APPLE, '552 5.2.2 <a@icloud.com>: user is over quota'),
   full(
     /\bquota\b.{0,30}(?:exceed|full|reached)|(?:exceed\w*|out of|above).{0,30}\bquota/,
