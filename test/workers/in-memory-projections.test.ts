@@ -43,8 +43,8 @@ const begin = (
   return { signal, over: work(signal.signal, () => undefined) };
 };
 
-describe('what a process remembers', () => {
-  test('is each memory’s own family, as the log has it and as it goes on', async () => {
+describe('in-memory projections', () => {
+  test('apply their own family of events, from the start of the log and as it grows', async () => {
     const store = openStore();
     await appendKey(store, 'key_1');
     await appendMessage(store, 'msg_1');
@@ -60,7 +60,7 @@ describe('what a process remembers', () => {
     expect([domains.streams, domains.onChange.mock.calls]).toEqual([[], []]);
   });
 
-  test('is complete at once where the log is empty, or holds nothing of the family', async () => {
+  test('catch up at once with a log that holds nothing of the family', async () => {
     const store = openStore();
     const empty = createInMemoryProjections(store, [memoryOf('domain')]);
     begin(empty.work);
@@ -71,7 +71,7 @@ describe('what a process remembers', () => {
     await others.caughtUp;
   });
 
-  test('is not called complete while the log is away, and is told each event once when work begins again', async () => {
+  test('do not catch up while the log is away, and apply each event once after a restart', async () => {
     const store = openStore();
     for (const keyId of ['key_1', 'key_2']) await appendKey(store, keyId);
     let away = true;

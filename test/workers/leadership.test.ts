@@ -26,7 +26,7 @@ const counting = (queues: Queues): Queues & { added(): number } => {
   };
 };
 
-test('of two processes one dispatches, and the other takes over when it is gone', async () => {
+test('of two processes one leads and dispatches, and the other takes over when it is gone', async () => {
   const service = await openService();
   opened.push(service);
   const processes = [1, 2].map(() => {

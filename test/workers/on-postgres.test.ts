@@ -49,7 +49,7 @@ const sendMany = (service: Service): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: MESSAGES }, (_, index) => service.send(`u${index}@example.org`)));
 
 describe('with everything in PostgreSQL', () => {
-  test('each message arrives once and each webhook is told, with two processes at work', async () => {
+  test('two processes deliver each message once and post each webhook', async () => {
     const { service, sink, pool } = await open();
     const receiver = await openReceiver();
     closers.push(() => receiver.close());

@@ -9,7 +9,7 @@ const notFatal = (error: unknown): never => {
   throw error;
 };
 
-test('work that falls over is begun again, later each time, and says so once each way', async () => {
+test('work that fails is restarted with back-off, and logs one line for its failure and one for its recovery', async () => {
   const system = createSteppableSystem();
   const logger = createRecordingLogger();
   let faults = 5;
@@ -49,7 +49,7 @@ test.each([
   await loop.stop();
 });
 
-test('work in hand is finished before a stop resolves', async () => {
+test('work under way is finished before a stop resolves', async () => {
   const system = createSteppableSystem();
   let finished = false;
   const loop = supervise({ system, logger: createRecordingLogger(), onFatal: notFatal }, 'the test', async () => {

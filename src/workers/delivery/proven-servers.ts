@@ -2,20 +2,23 @@ import { setNewest } from '../../async/bounded-map.ts';
 import type { System } from '../../domain/ports/system.ts';
 
 /**
- * Which addresses of a destination have answered well lately. Some providers give names to their customers' machines
- * too, and anybody may put such a name into his MX records.
+ * Addresses of each destination that have answered well lately. Some providers give host names to their customers' machines
+ * too, and anybody may put such a name into their MX records.
  */
 export interface ProvenServers {
   note(operator: string, addresses: readonly string[], isGood: boolean): void;
-  /** It has never answered well, and others of the same name have, within the hour. */
+  /** It has not answered well, and other addresses of the destination have, within the hour. */
   isStrangerTo(operator: string, address: string): boolean;
 }
 
-/** About 5 MB with all their addresses. Of those that are forgotten any address counts. */
+/** About 5 MB with their addresses. For a destination that is forgotten any address counts. */
 const OPERATORS_MAX = 5_000;
-/** Of one: the largest providers show a few at a time. */
+/** Of one destination: the largest providers show a few at a time. */
 const ADDRESSES_MAX = 32;
-/** Twice the longest pause. Longer believes of a provider that it works when nobody knows; shorter lets one stranger speak for it while there is little mail. */
+/**
+ * Twice the longest suspension. Longer trusts a provider that may be down; shorter lets one stranger count for it while
+ * there is little mail.
+ */
 const LATELY_MS = 3_600_000;
 
 export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>): ProvenServers => {

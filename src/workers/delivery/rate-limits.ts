@@ -20,7 +20,7 @@ export interface RateReport {
 /**
  * A rate limit for each destination that has asked for fewer messages in a time; others have none. Each process has limits
  * of its own, for its share of what is sent, and none after a start: with several processes a destination gets some more
- * until each of them has been told.
+ * until each of them has learnt of it.
  */
 export interface RateLimits extends Pick<KeyLimits, 'started' | 'waitMsOf' | 'capacityOf'> {
   report(report: RateReport): void;

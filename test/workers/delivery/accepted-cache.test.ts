@@ -15,8 +15,8 @@ const accepted = (messageId: string): Accepted => {
   return { ...messageAccepted({ messageId }), ...where, metadata } as RecordedEvent as Accepted;
 };
 
-describe('messages at hand', () => {
-  test('are given once, as they stood when they were accepted', () => {
+describe('the cache of accepted messages', () => {
+  test('gives each message once, as it was accepted', () => {
     const atHand = createAcceptedCache();
     atHand.add([accepted('msg_1'), accepted('msg_2')]);
     expect(atHand.take('msg_2')).toMatchObject({
@@ -27,7 +27,7 @@ describe('messages at hand', () => {
     expect(atHand.take('msg_1')).toBeDefined();
   });
 
-  test('are forgotten, the oldest first, when they become many', () => {
+  test('drops the oldest when it is full', () => {
     const atHand = createAcceptedCache();
     atHand.add(Array.from({ length: 5_010 }, (_, index) => accepted(`msg_${index}`)));
     expect(atHand.take('msg_9')).toBeUndefined();
@@ -36,7 +36,7 @@ describe('messages at hand', () => {
 });
 
 describe('a message that is accepted while workers run', () => {
-  test('is sent without being read again', async () => {
+  test('is sent without a read', async () => {
     const service = await open();
     const reads: string[] = [];
     const store: EventStore = {
@@ -54,7 +54,7 @@ describe('a message that is accepted while workers run', () => {
     expect(reads).not.toContain(messageStream(id));
   });
 
-  test('is not sent when it is cancelled before its claim, though nobody has told the worker', async () => {
+  test('is not sent when it is cancelled before its claim, although the worker does not know', async () => {
     const service = await open();
     const { store } = service.dependencies;
     let isHeld = true;

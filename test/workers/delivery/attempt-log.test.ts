@@ -13,7 +13,7 @@ const linesOf = async (registry: Registry): Promise<readonly string[]> =>
 const outcome = (name: string, count: number): string => `outbox_delivery_recipients_total{outcome="${name}"} ${count}`;
 
 describe('the metrics of deliveries', () => {
-  test('are 0 before anything has happened, and are not made where nobody looks', async () => {
+  test('are 0 at first, and are not registered without a registry', async () => {
     const registry = new Registry();
     measureDeliveries(registry, () => 3);
     const lines = await linesOf(registry);
@@ -25,7 +25,7 @@ describe('the metrics of deliveries', () => {
     expect(measureDeliveries(undefined, () => 3)).toBeUndefined();
   });
 
-  test('count recipients of live mail by what came of them, and name none of them', async () => {
+  test('count recipients of live mail by outcome, without addresses', async () => {
     const registry = new Registry();
     const replies: Record<string, { code: number; text: string }> = {
       nobody: { code: 550, text: '5.1.1 no such user' },
@@ -48,7 +48,7 @@ describe('the metrics of deliveries', () => {
   });
 });
 
-test('what waits is asked for once in a scrape, and only then', async () => {
+test('the backlog is queried once for each scrape', async () => {
   const registry = new Registry();
   let looks = 0;
   measureBacklog(registry, async () => {

@@ -45,8 +45,8 @@ const verdicts = (raw: string, keys: readonly DkimKey[]) => {
   return createVerifier(published as never)(raw); // of each key its record alone is looked at
 };
 
-describe('mail that is captured', () => {
-  test('is signed by all keys of its domain, as it would be if their records were published', async () => {
+describe('captured mail', () => {
+  test('is signed by all keys of its domain, as if their records were published', async () => {
     const { service, keys } = await openRegistered();
     const found = await verdicts(await sentBy(service, true), keys);
     expect(found.toSorted()).toEqual(
@@ -55,7 +55,7 @@ describe('mail that is captured', () => {
     expect(found).toHaveLength(2);
   }, 30_000);
 
-  test('is signed by the newest keys that wait, and by none of a domain that has none', async () => {
+  test('is signed by the newest pending keys, and not at all without keys', async () => {
     const { service } = await openRegistered();
     const newer = [...(await makeKeys(service.context, service.organizationId))];
     await tell(service, { type: 'DkimKeysAdded', data: { domainId: 'dom_1', keys: newer } });
@@ -68,7 +68,7 @@ describe('mail that is captured', () => {
   }, 30_000);
 });
 
-test('mail that leaves is not signed by keys whose records were not seen', async () => {
+test('mail that leaves is not signed by keys whose records were never seen', async () => {
   const { service } = await openRegistered();
   expect(await sentBy(service, false)).not.toContain('DKIM-Signature');
 }, 30_000);

@@ -59,7 +59,7 @@ const takeOver = async ({ context, system }: Delivering, messageId: string): Pro
   await startAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, random: 0.5 });
 };
 
-describe('an attempt that has taken long when its final dot is due', () => {
+describe('an attempt that is slow to reach its final dot', () => {
   test('does not complete a message that another process has taken over, though no clock of its own shows why', async () => {
     const service = await openSlow();
     const id = await service.send('ann@example.org');
@@ -73,7 +73,7 @@ describe('an attempt that has taken long when its final dot is due', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('completes it where the claim still stands, at the price of one read', async () => {
+  test('completes the message if the claim still stands, after one read', async () => {
     const service = await openSlow();
     const id = await service.send('ann@example.org');
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
@@ -81,7 +81,7 @@ describe('an attempt that has taken long when its final dot is due', () => {
     expect(service.reads()).toBe(1);
   });
 
-  test('does not complete it while the log says nothing', async () => {
+  test('does not complete it while the log does not answer', async () => {
     const service = await openSlow();
     const id = await service.send('ann@example.org');
     await service.asked;
@@ -108,7 +108,7 @@ describe('an attempt', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('that goes as it should reads nothing from the log', async () => {
+  test('in time reads nothing from the log', async () => {
     const service = await openSlow(0, REMOTE_ATTEMPT_TIMES);
     const ids = await Promise.all(Array.from({ length: 30 }, (_, number) => service.send(`u${number}@example.org`)));
     await until(async () => {

@@ -36,7 +36,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
   return mails.map(({ envelope }) => envelope.from);
 };
 
-test('a mail comes back to us, unless its sender has to tell that it needs SMTPUTF8', async () => {
+test('undelivered mail comes back to this service, unless its non-ASCII sender tells that it needs SMTPUTF8', async () => {
   expect(await sendersOf('shop@example.test')).toEqual(['shop@example.test']);
   expect(await sendersOf('shop@example.test', 'b.test')).toEqual([expect.stringMatching(/^b[0-9a-v]{48}@b\.test$/)]);
   expect(await sendersOf('jörg@example.test', 'b.test')).toEqual(['jörg@example.test']);

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const messageIdHeader = (raw: string): string | undefined => /^Message-ID: (.*)$/im.exec(raw)?.[1]?.trim();
 
 describe('delivering a message', () => {
-  test('hands it to the server and records its reply, the text of which is in the vault', async () => {
+  test('sends it and records the reply, with its text in the vault', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.send(['ann@example.org', 'bob@example.org']);
@@ -65,7 +65,7 @@ describe('delivering a message', () => {
     expect((await service.message(id)).attempts).toBe(2);
   });
 
-  test('bounces only the recipient who was refused for good', async () => {
+  test('bounces only the recipient that was refused permanently', async () => {
     const service = await open({
       onRcpt: (address) => (address.startsWith('nobody') ? { code: 550, text: '5.1.1 no such user' } : null),
     });
@@ -75,7 +75,7 @@ describe('delivering a message', () => {
     expect(service.sink.mails[0]?.to).toEqual(['ann@example.org']);
   });
 
-  test('defers when there is no server, and says so without quoting anybody', async () => {
+  test('defers when there is no server, with a reason of its own', async () => {
     const service = closedAfterTest(await openService());
     service.workers().start();
     const id = await service.send('ann@example.org');
@@ -86,7 +86,7 @@ describe('delivering a message', () => {
     });
   });
 
-  test('raises an alarm and tries again later where the contents are missing', async () => {
+  test('raises an alarm and tries again later when the contents are missing', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     service.workers({ contents: { ...service.dependencies.contents, get: async () => new Map() } }).start();
@@ -99,7 +99,7 @@ describe('delivering a message', () => {
 describe('large messages', () => {
   const MB = 1_000_000;
 
-  test('are sent a few at a time, however many are due, so that they fit into memory', async () => {
+  test('are sent a few at a time, so that they fit into memory', async () => {
     const service = await open();
     const { test: simulated } = service.dependencies.transports;
     let bytes = 0;
@@ -167,7 +167,7 @@ describe('an attempt that nobody finished', () => {
 });
 
 describe('a queue that was wiped', () => {
-  test('loses nothing: the sweeper adds what is due again', async () => {
+  test('loses nothing: the sweep queues again what is due', async () => {
     const service = await open();
     const { queues } = service.dependencies;
     let wiped = 0;
@@ -193,7 +193,7 @@ describe('a queue that was wiped', () => {
     expect(service.sink.mails).toHaveLength(250);
   });
 
-  test('is not missed for what was accepted while nobody dispatched', async () => {
+  test('does not matter for messages accepted while nothing dispatched', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     service.workers().start();
@@ -202,7 +202,7 @@ describe('a queue that was wiped', () => {
 });
 
 describe('stopping', () => {
-  test('lets what is being sent end, and gives the rest back', async () => {
+  test('finishes what is being sent, and gives the rest back', async () => {
     const service = await open({ onData: async () => sleep(500, null) });
     const first = service.workers();
     first.start();
@@ -221,7 +221,7 @@ describe('stopping', () => {
 });
 
 describe('the test environment', () => {
-  test('sends nothing, and sandbox addresses choose their fate', async () => {
+  test('sends nothing, and sandbox addresses select the simulated outcome', async () => {
     const service = await open();
     service.workers().start();
     const fates = ['delivered', 'bounced', 'complained', 'suppressed', 'deferred+2s'];

@@ -48,14 +48,14 @@ const open = () => {
 };
 
 describe('a destination', () => {
-  test('that never asked for fewer gets what there is, at once', async () => {
+  test('that never asked for fewer has no rate limit', async () => {
     const { destinationLimits, flow } = open();
     await flow(1_000, 1);
     expect(destinationLimits.waitMsOf('b.test')).toBe(0);
     expect(destinationLimits.capacityOf('b.test')).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('that asks for fewer gets half of what it got, others get what they got, and the log says so', async () => {
+  test('that asks for fewer gets half of its rate, others keep theirs, and the log says so', async () => {
     const { destinationLimits, flow, placesInMinute, logger } = open();
     await flow(1_200, 100);
     await flow(1, 100, TOO_MANY);
@@ -66,7 +66,7 @@ describe('a destination', () => {
     expect(logger.said('info')).toEqual(['a destination asked for fewer messages: it has a rate limit']);
   });
 
-  test('that refuses all that is in hand has asked once, for fewer in a time and at the same time', async () => {
+  test('that refuses all attempts under way is slowed once, in rate and in concurrency', async () => {
     const { system, destinationLimits, answer, flow } = open();
     await flow(600, 100);
     const [limit, beganMs] = [destinationLimits.concurrencyOf('b.test'), system.monotonicMs()];
@@ -79,7 +79,7 @@ describe('a destination', () => {
     expect(destinationLimits.capacityOf('b.test')).toBeCloseTo(150, -1);
   });
 
-  test('gets more again while its answers are good, and what there is once its rate holds nobody back', async () => {
+  test('gets a higher rate while its answers are good, and none once it holds nothing back', async () => {
     const { destinationLimits, flow, logger } = open();
     await flow(600, 100);
     await flow(1, 100, TOO_MANY);
@@ -90,7 +90,7 @@ describe('a destination', () => {
     expect(logger.said('info').at(-1)).toBe('a destination has no rate limit any more');
   });
 
-  test('that is released has never asked', async () => {
+  test('that is released has no rate limit', async () => {
     const { destinationLimits, flow } = open();
     await flow(10, 100, TOO_MANY);
     expect(destinationLimits.waitMsOf('b.test')).toBeGreaterThan(0);

@@ -45,8 +45,8 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
   return { ...service, service, sent, answers, suspensionOf };
 };
 
-describe('messages to many destinations', () => {
-  test('go to each domain as one attempt of its own, with its recipients together', async () => {
+describe('mail to many destinations', () => {
+  test('goes to each domain in one attempt, with all its recipients', async () => {
     const { service, sent, message } = await openMany();
     const id = await service.send(['ann@one.example', 'bob@two.example', 'eve@one.example']);
     await until(async () => expect(await statuses(service, id)).toEqual(Array(3).fill('delivered')));
@@ -54,7 +54,7 @@ describe('messages to many destinations', () => {
     expect((await message(id)).attempts).toBe(2);
   });
 
-  test('do not wait for a domain whose servers hang', async () => {
+  test('does not wait for a domain whose servers hang', async () => {
     const { promise: never } = Promise.withResolvers<Answer>();
     let answer = (): void => undefined;
     const hanging = new Promise<Answer>((resolve) => {
@@ -72,7 +72,7 @@ describe('messages to many destinations', () => {
     });
   });
 
-  test('wait for an operator that does not answer, whichever of its domains they are for, and no attempt is wasted', async () => {
+  test('waits for a provider that does not answer, for whatever domain, without wasted attempts', async () => {
     const { service, sent, answers, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
     const first = await service.send('ann@gone.example');
     await until(async () => expect(await statuses(service, first)).toEqual(['deferred']));
@@ -90,7 +90,7 @@ describe('messages to many destinations', () => {
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
   });
 
-  test('wait for a domain whose own DNS is in the way by themselves: others of its operator go on', async () => {
+  test('of a domain with wrong DNS waits by itself: other domains of its provider go on', async () => {
     const { service, answers, suspensionOf } = await openMany({
       'gone.example': () => ({ ...SILENT, destination: '@gone.example' }),
     });
@@ -109,7 +109,7 @@ describe('messages to many destinations', () => {
     await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
   });
 
-  test('come more slowly, in the end not at all, where a server says of each that it is too busy', async () => {
+  test('slows down, and stops in the end, for a server that says it is too busy', async () => {
     const { service, suspensionOf } = await openMany({ 'gone.example': () => TOO_BUSY });
     for (const user of ['ann', 'bob']) {
       const id = await service.send(`${user}@gone.example`);
@@ -120,7 +120,7 @@ describe('messages to many destinations', () => {
     );
   });
 
-  test('leave at once when their destination is released', async () => {
+  test('leaves at once when its destination is released', async () => {
     const { service, answers, suspensionOf, organizationId } = await openMany({ 'gone.example': () => SILENT });
     await service.send('ann@gone.example');
     await until(async () => expect(await suspensionOf('example')).not.toBeNull());
@@ -132,7 +132,7 @@ describe('messages to many destinations', () => {
     await until(async () => expect(await statuses(service, waiting)).toEqual(['delivered']));
   });
 
-  test('expire at their time though their destination is suspended', async () => {
+  test('expires in time although its destination is suspended', async () => {
     const { service, suspensionOf } = await openMany({ 'gone.example': () => SILENT });
     await service.send('ann@gone.example');
     await until(async () => expect(await suspensionOf('example')).not.toBeNull());
@@ -141,7 +141,7 @@ describe('messages to many destinations', () => {
     await until(async () => expect(await statuses(service, brief)).toEqual(['expired']));
   });
 
-  test('are sent in the sandbox whatever becomes of destinations', async () => {
+  test('is sent in the sandbox whatever the state of destinations', async () => {
     const { service, sent } = await openMany();
     const id = await service.send(['ann@one.example', 'bob@two.example'], 'test');
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered', 'delivered']));

@@ -61,8 +61,8 @@ const openWorld = async () => {
 const sendMany = (service: Service, domain: string): Promise<readonly string[]> =>
   Promise.all(Array.from({ length: MESSAGES }, (_, at) => service.send(`user${at}@${domain}`)));
 
-describe('servers that take so many messages in a time', () => {
-  test('and say so to more get fewer from then on, and no other gets them later', async () => {
+describe('servers with a rate limit', () => {
+  test('get fewer messages once they refuse some, and delay no other server', async () => {
     const { service, strict } = await openWorld();
     for (const { domain } of strict) await sendMany(service, domain);
     await until(() => expect(strict.every(({ asked }) => asked.some(({ refused }) => refused))).toBe(true));

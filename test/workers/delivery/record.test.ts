@@ -34,7 +34,7 @@ test.each([
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
 });
 
-test('what is known of the session is kept, and what is not stays away', () => {
+test('an outcome has the known facts of the SMTP session, and no others', () => {
   const session = {
     cipher: 'TLS_AES_256_GCM_SHA384',
     policy: 'dane',
@@ -60,7 +60,7 @@ test.each([
   expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
 });
 
-test('a time in a sentence of ours is no wish of the other side’s', () => {
+test('a time in our own sentence is not a wait that the mail server asked for', () => {
   const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
   const { outcomes } = reportOf(message, [silent], { uuid: () => 'id', stopping: false });
   expect(outcomes[0]).not.toHaveProperty('askedSeconds');

@@ -49,8 +49,8 @@ const search = (rows: readonly Waiting[], levels: Readonly<Record<string, Standi
 const many = (count: number, holder: string, destination = 'a.example'): readonly Waiting[] =>
   Array.from({ length: count }, () => ({ holder, destination }));
 
-describe('mail that was kept back', () => {
-  test('is not found while its domain is paused, and is once it is not', async () => {
+describe('held mail', () => {
+  test('is found once its domain is not paused any more', async () => {
     const levels: Record<string, StandingLevel> = { dom_1: 'paused' };
     const look = search(many(3, 'dom_1'), levels);
     expect(await look()).toEqual([]);
@@ -62,7 +62,7 @@ describe('mail that was kept back', () => {
     }
   });
 
-  test('is not found while a warm-up keeps it, and is once that was ended', async () => {
+  test('is found once its warm-up was ended', async () => {
     const levels: Record<string, StandingLevel> = {};
     const look = search([...many(3, 'warmUp-dom_1'), ...many(2, 'dom_2')], levels);
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
@@ -70,7 +70,7 @@ describe('mail that was kept back', () => {
     expect((await look()).map(({ found }) => found.length)).toEqual([2, 3]);
   });
 
-  test('is found of a domain that is gone, paused or slowed or warmed up as it was', async () => {
+  test('is found when its domain is deleted, whatever held it', async () => {
     const levels: Record<string, StandingLevel> = { dom_gone: 'paused', dom_1: 'paused' };
     const look = search([...many(3, 'dom_gone'), ...many(3, 'dom_1'), ...many(2, 'warmUp-dom_gone')], levels);
     expect((await look()).map(({ found, most }) => [found.length, most])).toEqual([
@@ -81,7 +81,7 @@ describe('mail that was kept back', () => {
     expect((await look()).map(({ most }) => most)).toEqual([250, 250]);
   });
 
-  test('is found bit by bit, and the bits are the smaller the more domains were released', async () => {
+  test('is found in pages that are smaller the more domains were released', async () => {
     const [alone] = await search(many(2_000, 'dom_1'))();
     expect(alone?.found).toHaveLength(500);
     expect(alone?.isAll).toBe(false);
@@ -90,13 +90,13 @@ describe('mail that was kept back', () => {
     expect(all.map(({ found }) => found.length)).toEqual(Array.from({ length: 10 }, () => 50));
   });
 
-  test('of a domain that is slowed is offered one by one', async () => {
+  test('of a slowed domain is offered one by one', async () => {
     const [slowed] = await search(many(200, 'dom_1'), { dom_1: 'slowed' })();
     expect(slowed).toMatchObject({ most: 1, isAll: true });
     expect(slowed?.found.length).toBeGreaterThan(10);
   });
 
-  test('does not stand in the way of other mail of its domain for other servers', async () => {
+  test('does not hide mail of its domain for other servers', async () => {
     const look = search([...many(2_000, 'dom_1', 'a.example'), ...many(450, 'dom_1', 'b.example')], {}, false);
     const seen = new Set<string>();
     const looks = [...(await look()), ...(await look()), ...(await look())];
@@ -104,7 +104,7 @@ describe('mail that was kept back', () => {
     expect(seen).toEqual(new Set(['a.example', 'b.example']));
   });
 
-  test('is found of the hundred and first domain too, at the next look', async () => {
+  test('of the hundred and first domain is found at the next look', async () => {
     const look = search(Array.from({ length: 150 }, (_, index) => many(1, `dom_${1000 + index}`)).flat());
     const found = [...(await look()), ...(await look())].flatMap((each) => each.found);
     expect(new Set(found.map(({ messageId }) => messageId)).size).toBe(150);

@@ -70,7 +70,7 @@ const alwaysDue = (messageId: string): Timetable => {
   };
 };
 
-describe('a message for later', () => {
+describe('a scheduled message', () => {
   test('is not queued before its time, and is sent when it comes', async () => {
     const service = await open();
     service.workers().start();
@@ -85,7 +85,7 @@ describe('a message for later', () => {
     expect(service.sink.mails).toHaveLength(2);
   });
 
-  test('for the next moment waits for it all the same, and is little late', async () => {
+  test('for the next moment waits for it, and is hardly late', async () => {
     const service = await open();
     service.workers().start();
     const due = Date.parse(service.inMs(1000));
@@ -99,7 +99,7 @@ describe('a message for later', () => {
     expect(lateMs).toBeLessThan(2000);
   });
 
-  test('that is rescheduled sooner is sent then', async () => {
+  test('that is rescheduled to an earlier time is sent then', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.sendLater(24 * HOUR_MS);
@@ -107,7 +107,7 @@ describe('a message for later', () => {
     await becomes(service, id, 'delivered');
   });
 
-  test('that is rescheduled later, even after it was queued, waits until then', async () => {
+  test('that is rescheduled to a later time, even after it was queued, waits until then', async () => {
     const service = await open();
     const id = await service.sendLater(HOUR_MS);
     service.system.shift(HOUR_MS);
@@ -125,7 +125,7 @@ describe('a message for later', () => {
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('that nobody could send expires once its time to live has ended since its time', async () => {
+  test('that could not be sent expires when its time to live since its scheduled time is over', async () => {
     const service = await open();
     const id = await service.sendLater(2 * HOUR_MS, 3600);
     service.system.shift(3 * HOUR_MS);
@@ -135,7 +135,7 @@ describe('a message for later', () => {
   });
 });
 
-describe('a message that is cancelled', () => {
+describe('a cancelled message', () => {
   test('while it waits is never sent', async () => {
     const service = await open();
     service.workers().start();
@@ -178,7 +178,7 @@ describe('a message whose domain was deleted', () => {
   const reasonOf = async (service: Service, id: string): Promise<string | null | undefined> =>
     (await service.message(id)).recipients[0]?.reason;
 
-  test('fails with the reason, instead of being sent, when its time comes', async () => {
+  test('fails with a reason when its time comes', async () => {
     const service = await open();
     service.workers().start();
     const id = await service.sendLater(HOUR_MS);
@@ -190,7 +190,7 @@ describe('a message whose domain was deleted', () => {
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('before a process started fails too: nothing is sent before the process knows', async () => {
+  test('before a start fails too: nothing is sent before the process has caught up', async () => {
     const service = await open();
     const id = await service.send('ann@example.org');
     await happen(service, DELETED);
@@ -204,7 +204,7 @@ describe('a message whose domain was deleted', () => {
     expect(service.sink.mails).toEqual([]);
   });
 
-  test('and registered again fails if it was accepted before that, and is sent if after', async () => {
+  test('and registered again fails if it was accepted before, and is sent if after', async () => {
     const service = await open();
     await happen(service, REGISTERED);
     const before = await service.sendLater(HOUR_MS);

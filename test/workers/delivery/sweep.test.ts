@@ -93,7 +93,7 @@ const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Prom
 
 const missingOf = (taken: readonly string[], count: number): number => count - new Set(taken).size;
 
-describe('the sweeper, while read models stand still and no row goes away', () => {
+describe('the sweep, while read models stand still and no row goes away', () => {
   test.each([
     ['any destination, by one server', true, `'d' || n % 7 || '.example'`],
     ['one destination', false, `'one.example'`],
@@ -112,15 +112,15 @@ describe('the sweeper, while read models stand still and no row goes away', () =
     expect(missingOf(await sweepFor(15, rows, isOneServer), rows.count)).toBe(0);
   });
 
-  test('offers what gets lost again, after four seconds', async () => {
+  test('queues again what gets lost, after four seconds', async () => {
     const taken = await sweepFor(9, { count: 3_000, destination: `'one.example'` }, true);
     const times = Map.groupBy(taken, (id) => id);
     expect(Math.min(...[...times.values()].map(({ length }) => length))).toBeGreaterThanOrEqual(2);
   });
 });
 
-describe('what the log says is not due', () => {
-  test('is left alone for a minute, unless its row changes or a release makes it due', () => {
+describe('a row that the log contradicts', () => {
+  test('is left alone for a minute, unless it changes or a release makes it due', () => {
     let ms = 0;
     const recentlyQueued = createRecentlyQueued({ monotonicMs: () => ms, now: () => new Date(Date.parse(START) + ms) });
     const due = { messageId: 'msg_1', destination: null };
@@ -134,7 +134,7 @@ describe('what the log says is not due', () => {
     expect(recentlyQueued.has(due, START)).toBe(false);
   });
 
-  test('is known from the workers: a stale row is looked at once', async () => {
+  test('is reported by the workers: it is tried once', async () => {
     const service = closedAfterTest(await openService());
     const messageId = await service.send('ann@example.org', 'test');
     const { store } = service.dependencies;

@@ -29,7 +29,7 @@ const allDelivered = async (service: Delivering, ids: readonly string[]): Promis
   expect(new Set(all.flat())).toEqual(new Set(['delivered']));
 };
 
-describe('a log that is behind with what came of attempts', () => {
+describe('a log that is behind with outcomes', () => {
   test('lets no more messages be completed than a crash may double', async () => {
     const caughtUp = Promise.withResolvers<void>();
     const service = await openWith(() => caughtUp.promise);
@@ -42,7 +42,7 @@ describe('a log that is behind with what came of attempts', () => {
     expect(service.sink.mails).toHaveLength(200);
   }, 30_000);
 
-  test('and is away for longer than four tries take is told all the same: nothing is sent again', async () => {
+  test('that is away for longer than four tries gets the outcome later: nothing is sent again', async () => {
     const awayUntilMs = performance.now() + 3_500;
     const service = await openWith(async () => {
       if (performance.now() < awayUntilMs) throw new StoreUnavailable('the log does not answer');
@@ -81,7 +81,7 @@ const openRecords = () => {
 };
 
 describe('room for another outcome', () => {
-  test('is given to one that waits for each that was recorded, and passed on by who does not use it', async () => {
+  test('is given to one waiting caller for each recorded outcome, and passed on when it is not used', async () => {
     const { unrecorded, fill, endOne } = openRecords();
     expect(fill()).toBe(32);
     const turns: number[] = [];
@@ -94,7 +94,7 @@ describe('room for another outcome', () => {
     expect(turns).toEqual([1, 2]);
   });
 
-  test('is not waited for by one that has no use for it any more', async () => {
+  test('is not awaited by a caller that has no use for it any more', async () => {
     const { unrecorded, fill } = openRecords();
     fill();
     let isWanted = true;
@@ -111,7 +111,7 @@ describe('room for another outcome', () => {
     expect(unrecorded.hasRoom()).toBe(false);
   });
 
-  test('is less the longer the log takes, and as much as before when it is quick again', async () => {
+  test('shrinks while the log is slow, and grows back when it is fast again', async () => {
     const { fill, endAllAfter } = openRecords();
     expect(fill()).toBe(32);
     await endAllAfter(200);

@@ -83,7 +83,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('are made by the process on leadership alone, and what is due just after a change of leadership is made', async () => {
+  test('are made by the leader only, also those due right after leadership changes', async () => {
     const { system, start, register, minutesOf, leadership } = open();
     leadership.isLeader = false;
     const loop = start();
@@ -96,7 +96,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('make good at a start what was due in the last hour', async () => {
+  test('at a start include those that were due in the last hour', async () => {
     const { system, start, register, minutesOf } = open();
     register('dom_a');
     await system.advance(30 * MINUTE_MS);
@@ -106,7 +106,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('of one that fails keep no other from its turn, and are tried again', async () => {
+  test('that fail delay no other, and are repeated', async () => {
     const { system, start, register, minutesOf } = open(async (domainId) => {
       if (domainId === 'dom_a') throw new Error('the vault is away');
     });
@@ -120,7 +120,7 @@ describe('the checks of domains', () => {
     await loop.stop();
   });
 
-  test('are eight at once at most, and all are made', async () => {
+  test('are at most eight at once', async () => {
     let [now, most] = [0, 0];
     const world = open();
     const loop = world.start(async () => {
@@ -139,7 +139,7 @@ describe('the checks of domains', () => {
     await stopped;
   });
 
-  test('are none while mail is captured', async () => {
+  test('are not made while mail is captured', async () => {
     const { system, start, register, looks } = open();
     const loop = start(null);
     register('dom_a');

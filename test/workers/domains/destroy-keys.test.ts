@@ -42,7 +42,7 @@ const start = (days: number): void => {
   for (let process = 0; process < 2; process += 1) service.workers({ secrets }).start();
 };
 
-test('the keys before a rotation are destroyed once, when their records are needed no more, and the others sign on', async () => {
+test('the keys before a rotation are destroyed once, when their records are not needed any more', async () => {
   const { domain, former } = await rotated();
   await destroyFormerKeys(world.context, domain.domainId);
   expect(await known(former)).toBe(2);
@@ -55,7 +55,7 @@ test('the keys before a rotation are destroyed once, when their records are need
   expect((await typesOf(domain)).filter((type) => type === 'DkimKeysDestroyed')).toHaveLength(1);
 }, 30_000);
 
-test('all keys of a domain that was deleted are destroyed', async () => {
+test('all keys of a deleted domain are destroyed', async () => {
   const { domain, former } = await rotated();
   const { store } = world.context;
   const stream = `domain-${domain.domainId}` as const;
@@ -72,7 +72,7 @@ test('all keys of a domain that was deleted are destroyed', async () => {
   await vi.waitFor(async () => expect(await known(all)).toBe(0), { timeout: 15_000 });
 }, 30_000);
 
-test('what was destroyed and not put on record is done again', async () => {
+test('a destruction that was not recorded is repeated', async () => {
   const { domain, former } = await rotated();
   world.system.shift(8 * DAY_MS);
   const { store } = world.context;
@@ -85,7 +85,7 @@ test('what was destroyed and not put on record is done again', async () => {
   expect(await activeSigningKeys(await world.current(domain), world.context.secrets)).toHaveLength(2);
 });
 
-test('nothing is put on record that the vault has not destroyed', async () => {
+test('nothing is recorded that the vault has not destroyed', async () => {
   const { domain, former } = await rotated();
   world.system.shift(8 * DAY_MS);
   const secrets = { ...world.context.secrets, destroy: () => Promise.reject(new Error('the vault is away')) };

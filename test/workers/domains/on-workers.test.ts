@@ -4,7 +4,7 @@ import { lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { openZoneWorld, zoneOf } from '../../commands/sending-domain/zone-world.ts';
 import { openService } from '../service.ts';
 
-test('a domain whose records are published is verified by the workers, and nobody asks', async () => {
+test('a domain whose records are published is verified by the workers without a request', async () => {
   const world = await openZoneWorld();
   const service = await openService({ store: world.context.store });
   const domain = await world.register('org_a', 'example.test');

@@ -23,7 +23,7 @@ const looked = (state: 'valid' | 'missing'): RecordedEvent =>
     },
   });
 
-test('mail comes back to a name of its sender’s domain as long as that leads here', () => {
+test('undelivered mail comes back to a host of the sender’s domain while that leads here', () => {
   const domains = createSendingDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   expect(domains.returnHostOf('dom_1')).toBeNull();
@@ -33,7 +33,7 @@ test('mail comes back to a name of its sender’s domain as long as that leads h
   expect(domains.returnHostOf('dom_1')).toBeNull();
 });
 
-test('mail of a domain that was deleted, or is not known, comes back to no name of its own and is not signed', async () => {
+test('mail of a deleted or unknown domain has no return host of its own and is not signed', async () => {
   const domains = createSendingDomains({ secrets: createInMemorySecrets() });
   domains.apply(registered());
   domains.applyRecords(looked('valid'));

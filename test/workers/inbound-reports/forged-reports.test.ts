@@ -35,7 +35,7 @@ const envelopeOf = async (service: Delivering, from: string, changed: Partial<Re
 };
 
 describe('a message to several domains', () => {
-  test('goes as one copy to each, by which the other cannot be spoken of', async () => {
+  test('goes as one copy to each, which proves nothing about the others', async () => {
     const service = await openReturning();
     const { id } = await send(service, [ANN, EVE, BOB]);
     expect(service.sink.mails.map(({ to }) => to)).toEqual([[ANN, BOB], [EVE]]);
@@ -46,7 +46,7 @@ describe('a message to several domains', () => {
     expect((await service.message(id)).recipients.map(({ complained }) => complained)).toEqual([false, true, false]);
   });
 
-  test('goes as one where nothing comes back to us', async () => {
+  test('goes as one mail without a bounce domain', async () => {
     const service = await openDelivering();
     service.workers().start();
     await send(service, [ANN, EVE, BOB]);
@@ -54,8 +54,8 @@ describe('a message to several domains', () => {
   });
 });
 
-describe('what somebody of the same domain could have written', () => {
-  test('is recorded, and suppresses nobody', async () => {
+describe('a report that a recipient of the same domain could have forged', () => {
+  test('is recorded, and suppresses no address', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, [ANN, BOB]);
     await service.bring(from, deliveryReport({ address: ANN }));
@@ -65,7 +65,7 @@ describe('what somebody of the same domain could have written', () => {
     expect(await last(service, id)).toEqual({ type: 'RecipientComplained', shared: true, suppresses: false });
   });
 
-  test('is a server’s word where it names the envelope, which no recipient is told', async () => {
+  test('is trusted when it names the envelope, which no recipient learns', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, [ANN, BOB]);
     const envelopeId = await envelopeOf(service, from);
@@ -74,7 +74,7 @@ describe('what somebody of the same domain could have written', () => {
     expect(await last(service, id)).toEqual({ type: 'RecipientBounced', shared: false, suppresses: true });
   });
 
-  test('is none with the name of another envelope, or one that is made up', async () => {
+  test('is not trusted with the name of another envelope, or a made-up one', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, [ANN, BOB]);
     const address = from.split('@')[0] ?? '';
@@ -94,7 +94,7 @@ describe('what somebody of the same domain could have written', () => {
     }
   });
 
-  test('is his own word where he had a copy of his own', async () => {
+  test('is trusted from a recipient with a copy of its own', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     await service.bring(from, deliveryReport({ address: ANN }));
@@ -102,7 +102,7 @@ describe('what somebody of the same domain could have written', () => {
   });
 });
 
-test('an address from before copies were told apart is about all, and suppresses nobody', async () => {
+test('a return address without a copy is about all recipients, and suppresses none', async () => {
   const service = await openReturning();
   const { id } = await send(service, [ANN, EVE]);
   const secret = await organizationSecret(service.context.secrets, service.organizationId);

@@ -20,7 +20,7 @@ const header = (raw: string, name: string): string =>
   new RegExp(`^${name}: (.*(?:\\r\\n[ \\t].*)*)`, 'im').exec(raw)?.[1] ?? '';
 
 describe('a message', () => {
-  test('comes back to an address of its own, and to one of its recipient where it has one', async () => {
+  test('has a return address of its own, or of its recipient if it has a single one', async () => {
     const service = await open();
     const one = await send(service, ANN);
     const two = await send(service, [ANN, BOB]);
@@ -32,13 +32,13 @@ describe('a message', () => {
     expect(header(one.raw, 'From')).toBe('shop@example.test');
   });
 
-  test('goes back to its sender where nothing is said of where to', async () => {
+  test('goes back to its sender without a bounce domain', async () => {
     const service = await openDelivering();
     service.workers().start();
     expect((await send(service, ANN)).from).toBe('shop@example.test');
   });
 
-  test('with links of ours has an address for each recipient, and one to write to in place of the link', async () => {
+  test('with managed links has a return address and an unsubscribe address for each recipient', async () => {
     const service = await open();
     const { id } = await send(service, [ANN, BOB], { unsubscribe: 'managed' });
     const [first, second] = service.sink.mails;
@@ -51,7 +51,7 @@ describe('a message', () => {
 });
 
 describe('a delivery report', () => {
-  test('turns delivered into bounced, days later, with what was said in the vault alone', async () => {
+  test('turns delivered into bounced, days later, with its text in the vault only', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     service.system.shift(5 * 86_400_000);
@@ -72,7 +72,7 @@ describe('a delivery report', () => {
     });
   });
 
-  test('of several recipients is about those that it names as failed', async () => {
+  test('of several recipients counts for those that it names as failed', async () => {
     const service = await open();
     const { id, from } = await send(service, [ANN, BOB, 'eve@example.org']);
     const report = deliveryReport(
@@ -88,7 +88,7 @@ describe('a delivery report', () => {
     ]);
   });
 
-  test('comes again and again, also at once, and counts once', async () => {
+  test('counts once, however often and concurrently it comes', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     const codes = await Promise.all(
@@ -142,7 +142,7 @@ describe('a delivery report', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('is to be brought again while the log is away, and is not lost', async () => {
+  test('is deferred while the log is away, and is not lost', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     let isAway = true;
@@ -160,7 +160,7 @@ describe('a delivery report', () => {
 });
 
 describe('a complaint', () => {
-  test('is recorded once, by the address that it came to', async () => {
+  test('is recorded once, for the recipient of the address that it came to', async () => {
     const service = await open();
     const { id, from } = await send(service, ANN);
     for (let time = 0; time < 2; time += 1) expect(await service.bring(from, complaintReport('Subject: x'))).toBe(250);
@@ -168,7 +168,7 @@ describe('a complaint', () => {
     expect((await service.history(id)).filter((type) => type === 'RecipientComplained')).toHaveLength(1);
   });
 
-  test('to the address for feedback loops counts where what it quotes proves whose message it was', async () => {
+  test('to the address for feedback loops counts when what it quotes proves the message', async () => {
     const service = await open();
     const linked = await send(service, ANN, { unsubscribe: 'managed' });
     const plain = await send(service, [ANN, BOB]);
@@ -182,7 +182,7 @@ describe('a complaint', () => {
     expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: true }]);
   });
 
-  test('that only names our Message-ID proves nothing', async () => {
+  test('that only names a Message-ID of ours proves nothing', async () => {
     const service = await open();
     const { id } = await send(service, ANN);
     const quoted = `Message-ID: <${id}@example.test>\nTo: ${ANN}\nReturn-Path: <b${'0'.repeat(48)}@${BOUNCE_DOMAIN}>`;
@@ -211,7 +211,7 @@ test('a mail to the address of List-Unsubscribe unsubscribes its recipient, what
   expect((await service.history(id)).filter((type) => type === 'RecipientUnsubscribed')).toHaveLength(1);
 });
 
-test('whoever was taken off the list is put there again by a mail to the address of List-Unsubscribe', async () => {
+test('an address removed from the list is suppressed again by a mail to the address of List-Unsubscribe', async () => {
   const service = await open();
   const { raw } = await send(service, ANN, { unsubscribe: 'managed' });
   const address = /mailto:([^>]+)>/.exec(header(raw, 'List-Unsubscribe'))?.[1] ?? '';

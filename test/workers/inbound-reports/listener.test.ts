@@ -22,7 +22,7 @@ describe('the listener', () => {
     expect(await service.bring(address, deliveryReport({ address: ANN }))).toBe(550);
   });
 
-  test('receives for the return path of a domain of its customers', async () => {
+  test('receives for the return path of a customer’s domain', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     const alias = from.replace(BOUNCE_DOMAIN, 'bounces.shop.example');
@@ -30,7 +30,7 @@ describe('the listener', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('has twenty sessions for one host, and says so to the others', async () => {
+  test('has twenty sessions for one host, and refuses others with a reason', async () => {
     const { port } = await openReturning();
     const talks = await Promise.all(Array.from({ length: 25 }, () => talkSmtp(port)));
     const greetings = talks.map(({ greeting }) => greeting.slice(0, 3)).sort();
@@ -39,7 +39,7 @@ describe('the listener', () => {
     await until(async () => expect((await talkSmtp(port)).greeting).toMatch(/^220/));
   });
 
-  test('ends what it has refused, whatever the other side does', async () => {
+  test('ends a refused session, whatever the client does', async () => {
     const { port } = await openReturning();
     const talks = await Promise.all(Array.from({ length: 20 }, () => talkSmtp(port)));
     const refused = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -62,7 +62,7 @@ describe('STARTTLS of the listener', () => {
     talk.close();
   });
 
-  test('encrypts what comes back, and what comes in clear is taken all the same', async () => {
+  test('encrypts reports, and accepts plaintext too', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     const { port, outcomes } = await openReceiving(service, {}, { tls: await makeTlsPair() });
@@ -86,7 +86,7 @@ describe('STARTTLS of the listener', () => {
     expect(outcomes).toEqual(['bounced_late']);
   });
 
-  test('forgets what was sent behind it in clear, and survives who leaves in the middle of it', async () => {
+  test('drops plaintext sent behind it, and survives a client that leaves in the middle', async () => {
     const service = await openReturning();
     const { id, from } = await send(service, ANN);
     const { port, bring } = await openReceiving(service, {}, { tls: await makeTlsPair() });
@@ -107,8 +107,8 @@ describe('STARTTLS of the listener', () => {
   });
 });
 
-describe('what came back is counted, and told by the same word', () => {
-  test('by what came of it', async () => {
+describe('the metrics of inbound reports', () => {
+  test('count them by outcome', async () => {
     const service = await openReturning();
     const { from } = await send(service, [ANN, 'bob@example.org']);
     const mails = [

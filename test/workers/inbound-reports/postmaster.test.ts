@@ -34,7 +34,7 @@ const saying = (outcome: 'deferred' | 'bounced' | 'unknown'): MailTransport => (
 });
 
 describe('mail to the postmaster', () => {
-  test('is refused with a sentence where nobody reads it', async () => {
+  test('is refused with a reason when it is not configured', async () => {
     const { port } = await openReturning();
     const talk = await talkSmtp(port);
     await talk.ask('EHLO mx.example.org\r\n');
@@ -65,7 +65,7 @@ describe('mail to the postmaster', () => {
     },
   );
 
-  test('beside a report does both', async () => {
+  test('beside a report is passed on, and the report recorded', async () => {
     const service = await openRead();
     const { id, from } = await send(service, 'ann@example.org');
     expect(await service.bring([from, ADDRESS], deliveryReport({ address: 'ann@example.org' }))).toBe(250);
@@ -84,14 +84,14 @@ describe('mail to the postmaster', () => {
     },
   );
 
-  test('that has been here before goes round no more', async () => {
+  test('that was passed on before is not passed on again', async () => {
     const service = await openRead();
     await service.bring(ADDRESS, MAIL);
     expect(await service.bring(ADDRESS, service.sink.mails[0]?.raw ?? '')).toBe(554);
     expect(service.sink.mails).toHaveLength(1);
   });
 
-  test('is passed on thirty times an hour, and of a flood the rest waits', async () => {
+  test('is passed on thirty times an hour, and the rest is deferred', async () => {
     let ahead = 0;
     const service = await openRead(undefined, () => ahead);
     for (let turn = 0; turn < 30; turn += 1) expect(await service.bring(ADDRESS, MAIL)).toBe(250);
@@ -100,7 +100,7 @@ describe('mail to the postmaster', () => {
     expect(await service.bring(ADDRESS, MAIL)).toBe(250);
   });
 
-  test('of more than a megabyte is refused: what is passed on is whole', async () => {
+  test('of more than a megabyte is refused, not cut', async () => {
     const service = await openRead();
     expect(await service.bring(ADDRESS, `${MAIL}${'x\r\n'.repeat(400_000)}`)).toBe(552);
     expect(service.sink.mails).toHaveLength(0);

@@ -36,7 +36,7 @@ const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_
   (await store.readStream(standingStream(domainId))).map(({ type }) => type);
 
 describe('a domain whose bulk mail is paused', () => {
-  test('sends transactional mail and none of the bulk, which nobody attempts before it is released, and which leaves at once then', async () => {
+  test('sends transactional mail and no bulk mail, which waits without attempts and leaves at once when released', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
@@ -65,7 +65,7 @@ describe('a domain whose bulk mail is paused', () => {
     expect(service.sink.mails).toHaveLength(3);
   }, 30_000);
 
-  test('that is deleted meanwhile has what it kept back fail at once', async () => {
+  test('that is deleted has its held mail fail at once', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const bulk = await service.send(ANN, 'live', 'News', BULK);
@@ -87,7 +87,7 @@ describe('a domain whose bulk mail is paused', () => {
 });
 
 describe('an organization whose bulk mail is paused', () => {
-  test('sends none of its domains’ bulk mail, and goes on when both it and the domain may', async () => {
+  test('sends no bulk mail of its domains until both it and the domain are released', async () => {
     const service = await openDelivering();
     const { dependencies, organizationId } = service;
     const all = { domainId: null, organizationId, counts: bad(6), limits: LIMITS };
@@ -111,7 +111,7 @@ describe('an organization whose bulk mail is paused', () => {
 });
 
 describe('a domain whose bulk mail is slowed down', () => {
-  test('sends its mail one after another, what has waited first', async () => {
+  test('sends its mail one by one, held mail first', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     const first = await service.send(ANN, 'live', 'News', BULK);
@@ -138,7 +138,7 @@ describe('a domain whose bulk mail is slowed down', () => {
 });
 
 describe('senders', () => {
-  test('are judged page by page, each once, however many processes do it', async () => {
+  test('are evaluated page by page, each once, by any number of processes', async () => {
     const service = await openDelivering();
     const BAD = ['dom_0749', 'org_mine'];
     const ids = [...Array.from({ length: 750 }, (_, index) => `dom_${String(index).padStart(4, '0')}`), 'org_mine'];
@@ -157,7 +157,7 @@ describe('senders', () => {
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
   }, 30_000);
 
-  test('are not paused again by what was counted before they were released', async () => {
+  test('are not paused again by counts from before their release', async () => {
     const service = await openDelivering();
     await judge(service, 6);
     await release(service);
@@ -166,7 +166,7 @@ describe('senders', () => {
   });
 });
 
-describe('what has to wait', () => {
+describe('a sending hold', () => {
   const messageOf = (held: boolean) =>
     ({
       ...{ environment: 'live', organizationId: 'org_1', accepted: { domainId: 'dom_1', stream: 'bulk' } },
@@ -187,7 +187,7 @@ describe('what has to wait', () => {
     return { holds, at, toAll };
   };
 
-  test('is looked at once a day where it is paused, and not all at the same time', () => {
+  test('of a paused sender is tried once a day, with jitter', () => {
     const { holds } = holdsAt('SendingPaused');
     const waits = Array.from({ length: 100 }, () => (holds.of(waiting)?.waitSeconds ?? 0) / 3600);
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(21.6);
@@ -196,7 +196,7 @@ describe('what has to wait', () => {
     expect(holds.of(waiting)).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' });
   });
 
-  test('passes one a second where it is slowed, of those that wait already', () => {
+  test('of a slowed sender passes one waiting message a second', () => {
     const { holds, at } = holdsAt('SendingSlowed');
     expect(holds.of(fresh)).toMatchObject({ reason: 'domain_slowed', heldBy: 'dom_1' });
     expect([holds.of(waiting), holds.of(waiting)]).toMatchObject([null, { reason: 'domain_slowed' }]);
@@ -206,7 +206,7 @@ describe('what has to wait', () => {
     expect([holds.of(fresh), holds.of(waiting), holds.of(waiting)]).toMatchObject([{}, null, {}]);
   });
 
-  test('waits for whoever is paused, the domain or the organization, and passes where both let one pass', () => {
+  test('lasts while the domain or the organization is paused, and passes when both let a message pass', () => {
     const { holds, at, toAll } = holdsAt('SendingSlowed');
     toAll('OrganizationSendingPaused');
     expect(holds.of(waiting)).toMatchObject({ reason: 'organization_paused', heldBy: 'org_1' });

@@ -22,8 +22,8 @@ const react = async (service: Service): Promise<void> =>
 const typesOf = async (service: Service): Promise<readonly string[]> =>
   (await suppressions(service)).map(({ type }) => type);
 
-describe('a bounce that blames the address', () => {
-  test('keeps back the next message to it, however it is written, and nobody else’s', async () => {
+describe('a bounce for a bad address', () => {
+  test('suppresses the next message to it, in any spelling, and no other', async () => {
     const service = await open();
     await bounce(service, await service.send(ANN), 'no_mailbox');
     service.workers().start();
@@ -39,7 +39,7 @@ describe('a bounce that blames the address', () => {
     expect(await service.history(alone)).toEqual(['MessageAccepted', 'RecipientSuppressed']);
   });
 
-  test('is kept with the address and the words of the server, outside the log', async () => {
+  test('keeps the address and the server’s text outside the log', async () => {
     const service = await open();
     await bounce(service, await service.send(ANN), 'no_mailbox');
     await react(service);
@@ -69,8 +69,8 @@ test.each(['mailbox_full', 'spam', 'policy', 'reputation', 'unknown'] as const)(
   },
 );
 
-describe('whoever unsubscribes', () => {
-  test('from bulk mail still gets what is sent to him alone', async () => {
+describe('a recipient who unsubscribes', () => {
+  test('from bulk mail still gets transactional mail', async () => {
     const service = await open();
     await unsubscribe(service, await service.send(ANN, 'live', 'News', BULK));
     await react(service);
@@ -84,7 +84,7 @@ describe('whoever unsubscribes', () => {
 });
 
 describe('the environments', () => {
-  test('are apart: a complaint in the test environment keeps nothing back in the live one', async () => {
+  test('are separate: a complaint in the test environment suppresses nothing in the live one', async () => {
     const service = await open();
     await complain(service, await service.send(ANN, 'test'));
     await react(service);
@@ -96,7 +96,7 @@ describe('the environments', () => {
     });
   });
 
-  test('leave sandbox addresses their fate: they are listed, and sent to again', async () => {
+  test('do not suppress sandbox addresses: they are listed, and sent to again', async () => {
     const service = await open();
     service.workers().start();
     for (const round of [1, 2]) {
@@ -107,7 +107,7 @@ describe('the environments', () => {
   });
 });
 
-describe('what is told twice', () => {
+describe('a repeated event', () => {
   test('is added once: one after the other, or by two processes at the same moment', async () => {
     const service = await open();
     const id = await service.send(ANN);
@@ -119,7 +119,7 @@ describe('what is told twice', () => {
     expect(added.map(({ data }) => ('reason' in data ? data.reason : null)).sort()).toEqual(['bounce', 'complaint']);
   });
 
-  test('does not undo who took the address off the list since', async () => {
+  test('does not undo a later removal from the list', async () => {
     const service = await open();
     await complain(service, await service.send(ANN));
     await react(service);
@@ -136,8 +136,8 @@ describe('what is told twice', () => {
   });
 });
 
-describe('a process that ends in the middle', () => {
-  test('before the suppression is in the log loses none', async () => {
+describe('a process that crashes in the middle', () => {
+  test('before the suppression is in the log loses nothing', async () => {
     const service = await open();
     await bounce(service, await service.send(ANN), 'no_mailbox');
     const { store } = service.dependencies;
@@ -155,7 +155,7 @@ describe('a process that ends in the middle', () => {
     expect(failures).toBe(2);
   });
 
-  test('after it, before the checkpoint, adds no other', async () => {
+  test('after it, before the checkpoint, adds no duplicate', async () => {
     const service = await open();
     await bounce(service, await service.send(ANN), 'no_mailbox');
     const deliveries = createInMemoryWebhookDeliveries();
@@ -176,7 +176,7 @@ describe('a process that ends in the middle', () => {
   });
 });
 
-test('a log that cannot say who is suppressed sends nothing meanwhile', async () => {
+test('nothing is sent while the log cannot say who is suppressed', async () => {
   const service = await open();
   const { store } = service.dependencies;
   let isDown = true;

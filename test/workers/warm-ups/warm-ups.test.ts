@@ -53,8 +53,8 @@ const settled = (service: Service, ids: readonly string[], expected: Readonly<Re
     expect(Object.fromEntries(Object.entries(found).map(([status, some]) => [status, some?.length]))).toEqual(expected);
   });
 
-describe('a domain that is warmed up', () => {
-  test('sends each destination its share, by however many processes; the rest waits for a turn tomorrow', async () => {
+describe('a domain in warm-up', () => {
+  test('sends each destination its daily quota, with any number of processes; the rest waits for a slot tomorrow', async () => {
     const service = await openAtNoon();
     await plan(service, [5, 100]);
     const [here, there] = [await sendMany(service, 12), await sendMany(service, 3, 'example.net')];
@@ -75,7 +75,7 @@ describe('a domain that is warmed up', () => {
     await settled(service, here, { delivered: 12 });
   }, 30_000);
 
-  test('lets no mail expire that waits for its turn longer than it would have lived', async () => {
+  test('lets no mail expire while it waits for its slot', async () => {
     const service = await openAtNoon();
     await plan(service, [1, 1, 1, 1, 1, 1, 1]);
     const ids = await sendMany(service, 6);
@@ -96,7 +96,7 @@ describe('a domain that is warmed up', () => {
     expect(await statuses(service, brief)).toEqual(['expired']);
   }, 60_000);
 
-  test('keeps its count when its processes are started anew', async () => {
+  test('keeps its count across restarts', async () => {
     const service = await openAtNoon();
     await plan(service, [40]);
     const first = await sendMany(service, 30);
@@ -115,7 +115,7 @@ describe('a domain that is warmed up', () => {
     expect(left).toBeGreaterThanOrEqual(38);
   }, 30_000);
 
-  test('counts transactional mail and never keeps it', async () => {
+  test('counts transactional mail and never holds it', async () => {
     const service = await openAtNoon();
     await plan(service, [2]);
     const own: string[] = [];
@@ -127,7 +127,7 @@ describe('a domain that is warmed up', () => {
     await settled(service, [bulk ?? ''], { held: 1 });
   }, 30_000);
 
-  test('keeps nothing of the test environment, of other domains, and after its plan was ended or is over', async () => {
+  test('holds nothing of the test environment, of other domains, or after its plan has ended', async () => {
     const service = await openAtNoon();
     await plan(service, [1]);
     const [first, second] = await sendMany(service, 2);
@@ -148,7 +148,7 @@ describe('a domain that is warmed up', () => {
     expect(await takenOf(service, 'example.org')).toBe(0);
   }, 30_000);
 
-  test('brings what waits forward when its plan is replaced by a larger one, and no more than that allows', async () => {
+  test('sends held mail sooner when its plan is replaced by a larger one, within its quota', async () => {
     const service = await openAtNoon();
     await plan(service, [2, 2, 2, 2]);
     const ids = await sendMany(service, 9);
@@ -165,7 +165,7 @@ describe('a domain that is warmed up', () => {
     await settled(service, ids, { delivered: 9 });
   }, 30_000);
 
-  test('keeps what waits when its plan is replaced by a smaller one', async () => {
+  test('still holds mail when its plan is replaced by a smaller one', async () => {
     const service = await openAtNoon();
     await plan(service, [3, 3]);
     const ids = await sendMany(service, 5);
@@ -176,7 +176,7 @@ describe('a domain that is warmed up', () => {
     await settled(service, ids, { delivered: 3, held: 2 });
   }, 30_000);
 
-  test('counts domains together whose mail servers have one operator', async () => {
+  test('counts domains of one mailbox provider together', async () => {
     const service = await openAtNoon();
     await plan(service, [4]);
     const ids = [...(await sendMany(service, 3, 'one.example')), ...(await sendMany(service, 3, 'two.example'))];
@@ -188,7 +188,7 @@ describe('a domain that is warmed up', () => {
     expect(await takenOf(service, 'operator.test')).toBe(4);
   }, 30_000);
 
-  test('counts a recipient once a day, however often it is tried', async () => {
+  test('counts a recipient once a day, however many attempts it has', async () => {
     let tries = 0;
     const service = await openAtNoon({
       onRcpt: () => {

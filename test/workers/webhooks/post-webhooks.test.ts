@@ -45,7 +45,7 @@ const DAY_MS = 24 * 3_600_000;
 const DELIVERED = ['message.accepted', 'message.sending', 'message.delivered'];
 
 describe('a webhook', () => {
-  test('gets what it asked for, from its registration on, signed so that the public library verifies it', async () => {
+  test('gets the events it subscribed to, signed so that the public library verifies them', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     await outbox.send('earlier@example.org', 'test');
@@ -61,7 +61,7 @@ describe('a webhook', () => {
     expect(endpoint.posts[1]?.json.data).toMatchObject({ smtp: { code: 250, text: 'simulated: accepted' } });
   });
 
-  test('is told nothing of the other environment or of what it did not ask for', async () => {
+  test('gets nothing of the other environment, or that it did not subscribe to', async () => {
     const outbox = await service();
     const [all, live] = [await receiver(), await receiver()];
     outbox.workers().start();
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     expect(live.types()).toEqual(['webhook.created']);
   });
 
-  test('that fails is tried again until it answers 2xx, and every try is kept', async () => {
+  test('that fails is retried until it answers 2xx, and every try is kept', async () => {
     const outbox = await service();
     const endpoint = await receiver((_post, count) =>
       count === 1 ? { status: 503, body: 'x'.repeat(5000) } : { status: 200, body: 'thanks' },
@@ -95,7 +95,7 @@ describe('a webhook', () => {
     expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  test('is not asked again before its Retry-After', async () => {
+  test('is not retried before its Retry-After', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 429, headers: { 'retry-after': '3600' } }));
     outbox.workers().start();
@@ -107,7 +107,7 @@ describe('a webhook', () => {
     });
   });
 
-  test('that never answers 2xx has failed after the last wait', async () => {
+  test('that never answers 2xx has failed after the last retry', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 500 }));
     outbox.workers().start();
@@ -122,7 +122,7 @@ describe('a webhook', () => {
     expect(endpoint.posts).toHaveLength(11);
   });
 
-  test('that answers 410 is disabled, what it answered so has failed, and nothing is posted again', async () => {
+  test('that answers 410 is disabled, the delivery has failed, and nothing is posted again', async () => {
     const outbox = await service();
     const endpoint = await receiver(() => ({ status: 410 }));
     outbox.workers().start();
@@ -176,7 +176,7 @@ describe('a webhook', () => {
     expect(endpoint.posts).toHaveLength(6);
   });
 
-  test('is not followed to where it redirects', async () => {
+  test('is not followed when it redirects', async () => {
     const outbox = await service();
     const elsewhere = await receiver();
     const endpoint = await receiver(() => ({ status: 307, headers: { location: elsewhere.url } }));
@@ -190,7 +190,7 @@ describe('a webhook', () => {
     expect(elsewhere.posts).toHaveLength(0);
   });
 
-  test('that is slow delays nobody else', async () => {
+  test('that is slow delays no other', async () => {
     const outbox = await service();
     const slow = await receiver(async () => sleep(6000, { status: 200 }));
     const quick = await receiver();
@@ -206,7 +206,7 @@ describe('a webhook', () => {
 });
 
 describe('recording what is owed', () => {
-  test('goes on where it stopped: nothing is owed twice and nothing is forgotten', async () => {
+  test('resumes where it stopped: nothing is owed twice and nothing is forgotten', async () => {
     const outbox = await service();
     const endpoint = await receiver();
     const first = outbox.workers();
@@ -224,7 +224,7 @@ describe('recording what is owed', () => {
     expect(endpoint.posts).toHaveLength(2);
   });
 
-  test('refuses another log than the one it began with', async () => {
+  test('refuses a log other than its own', async () => {
     const outbox = await service();
     const webhookDeliveries = createInMemoryWebhookDeliveries();
     await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });
@@ -234,7 +234,7 @@ describe('recording what is owed', () => {
     expect(String(outbox.fatal[0])).toContain('webhook deliveries were recorded from log another');
   });
 
-  test('can be asked before anything starts whether it is of this log', async () => {
+  test('can be checked against the log before anything starts', async () => {
     const webhookDeliveries = createInMemoryWebhookDeliveries();
     expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toBeNull();
     await webhookDeliveries.record({ logId: 'ours', from: null, to: '1', owed: [], now: new Date() });
