@@ -18,15 +18,15 @@ import { REGISTRATIONS } from './routes.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What a listener of another protocol shares with this one: who is let in, and how much is in hand. */
+    /** Shared with the SMTP submission listener: authentication, and the memory for bodies in flight. */
     readonly shared: { readonly auth: AuthContext; readonly bodies: BodyBudget };
   }
 }
 
-/** A request that takes longer to arrive comes from nobody who means it: 25 MB at 4 Mbit/s fit. */
+/** 25 MB at 4 Mbit/s arrive in time. Longer lets slow clients hold connections. */
 const REQUEST_MS_MAX = 60_000;
 const HEADERS_MS_MAX = 15_000;
-/** Longer than most balancers keep theirs, so that it is not we who close a connection they use. */
+/** Longer than the idle timeout of most load balancers, which otherwise reuse a connection that is being closed. */
 const KEEP_ALIVE_MS = 72_000;
 const SERVER_OPTIONS: ServerOptions = {
   requestTimeout: REQUEST_MS_MAX,
@@ -34,10 +34,10 @@ const SERVER_OPTIONS: ServerOptions = {
   headersTimeout: HEADERS_MS_MAX,
   requireHostHeader: false,
 };
-/** More than the request line that Node takes: an id that is too long is refused behind the auth, as any that cannot be. */
+/** Longer than any request line Node accepts: an id that is too long is refused after authentication, as any other. */
 const PARAM_CHARACTERS_MAX = 20_000;
 
-/** A route that nobody has written into the table would be open to everybody: it does not start. */
+/** Refuses to start with a route that is not in the table: it would need no key. */
 const requireTable = (server: FastifyInstance): void => {
   server.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat().filter((name) => name !== 'HEAD')) {
@@ -54,12 +54,12 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     serverFactory: (serve) => createHttpServer(SERVER_OPTIONS, oneAtATime(serve)),
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
-    // While it closes, what still arrives on open connections is served: each answer says `Connection: close`.
+    // While closing, requests on open connections are still served, with `Connection: close`.
     return503OnClosing: false,
     clientErrorHandler: answerUnparsable(nextId),
     frameworkErrors: (error, request, reply) => {
       reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-      // A token that was added to: its page is asked for as if it were short enough.
+      // An unsubscribe link with a token that is too long is still answered with a page.
       const isLong = error.code === 'FST_ERR_MAX_PARAM_LENGTH';
       const send = isLong && isPage(request.url) ? sendErrorPage : sendError;
       send(logger)(error, request, reply);
@@ -69,7 +69,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
   return server;
 };
 
-/** Every response names its request; whoever debugs sees one line each. */
+/** Sets `X-Request-Id` on every response and logs one debug line per request. */
 const identify = (server: FastifyInstance, { logger }: HttpDependencies): void => {
   server.decorateRequest('caller', null);
   server.decorateRequest('authenticated', null);
@@ -77,7 +77,7 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   server.decorateRequest('isLate', false);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
-    // Nobody is upgraded here, and after such a request Node answers no other on its connection.
+    // No protocol upgrade is supported, and after such a request Node serves no other on its connection.
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close');
     done();
   });
@@ -93,7 +93,7 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   });
 };
 
-/** Names the request at each stage that may hold the event loop: `endpoint.ts` has those of its handler. */
+/** Reports the request at each stage that may block the event loop; `endpoint.ts` reports those of the handler. */
 const nameStages = (server: FastifyInstance, eventLoop: HttpDependencies['eventLoop']): void => {
   if (eventLoop === undefined) return;
   const touch = (request: FastifyRequest): void => eventLoop.touch(workOf(request));
@@ -103,7 +103,7 @@ const nameStages = (server: FastifyInstance, eventLoop: HttpDependencies['eventL
   };
   server.addHook('onRequest', stage);
   server.addHook('preParsing', (request, _reply, payload, done) => {
-    payload.once('end', () => touch(request)); // the body is whole: it is parsed next
+    payload.once('end', () => touch(request)); // the body is complete and is parsed next
     done();
   });
   server.addHook('preHandler', stage);
@@ -114,8 +114,8 @@ const nameStages = (server: FastifyInstance, eventLoop: HttpDependencies['eventL
 };
 
 /**
- * The API, ready to listen or to be injected into. It follows the log from `ready()` on and stops at `close()`, which
- * waits for the answers in hand; the dependencies stay open.
+ * Builds the API, ready to listen or for `inject`. It follows the log from `ready()` until `close()`, which waits for
+ * the requests in flight. The dependencies stay open.
  */
 export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstance> => {
   const { context, keyStore, logger, usageMarks, rateLimiter } = deps;

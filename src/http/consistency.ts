@@ -5,15 +5,15 @@ import type { Position, Revision } from '../domain/ports/event-store.ts';
 import type { ProjectionName } from '../projections/names.ts';
 import type { HttpDependencies } from './dependencies.ts';
 
-/** Revisions have no more digits than a double holds exactly; what has leading zeros was never an `ETag`. */
+/** Revisions fit a double exactly, without leading zeros. */
 const ETAG = /^"(0|[1-9]\d{0,14})"$/;
 
-/** `ETag` of a single resource: the revision of its stream. */
+/** Sets the `ETag` of a resource: the revision of its stream. */
 export const setRevision = (reply: FastifyReply, revision: Revision | 'no-stream'): void => {
   reply.header('etag', `"${revision}"`);
 };
 
-/** What `If-Match` asks of a change (RFC 9110 §13.1.1); an entity tag that we never give is at no revision. */
+/** Condition that `If-Match` puts on a change (RFC 9110 §13.1.1). An entity tag of another form matches no revision. */
 export const ifMatch = ({ headers }: FastifyRequest): Condition => {
   const wanted = headers['if-match'];
   if (wanted === undefined || wanted.trim() === '*') return {};
@@ -24,9 +24,9 @@ export const ifMatch = ({ headers }: FastifyRequest): Condition => {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Returns once the read models have passed the log's head as it is now.
- * @returns that head.
- * @throws {DomainError} `unavailable` when that takes more than 2 s.
+ * Read your writes: waits until the read models have applied everything in the log at the time of the call.
+ * @returns the head of the log at that time.
+ * @throws {DomainError} `unavailable` after 2 s.
  */
 export const readYourWrites = async (
   { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,

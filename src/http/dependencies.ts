@@ -12,42 +12,42 @@ import type { RateLimiter } from '../domain/rate-limits.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 
-/** Something that is about to keep the event loop for a moment: a request, at one of its stages. */
+/** A request at a stage that is about to occupy the event loop. */
 export interface LoopWork {
-  /** `POST /v1/messages/send`: never a path, which names customers' things. */
+  /** `POST /v1/messages/send`; never the path, which holds ids. */
   readonly route: string;
   readonly requestId: string;
 }
 
-/** Everything the API is built on; whoever opened it closes it after the server. */
+/** What the API is built on. The caller that opened these closes them after the server. */
 export interface HttpDependencies {
   readonly context: CommandContext;
   readonly readModels: ReadModels;
   readonly rateLimiter: RateLimiter;
   readonly htmlChecker: HtmlChecker;
   readonly analyzer: Analyzer;
-  /** Captured mail; null: mail leaves this machine. */
+  /** Captured mail; null: mail is delivered. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
   readonly requestOrigins: Pick<RequestOrigins, 'put'>;
   readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find'>;
-  /** Who runs the mail servers of a recipient's domain (A-labels); absent: one server takes everything. */
+  /** Mailbox provider of a recipient domain (A-labels); absent: all mail goes to one smarthost. */
   readonly operatorOf?: (domain: string) => Promise<string>;
-  /** Addresses of those servers; absent: not known. */
+  /** Addresses of its mail servers; absent: unknown. */
   readonly serversOf?: (domain: string) => Promise<readonly string[]>;
   readonly logger: Logger;
-  /** Where keys are followed; the log on a connection of its own where there is one. Default: `context.store`. */
+  /** The log for the key cache, on a connection of its own if the engine has one. Default: `context.store`. */
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;
-  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
-  /** Where clients reach this service; in the OpenAPI document. */
+  /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
-  /** What has to answer before this process is ready, by name; each rejects when it does not. */
+  /** Readiness probes by name; each rejects if its dependency is unavailable. */
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
-  /** Told of each stage of a request; absent: nobody looks how long it holds the event loop. */
+  /** Notified of each stage of a request; absent: event loop delay is not measured. */
   readonly eventLoop?: { touch(work: LoopWork): void };
-  /** Room for the bodies of requests. Absent: as `BODY_LIMITS` has it. */
+  /** Memory for bodies in flight. Default: `BODY_LIMITS`. */
   readonly bodies?: BodyBudget;
-  /** Where times of answers are counted; absent: nowhere. */
+  /** Registry for request metrics; absent: none. */
   readonly registry?: Registry;
 }

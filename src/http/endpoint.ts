@@ -14,16 +14,16 @@ import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from '
 import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
 
-/** The server, what it is built on, and the auth. */
+/** What a route is registered with. */
 export interface RouteContext {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
-  /** Aborts when the server begins to close: whoever waits for something to happen stops waiting. */
+  /** Aborts when the server begins to close: long polls end. */
   readonly closing: AbortSignal;
-  /** What the route now being registered is called by clients: the stem of its file. */
+  /** Operation id of the route being registered: the name of its function without `Route`. */
   readonly operationId: string;
-  /** All that were registered, for the OpenAPI document. */
+  /** All registered operations, for the OpenAPI document. */
   readonly operations: readonly Operation[];
 }
 
@@ -31,20 +31,20 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
   readonly body?: Body;
   readonly query?: Query;
   readonly examples?: Readonly<Record<string, z.input<Body>>>;
-  /** Of its body; absent: those of most. */
+  /** Bounds of its body. Default: 64 kB. */
   readonly bounds?: JsonBounds;
-  /** Longer than any answer takes; after it, 503. */
+  /** After this long the request is answered 503. */
   readonly deadlineMs?: number;
-  /** Problems that the schema cannot see, found in the body as it was sent, so that all are told at once. */
+  /** Problems in the raw body that the schema cannot find; reported together with the schema's. */
   problems?(body: unknown, caller: Caller): readonly Problem[] | Promise<readonly Problem[]>;
-  /** Code of the refusal for these problems. Default: `invalid_request`. */
+  /** Error code for these problems. Default: `invalid_request`. */
   codeOf?(problems: readonly Problem[]): ErrorCode;
 }
 
-/** One request that was let in and is well-formed. */
+/** A request that is authenticated and valid. */
 export interface Call<Body, Query> {
   readonly caller: Caller;
-  /** The same after a while. @throws {DomainError} if he would be let in no more. */
+  /** Authenticates again. @throws {DomainError} if the key no longer works. */
   callerNow(upToLog?: 'up to the log'): Promise<Caller>;
   readonly origin: Origin;
   /** `:id` of the path. */
@@ -55,18 +55,18 @@ export interface Call<Body, Query> {
   readonly reply: FastifyReply;
 }
 
-/** What the event loop's watch calls a request. */
+/** The request as the event loop monitor names it. */
 export const workOf = ({ id, method, routeOptions }: FastifyRequest): LoopWork => ({
   route: `${method} ${routeOptions.url ?? 'unknown'}`,
   requestId: id,
 });
 
-/** Waiting for a read model takes 2 s at most, retrying an append a few: longer only keeps the client hanging. */
+/** A read model is waited for 2 s, an append is retried for a few. Longer only keeps clients hanging. */
 const DEADLINE_MS = 15_000;
 
 const NOTHING = z.strictObject({});
 
-/** A definition with nothing left out that a request is read by. */
+/** A definition with both schemas present. */
 type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body, Query> & {
   readonly body: Body;
   readonly query: Query;
@@ -94,8 +94,8 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
 };
 
 /**
- * Registers one route of the table: auth, validation, deadline, status and OpenAPI in one place. A handler returns the
- * body of the answer.
+ * Registers one route of the table: authentication, validation, deadline, status and OpenAPI in one place. The handler
+ * returns the response body.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
   { server, deps, auth, operationId }: RouteContext,
@@ -116,12 +116,12 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
       reauthenticate(auth, rule, request, upToLog !== undefined);
-    const sender = await callerNow(); // the body may have been long on its way
+    const sender = await callerNow(); // the body may have taken long to arrive
     deps.eventLoop?.touch(workOf(request));
     const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
       throw request.overLimit ?? error;
     });
-    const caller = await callerNow(); // and its HTML long in line
+    const caller = await callerNow(); // validation of HTML may have taken long
     deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
     const origin = await keptOriginOf(deps, rule, caller, request);

@@ -11,7 +11,7 @@ import { type Described, routeSchema } from './openapi/operation.ts';
 import { methodAndUrl, type PageName } from './route-table.ts';
 import { pageSchema } from './schemas/envelope.ts';
 
-/** What a person who followed a link is shown: a page that is whole by itself and runs nothing. */
+/** A page for a person who followed a link. Self-contained, without scripts. */
 export interface Page {
   readonly title: string;
   /** Plain text. */
@@ -29,7 +29,7 @@ const STYLE = `
   @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } button { background: #7fb0ff; color: #111; } }
 `;
 
-/** Nothing is loaded, run or framed; a form may be posted back to us. */
+/** Nothing is loaded, run or framed; forms post to this service only. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
@@ -54,7 +54,7 @@ const htmlOf = (page: Page): string => `<!doctype html>
 </html>
 `;
 
-/** Its address is a secret of who was sent it: it is neither kept, nor told to others, nor found. */
+/** The URL is a secret of its recipient: it is not cached, sent as referrer or indexed. */
 export const sendPage = (reply: FastifyReply, page: Page): FastifyReply =>
   reply
     .header('content-security-policy', POLICY)
@@ -74,7 +74,7 @@ const LATER: Page = {
   paragraphs: ['The service is away for a moment. Try again in a minute.'],
 };
 
-/** By code; for people, who cannot do anything about most of what can go wrong. */
+/** Error pages by code. */
 const PAGES: Partial<Readonly<Record<ErrorCode, Page>>> = {
   not_found: {
     title: 'This link is not valid',
@@ -88,11 +88,11 @@ const PAGES: Partial<Readonly<Record<ErrorCode, Page>>> = {
   unavailable: LATER,
   internal_error: {
     title: 'Something went wrong',
-    paragraphs: ['The mistake is ours, and we have been told. Try again later.'],
+    paragraphs: ['The fault is ours and has been logged. Try again later.'],
   },
 };
 
-/** Answers an error to a person: status, headers and log are those of any other error. */
+/** Answers an error with a page; status, headers and log as for any error. */
 export const sendErrorPage =
   (logger: Logger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
@@ -101,22 +101,22 @@ export const sendErrorPage =
   };
 
 /**
- * Requests a minute from one address, or from the network that one customer is usually given. Each costs a read of the
- * log: more wear it, fewer turn away a mailbox provider, which unsubscribes for many people from few addresses.
+ * Requests a minute from one address or customer network. Each costs a read of the log. Higher: load on the log. Lower:
+ * refuses mailbox providers, which unsubscribe many people from few addresses.
  */
 export const PAGE_REQUESTS_MAX = 600;
 const DEADLINE_MS = 15_000;
 /** RFC 8058 §3.2 posts one field of 26 characters. */
 const FORM_BYTES_MAX = 4_000;
 
-/** How a form may be posted (RFC 8058 §3.2). */
+/** Media types of forms (RFC 8058 §3.2). */
 export const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'] as const;
 
 /** One request to a page. */
 export interface PageCall {
   /** `:token` of the path. */
   readonly token: string;
-  /** What was posted; empty where nothing was. */
+  /** The posted form; empty for GET. */
   readonly form: FormData;
   readonly request: FastifyRequest;
 }
@@ -141,8 +141,7 @@ const readForm = async ({ body, headers }: FastifyRequest): Promise<FormData> =>
 };
 
 /**
- * Registers a route of the table that people open, or mail programs for them: no key, forms in place of JSON, and
- * whatever goes wrong is a page too.
+ * Registers a route for people and their mail programs: no key, forms instead of JSON, errors as pages.
  */
 export const definePage = (
   { server, deps, auth, operationId }: RouteContext,

@@ -6,19 +6,18 @@ interface Waiting {
   readonly response: ServerResponse;
 }
 
-/** What one read can bring of the shortest requests that there are. More is memory, and only a pause that failed brings it. */
+/** As many of the shortest requests as one read can hold. Only a failed pause exceeds it. */
 const WAITING_MAX = 5_000;
 
 /**
- * Serves the requests of one connection one after the other, in the order in which they came, as RFC 9112 §9.3.2 wants
- * it for whatever is not safe. Without it a client that does not wait for answers ("pipelining") puts as many requests
- * as it likes on the event loop at once. The next one begins in another turn of the loop, so that other connections
- * come between. While requests wait, nothing more is read from the connection: what waits is at most what one read
- * brought (64 kB). Node itself resumes a connection after each request that it has read and each answer that it has
- * written, so the pause is made again whenever that happens. Clients that do not pipeline never wait here.
+ * Serves pipelined requests of a connection one at a time, in order, as RFC 9112 §9.3.2 requires for unsafe methods.
+ * Without it a client that pipelines puts any number of requests on the event loop at once. The next request begins in
+ * another turn of the loop, so that other connections are served in between. While requests wait, the connection is
+ * paused: at most one read (64 kB) waits. Node resumes a connection after each request read and each answer written, so
+ * it is paused again each time. Clients that do not pipeline never wait here.
  */
 export const oneAtATime = (serve: RequestListener): RequestListener => {
-  /** What waits behind the request in hand, by connection; absent: none is in hand. */
+  /** Requests behind the one in progress, by connection; absent: none is in progress. */
   const busy = new WeakMap<Socket, Waiting[]>();
   const known = new WeakSet<Socket>();
 
@@ -37,7 +36,7 @@ export const oneAtATime = (serve: RequestListener): RequestListener => {
     const waiting = busy.get(socket) ?? [];
     const next = waiting.shift();
     if (next === undefined) busy.delete(socket);
-    // What waits on a connection that is gone, or was just told to close, is forgotten with it (RFC 9112 §9.6).
+    // Requests that wait on a closed or closing connection are dropped (RFC 9112 §9.6).
     if (next === undefined || !socket.writable) return;
     if (waiting.length === 0) socket.resume();
     setImmediate(begin, socket, next.request, next.response);

@@ -68,7 +68,9 @@ const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
   }
 };
 
-/** Serves `/metrics` and `/livez` in every role, on a port of its own that customers do not reach. Not listening yet. */
+/**
+ * Serves `/metrics` and `/livez` in every role, on a port of its own that customers do not reach. Not listening yet.
+ */
 export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Server => {
   collectDefaultMetrics({ register: registry });
   if (lag !== null) measureLag(registry, lag);

@@ -5,7 +5,7 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { GuardedRoute } from './route-table.ts';
 
-/** What events tell of the request behind them. @param request its id is `req_…`, its address the client's. */
+/** Metadata that events record about their request. @param request with an id `req_…` and the client's address. */
 export const originOf = (
   { keyId, secret, organizationId, environment }: Caller,
   { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
@@ -20,14 +20,16 @@ export const originOf = (
   causationId: id,
 });
 
-/** More says nothing of who it was. */
+/** Longer user agents are cut. */
 const USER_AGENT_CHARACTERS_MAX = 512;
 
-/** What changes something by `manage` or `admin`: an auditor asks from where. */
+/** Changes that need `manage` or `admin` are audited with the client's address. */
 const isManaging = ({ permission }: GuardedRoute, { method }: FastifyRequest): boolean =>
   method !== 'GET' && (permission === 'manage' || permission === 'admin');
 
-/** The same; of a request that manages something the client's address and user agent are kept before any event names them. */
+/**
+ * As `originOf`; for an audited request the client's address and user agent are stored before any event refers to them.
+ */
 export const keptOriginOf = async (
   { requestOrigins, context: { system } }: Pick<HttpDependencies, 'requestOrigins' | 'context'>,
   rule: GuardedRoute,

@@ -1,6 +1,6 @@
 import { isRouteName, methodAndUrl, ROUTES } from './route-table.ts';
 
-/** Methods with which a path may be asked, each once, in the order of the table; none: there is no such path. */
+/** Methods of a path, in the order of the table; empty: no such path. */
 export const methodsOf = (path: string): readonly string[] => {
   const named = PATHS.filter(({ url }) => url === path);
   const found = named.length > 0 ? named : PATHS.filter(({ pattern }) => pattern.test(path));
@@ -8,8 +8,8 @@ export const methodsOf = (path: string): readonly string[] => {
 };
 
 /**
- * Whether a path has a name of its own in the table, and was taken for another route's `:id` because of its method:
- * `GET /v1/messages/send`.
+ * Whether a path without parameters was matched by another route's `:id` because of its method: `GET
+ * /v1/messages/send`.
  */
 export const isNamedElsewhere = (path: string, routeUrl: string | undefined): boolean =>
   routeUrl?.includes(':') === true && NAMED.has(path);
@@ -29,7 +29,7 @@ const NAMED: ReadonlySet<string> = new Set(PATHS.map(({ url }) => url).filter((u
 
 const PAGES = PATHS.filter(({ name }) => 'page' in ROUTES[name]);
 
-/** Whether people open this address, whatever the method. */
+/** Whether the URL is of a page for people, with any method. */
 export const isPage = (url: string): boolean => {
   const [path = ''] = url.split('?');
   return PAGES.some(({ pattern }) => pattern.test(path));

@@ -3,36 +3,36 @@ import type { Environment } from '../domain/environment.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import type { ActionKind } from '../domain/rate-limits.ts';
 
-/** What a key must have to be let in, and what it costs. */
+/** What a route requires of a key, and which rate limit it counts against. */
 export interface GuardedRoute {
   readonly permission: Permission;
   /** Which of the key's limits it counts against. */
   readonly kind: ActionKind;
   readonly environments: readonly Environment[];
-  /** Of a request that succeeds. */
+  /** Status of success. */
   readonly status: 200 | 201 | 202 | 204;
-  /** What it can be refused with besides `GUARDED_ERRORS`. */
+  /** Error codes besides `GUARDED_ERRORS`. */
   readonly errors: readonly ErrorCode[];
   /** Takes an `Idempotency-Key`; every other route refuses the header. */
   readonly idempotent?: true;
-  /** The answer shows a secret: nobody may keep it. */
+  /** The response holds a secret and must not be cached. */
   readonly secret?: true;
-  /** What it costs is in its body, which may be impossible at any time: over the limit, it is read before it is refused. */
+  /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
   readonly costInBody?: true;
 }
 
-/** Open to everybody. */
+/** Needs no key. */
 interface PublicRoute {
   readonly permission: null;
   readonly status: 200 | 302;
   readonly errors: readonly ErrorCode[];
-  /** Made for people: what it is refused with is a page too. */
+  /** For people: errors are pages too. */
   readonly page?: true;
 }
 
 export type RouteRule = GuardedRoute | PublicRoute;
 
-/** What any request with a key can be refused with. */
+/** Error codes of every route that needs a key. */
 export const GUARDED_ERRORS = [
   'invalid_request',
   'header_not_allowed',
@@ -49,7 +49,7 @@ const LIVE = ['live'] as const;
 const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 const ONE = ['not_found', 'other_organization'] as const;
 const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
-/** What makes a key reach further. */
+/** Errors of changes that may widen a key. */
 const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 const LIST = ['invalid_cursor'] as const;
 const SENDING = [
@@ -65,7 +65,7 @@ const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
 const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
 const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH } as const;
 const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
-/** Reading what `manage` manages counts as reading. */
+/** Reads of resources that `manage` manages. */
 const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
 const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
 /** Changes by `admin`, which only live keys may make. */
@@ -74,7 +74,7 @@ const OPEN = { permission: null, status: 200 } as const;
 const PAGE = { ...OPEN, page: true } as const;
 const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
 
-/** Every route there is. It drives authentication, limits, the OpenAPI document and the tests. */
+/** Every route. Drives authentication, rate limits, the OpenAPI document and the tests. */
 export const ROUTES = {
   'POST /v1/messages/send': {
     ...SEND,
@@ -241,7 +241,7 @@ export type PageName = {
 
 export const isRouteName = (name: string): name is RouteName => Object.hasOwn(ROUTES, name);
 
-/** `GET /v1/messages/:id` in two. */
+/** Splits `GET /v1/messages/:id`. */
 export const methodAndUrl = (name: RouteName): { readonly method: string; readonly url: string } => {
   const [method = '', url = ''] = name.split(' ');
   return { method, url };

@@ -57,7 +57,7 @@ import {
   registerWebhookRoute,
 } from './routes/webhooks.ts';
 
-/** Everything that is registered; `route-table.ts` says what each needs. */
+/** All routes, in the order of the OpenAPI document; `route-table.ts` says what each requires. */
 export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   sendMessageRoute,
   analyzeMessageRoute,

@@ -47,7 +47,7 @@ describe('nosniff', () => {
   });
 });
 
-test('pages for people are framed by nobody', async () => {
+test('pages for people cannot be framed', async () => {
   for (const url of ['/docs', '/unsubscribe/none'])
     expect((await service.request({ url })).headers['content-security-policy']).toContain("frame-ancestors 'none'");
 });

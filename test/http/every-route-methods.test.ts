@@ -47,7 +47,7 @@ describe.each(GUARDED.filter(({ method }) => method === 'GET'))('HEAD instead of
     }
   });
 
-  test('answers nobody with 401', async () => {
+  test('never answers 401', async () => {
     const answer = await ask('HEAD', await idOf(own, route.kind), {});
     expect([answer.statusCode, answer.body]).toEqual([UNAUTHORIZED.status, '']);
   });
@@ -65,7 +65,7 @@ describe.each(paths)('$url', (route) => {
 
   const others = OTHER_METHODS.filter((method) => !methodsOf(route.url).includes(method));
 
-  test.each(others)('answers %s with 405, and with 401 whoever has no key', async (method) => {
+  test.each(others)('answers %s with 405, and with 401 without a key', async (method) => {
     expectAnswer((await answerTo(method, {})).answer, unauthorizedFor(undefined));
     const { path, answer } = await answerTo(method, bearer(own.keyOf(ADMIN)));
     const allowed = methodsOf(path).join(', ');
@@ -80,7 +80,7 @@ describe.each(paths)('$url', (route) => {
 });
 
 describe('a path that is not there', () => {
-  test.each(['GET', 'POST', ...OTHER_METHODS])('is 404 to %s, under /v1 to whoever has a key alone', async (method) => {
+  test.each(['GET', 'POST', ...OTHER_METHODS])('is 404 for %s, under /v1 only with a key', async (method) => {
     const error = { code: 'not_found', message: 'there is no such path' } as const;
     const key = own.keyOf(ADMIN);
     for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/messages/x/y/z', '/v1/messages;x']) {
@@ -93,7 +93,7 @@ describe('a path that is not there', () => {
 });
 
 describe.each(OPEN_ROUTES)('%s', (name) => {
-  test('answers whoever has a key, a bad one or none the same', async () => {
+  test('gives the same response with a key, a bad key or none', async () => {
     const [method, url = ''] = name.split(' ');
     const ask = async (headers: Record<string, string>) => {
       const asked = { method: method as 'GET', url: url.replace(':token', 'none'), headers };

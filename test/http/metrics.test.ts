@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createMetricsServer } from '../../src/http/metrics.ts';
 import { startService } from './support/service.ts';
 
-test('the metrics server tells lag by projection and times by route, never by path', async () => {
+test('the metrics server exports lag by projection and durations by route, never by path', async () => {
   const registry = new Registry();
   const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2 }];
   const service = await startService({ registry });

@@ -54,7 +54,7 @@ describe('every event of a request', () => {
     ['8.8.8.8', 'public'],
     ['::ffff:8.8.8.8', 'public'],
     ['2a00:1450::1', 'public'],
-  ])('tells that %s is a %s address, and no more of it', async (address, sourceClass) => {
+  ])('records that %s is a %s address, and no more of it', async (address, sourceClass) => {
     const event = await send(tenant.admin.value, {}, { 'x-forwarded-for': address });
     expect(event.metadata.sourceClass).toBe(sourceClass);
     expect(JSON.stringify(event.metadata)).not.toContain(address);
@@ -78,7 +78,7 @@ describe('every event of a request', () => {
     ]);
   });
 
-  test('that is refused to somebody names its origin too', async () => {
+  test('that records a refusal names its origin too', async () => {
     const { id } = await tenant.make({ permissions: ['admin'] });
     const refused = await tenant.ask('POST', `/${id}/revoke`, { by: tenant.manager.value });
     expect(refused.status).toBe(403);

@@ -17,9 +17,9 @@ import type { KeyCache } from './key-cache.ts';
 import type { PresentedSecret } from './key-cache-queries.ts';
 
 /**
- * Authentication and authorisation of requests by API key (spec §5.7). A key is checked before the body is read, against
- * the key cache and so without a round trip; the request is authenticated again before its handler runs and wherever it
- * has waited, so that a revoked key stops working within 1 s.
+ * Authentication and authorisation of requests by API key (spec §5.7). A key is checked before the body is read,
+ * against the key cache and so without a round trip; the request is authenticated again before its handler runs and
+ * wherever it has waited, so that a revoked key stops working within 1 s.
  */
 
 declare module 'fastify' {
@@ -142,7 +142,10 @@ export const requirePermission = (
   }
 };
 
-/** The domain whose data the caller may read; null: all domains. Keys with only `send` or `read` are confined to their own. */
+/**
+ * The domain whose data the caller may read; null: all domains. Keys with only `send` or `read` are confined to their
+ * own.
+ */
 export const visibleDomainId = ({ permissions, domain }: Caller): string | null =>
   permissions.includes('manage') || permissions.includes('admin') ? null : domain.id;
 

@@ -1,16 +1,16 @@
 import { createFairQueue } from '../../async/fair-queue.ts';
 
 /**
- * How much of request bodies this process holds at once, and who is next when there is no room. A body is reserved as a
- * whole before its first byte is read, so that bodies never starve each other half-way. Small bodies pass by; large ones
- * wait in one queue, in which organizations take turns, and none may hold all the room.
+ * Bounds the memory for request bodies in flight. Memory for a whole body is reserved before its first byte is read, so
+ * that bodies never starve each other half-way. Small bodies overtake; large ones wait in a fair queue between
+ * organizations, and no organization may hold all the memory.
  */
 export interface BodyBudget {
   /**
-   * Waits for room for some seconds, if it is to wait at all.
-   * @param organizationId whose share of the room it is.
-   * @param signal aborted when nobody wants the room any more.
-   * @returns null when there is no room, and nothing is held.
+   * Waits some seconds for memory if `waits`.
+   * @param organizationId whose share it counts against.
+   * @param signal aborted when the reservation is no longer wanted.
+   * @returns null: no memory available; nothing is reserved.
    */
   reserve(organizationId: string, bytes: number, how: How): Promise<Reservation | null>;
   /** Bytes reserved now. */
@@ -24,9 +24,9 @@ export interface How {
 
 export interface Reservation {
   bytes(): number;
-  /** Gives back what is more than this. */
+  /** Releases what exceeds this. */
   shrink(bytes: number): void;
-  /** Gives all of it back; again: nothing. */
+  /** Releases all of it. Idempotent. */
   release(): void;
 }
 
@@ -36,13 +36,13 @@ export interface BudgetLimits {
   readonly largeBytesMax: number;
   /** For the large bodies of one organization. */
   readonly organizationBytesMax: number;
-  /** Longer keeps clients hanging, shorter refuses what would have had its turn. */
+  /** Longer keeps clients hanging, shorter refuses bodies that would have had their turn. */
   readonly patienceMs: number;
 }
 
-/** Each byte costs a few more while it is parsed and stored: more endangers the process, less refuses large mail. */
+/** Each byte costs a few more while it is parsed and stored. Higher endangers the process, lower refuses large mail. */
 export const BODIES_IN_FLIGHT_BYTES_MAX = 128_000_000;
-/** Up to here a body never waits behind large ones. Higher: less room for those; lower: ordinary HTML mail waits. */
+/** Bodies up to this size overtake large ones. Higher: less memory for large ones. Lower: ordinary HTML mail waits. */
 export const SMALL_BODY_BYTES_MAX = 256_000;
 export const BODY_LIMITS: BudgetLimits = {
   bytesMax: BODIES_IN_FLIGHT_BYTES_MAX,
@@ -52,7 +52,7 @@ export const BODY_LIMITS: BudgetLimits = {
   organizationBytesMax: 80_000_000,
   patienceMs: 10_000,
 };
-/** Each is an open request without a body. More would not get their turn in time. */
+/** Each is an open request. More would not have their turn in time. */
 const WAITING_PER_ORGANIZATION_MAX = 64;
 const WAITING_MAX = 512;
 
@@ -103,7 +103,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
   const isWithinShare = ({ organizationId, bytes }: Wanted): boolean =>
     !isLarge(bytes) || (largeHeldBy.get(organizationId) ?? 0) + bytes <= limits.organizationBytesMax;
 
-  /** Whoever is next is waited for: room for it would never come together if others overtook. */
+  /** The next in line is never overtaken: memory for it would never become free otherwise. */
   const serve = (): void => {
     for (let next = queue.peek(isWithinShare); next !== undefined; next = queue.peek(isWithinShare)) {
       if (!fits(next.bytes)) return;

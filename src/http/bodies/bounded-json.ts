@@ -6,16 +6,16 @@ import { type ContentString, createContentString, notJson } from './content-stri
 import { createJsonStructure } from './json-structure.ts';
 
 /**
- * Reads JSON as its bytes arrive, and refuses it at the first byte that breaks a bound: nothing is parsed, and nothing is
- * looked at item by item, that is deeper, wider or longer than any request has reason to be. Contents of attachments are
- * taken out on the way, so that the parser never sees megabytes in one piece. A body of 2 kB costs 8 µs.
+ * Scans JSON as its bytes arrive and refuses it at the first byte that breaks a bound, so that nothing too deep, too
+ * wide or too long is ever parsed. Contents of attachments are taken out on the way, so that the parser never sees
+ * megabytes in one piece. A body of 2 kB costs 8 µs.
  */
 export interface JsonBounds {
   readonly bytesMax: number;
-  /** Of what is no content of an attachment. */
+  /** Without the contents of attachments. */
   readonly restBytesMax: number;
   readonly valuesMax: number;
-  /** Path of the contents of attachments, `null` standing for any item; absent: there are none. */
+  /** Path of the contents of attachments, with `null` for any item; absent: none. */
   readonly contentsAt?: readonly (string | null)[];
 }
 
@@ -27,7 +27,7 @@ export interface BoundedJson {
   heldBytes(): number;
 }
 
-/** Decoded and parsed in turns of the event loop of their own: each takes some milliseconds. */
+/** Larger bodies are decoded and parsed in separate turns of the event loop, some milliseconds each. */
 const TURN_BYTES_MAX = 500_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -47,17 +47,17 @@ const parse = async (bytes: Buffer): Promise<unknown> => {
   }
 };
 
-/** What an object or a list holds under a step of a path. */
+/** Members of a value at one step of a path. */
 const membersAt = (value: unknown, step: string | null): readonly unknown[] => {
   if (step === null) return Array.isArray(value) ? value : [];
   return typeof value === 'object' && value !== null ? [(value as Record<string, unknown>)[step]] : [];
 };
 
-/** All that the path leads to. */
+/** All values at a path. */
 const allAt = (value: unknown, path: readonly (string | null)[]): readonly unknown[] =>
   path.reduce<readonly unknown[]>((found, step) => found.flatMap((one) => membersAt(one, step)), [value]);
 
-/** Puts other texts where the path leads to texts. */
+/** Replaces the texts at a path. */
 const restore = (value: unknown, path: readonly (string | null)[], textOf: (text: string) => unknown): void => {
   const name = path.at(-1) ?? '';
   for (const holder of allAt(value, path.slice(0, -1))) {
@@ -66,7 +66,11 @@ const restore = (value: unknown, path: readonly (string | null)[], textOf: (text
   }
 };
 
-/** Where a string ends, or the chunk. @param isEscaped its first byte is. @returns whether what follows it is, too. */
+/**
+ * Finds the end of a string, or of the chunk.
+ * @param isEscaped whether the first byte is escaped.
+ * @returns whether the byte after the chunk is.
+ */
 const endOfString = (chunk: Buffer, from: number, isEscaped: boolean): readonly [end: number, isEscaped: boolean] => {
   let at = isEscaped ? from + 1 : from;
   while (at < chunk.length) {
@@ -77,7 +81,7 @@ const endOfString = (chunk: Buffer, from: number, isEscaped: boolean): readonly 
   return [chunk.length, at > chunk.length];
 };
 
-/** @param marker what stands for contents in the text that is parsed; nobody outside knows it. */
+/** @param marker unguessable placeholder for contents in the text that is parsed. */
 export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJson => {
   const { bytesMax, restBytesMax, valuesMax, contentsAt } = bounds;
   const structure = createJsonStructure(valuesMax);
@@ -88,7 +92,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
   let within: 'nothing' | 'name' | 'string' = 'nothing';
   let isEscaped = false;
   let content: ContentString | null = null;
-  /** What comes before it in the chunk has been kept, or taken out. */
+  /** Bytes of the chunk before this are already kept or taken out. */
   let kept = 0;
 
   const keep = (piece: Buffer): void => {
@@ -106,7 +110,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     }
   };
 
-  /** @returns from where to go on, as all of these. */
+  /** @returns offset to continue at, as all scan functions. */
   const scanBetween = (chunk: Buffer, from: number): number => {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at] as number;

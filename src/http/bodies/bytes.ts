@@ -1,10 +1,12 @@
-/** Bytes that arrive in pieces of any size, in memory that is at most twice as much: a piece alone can cost a hundred. */
+/**
+ * Collects bytes that arrive in pieces, in at most twice their memory: kept one by one, a piece costs a hundred bytes.
+ */
 export interface Bytes {
   add(piece: Buffer): void;
   length(): number;
   /** Memory in use. */
   heldBytes(): number;
-  /** All of them; valid until the next change. */
+  /** All bytes; valid until the next change. */
   view(): Buffer;
   clear(): void;
 }
@@ -12,7 +14,7 @@ export interface Bytes {
 const FIRST_BYTES = 4_096;
 
 export const createBytes = (): Bytes => {
-  /** What came in one piece is never copied. */
+  /** A single piece is not copied. */
   let only: Buffer | null = null;
   let bytes = Buffer.alloc(0);
   let length = 0;

@@ -4,23 +4,23 @@ import { createBytes } from './bytes.ts';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
-/** Of `\u`: digits after the letter. */
+/** Digits after `\u`. */
 const DIGITS = 4;
-/** Strings of this length live outside of the heap. Less is copied more often, more waits longer for its end. */
+/** Strings of this length live outside the heap. Less is copied more often, more is held longer. */
 const PIECE_BYTES = 1_048_576;
 
 export const notJson = (): DomainError => new DomainError('invalid_json', 'the body is not well-formed JSON in UTF-8');
 
-/** One content of an attachment, a JSON string, made into text while its bytes arrive in whatever pieces. */
+/** Decodes the content of an attachment, a JSON string, while its bytes arrive. */
 export interface ContentString {
-  /** @returns where in the chunk its closing quote stands; -1: not in this chunk. @throws {DomainError} `invalid_json`. */
+  /** @returns offset of the closing quote in the chunk; -1: not in this chunk. @throws {DomainError} `invalid_json`. */
   take(chunk: Buffer, from: number): number;
   /** @throws {DomainError} `invalid_json`. */
   end(): string;
   heldBytes(): number;
 }
 
-/** Finds a byte again and again, further and further on: each stretch of the chunk is searched once. */
+/** Finds successive occurrences of a byte, searching each part of the chunk once. */
 const finder = (chunk: Buffer, byte: number) => {
   let found = -2;
   return (from: number): number => {
@@ -33,7 +33,7 @@ export const createContentString = (): ContentString => {
   const bytes = createBytes();
   let text = '';
   let hasEscapes = false;
-  /** Bytes of an escape that are still to come. */
+  /** Bytes left of an escape sequence. */
   let missing = 0;
 
   const flush = (): void => {
@@ -55,7 +55,7 @@ export const createContentString = (): ContentString => {
     return at;
   };
 
-  /** Where the string ends, or the chunk. PHP and .NET escape some letters of base64. */
+  /** Finds the end of the string, or of the chunk. PHP and .NET escape some letters of base64. */
   const endIn = (chunk: Buffer, from: number): number => {
     const nextQuote = finder(chunk, QUOTE);
     const nextBackslash = finder(chunk, BACKSLASH);

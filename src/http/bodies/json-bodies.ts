@@ -6,34 +6,34 @@ import { type BoundedJson, createBoundedJson, type JsonBounds } from './bounded-
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the body could not be read; whoever needs the body refuses with it. */
+    /** Error from reading the body; the handler throws it. */
     bodyRefusal: DomainError | null;
     bodyReservation: Reservation | null;
   }
   interface FastifyContextConfig {
-    /** Of the route's body; absent: `DEFAULT_BOUNDS`. */
+    /** Bounds of the route's body. Default: `DEFAULT_BOUNDS`. */
     bounds?: JsonBounds;
   }
 }
 
-/** Most bodies are small; whoever takes more says so. */
+/** Default for a route. */
 const BODY_BYTES_MAX = 64_000;
-/** Five times what any field of any route takes, a batch apart. */
+/** Five times as many as any valid body has, except a batch. */
 const VALUES_MAX = 5_000;
 
-/** @param bytesMax at most 1 MB: what is larger is the business of attachments. */
+/** @param bytesMax at most 1 MB; larger bodies need attachments. */
 export const bodyOf = (bytesMax: number): JsonBounds => ({ bytesMax, restBytesMax: bytesMax, valuesMax: VALUES_MAX });
 
 const DEFAULT_BOUNDS = bodyOf(BODY_BYTES_MAX);
 
 /**
- * Bodies whose length is not announced hold this much at first, then as much as a small body, then all that the route
- * takes. More refuses clients that send small bodies so.
+ * Reserved at first for a body without `Content-Length`; then as much as a small body, then the route's maximum. Higher
+ * refuses clients that send small bodies this way.
  */
 const UNANNOUNCED_BYTES = 16_000;
-/** Such a body waits for room only where it comes in pieces of some size: what waits is kept piece by piece. */
+/** Such a body waits for memory only if its pieces are at least this large: they are held one by one meanwhile. */
 const PIECE_BYTES_MIN = 512;
-/** With the time below, 25 MB at 4 Mbit/s. Slower clients hold room that others wait for. */
+/** With the time below, 25 MB at 4 Mbit/s. Slower clients hold memory that others wait for. */
 const BYTES_PER_MS_MIN = 600;
 const BODY_MS_MIN = 10_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -57,13 +57,13 @@ const notWhole = (): DomainError => new DomainError('invalid_json', 'the body is
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 
-/** null: it comes in chunks. */
+/** null: chunked. */
 const announcedBytes = ({ headers }: FastifyRequest): number | null =>
   headers['content-length'] === undefined ? null : Number(headers['content-length']);
 
 interface Reserving {
   readonly request: FastifyRequest;
-  /** Aborted: the room is wanted no more. */
+  /** Aborted: the memory is no longer wanted. */
   readonly signal: AbortSignal;
   readonly bytes: number;
   readonly waits: boolean;
@@ -72,19 +72,19 @@ interface Reserving {
 interface Widening extends Pick<Reserving, 'request' | 'signal'> {
   readonly received: number;
   readonly bytesMax: number;
-  /** Of its pieces on the average. */
+  /** Average size of its pieces. */
   readonly pieceBytes: number;
 }
 
 interface Reading {
   readonly payload: IncomingMessage;
   readonly json: BoundedJson;
-  /** Asks for room where there is not enough for so many bytes; null: there is, or there will be none. */
+  /** Reserves more memory if needed for so many bytes; null: not needed, or pointless. */
   widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
 }
 
-/** Aborts when the client goes away; `abort` when the body is wanted no more. */
+/** Aborts when the client disconnects; `abort` when the body is no longer wanted. */
 const endOf = (payload: IncomingMessage): AbortController => {
   const ended = new AbortController();
   if (payload.destroyed) ended.abort();
@@ -92,7 +92,7 @@ const endOf = (payload: IncomingMessage): AbortController => {
   return ended;
 };
 
-/** All of a body; refused as soon as it breaks a bound, and the rest is let run out unseen. */
+/** Reads a whole body. Rejects as soon as it breaks a bound; the rest is discarded. */
 const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = 0;
@@ -131,7 +131,7 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
       resolve();
     });
     payload.once('error', () => stop(notWhole()));
-    // Every body is closed in the end: a refusal and its stack are made for those alone that did not come to theirs.
+    // Every body closes in the end: an error is made only for those that did not end.
     payload.once('close', () => {
       if (!payload.readableEnded) stop(notWhole());
     });
@@ -139,9 +139,9 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
   });
 
 /**
- * Reads JSON, and nothing else, within the route's bounds and what all bodies together may take. What is wrong with a
- * body is kept for the handler: were it thrown here, Fastify would end the connection while the client still writes,
- * and the client would never see why.
+ * Reads JSON bodies, and no others, within the route's bounds and the memory for bodies in flight. Errors are kept for
+ * the handler: thrown here, Fastify would close the connection while the client still writes, and the client would
+ * never see the error.
  * @param marker unguessable text; see `createBoundedJson`.
  */
 export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, marker: string): void => {
@@ -153,7 +153,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     request.bodyReservation = null;
   };
 
-  /** In place of what the request holds already. */
+  /** Replaces the request's reservation. */
   const reserve = async ({ request, signal, bytes, waits }: Reserving): Promise<DomainError | null> => {
     const organizationId = request.caller?.organizationId ?? request.ip;
     const reservation = await budget.reserve(organizationId, bytes, { waits, signal });
@@ -167,7 +167,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     return null;
   };
 
-  /** The room that a body begins with. */
+  /** First reservation of a body. */
   const reserveFirst = (request: FastifyRequest, signal: AbortSignal, bytesMax: number) => {
     const bytes = announcedBytes(request);
     if (bytes !== null && bytes > bytesMax) throw tooLarge(bytesMax);
@@ -176,7 +176,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
       : reserve({ request, signal, bytes, waits: true });
   };
 
-  /** The room for all of a body whose length was not announced, once so much of it has come. */
+  /** Larger reservation for a body without `Content-Length`, once so much of it has arrived. */
   const reserveMore = ({ request, signal, received, bytesMax, pieceBytes }: Widening) => {
     const isSmall = received <= SMALL_BODY_BYTES_MAX;
     const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
@@ -217,7 +217,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
       return undefined;
     }
   });
-  // A client that goes away before the answer is seen by `close` alone; a request that came by `inject` has no socket.
+  // Only `close` shows a client that disconnects before the response; a request by `inject` has no socket.
   server.addHook('onRequest', (request, reply, done) => {
     if (request.headers['content-type'] !== undefined) reply.raw.once('close', () => release(request));
     done();

@@ -1,13 +1,13 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import { notJson } from './content-string.ts';
 
-/** A batch needs five. Each level costs whoever walks the value a stack frame. */
+/** A batch needs five. Each level costs a stack frame when the value is walked. */
 const DEPTH_MAX = 16;
-/** A list of addresses has as many; what is done for each item of any list is bounded by it. */
+/** As many as the longest list of addresses. Bounds the work per item of any list. */
 const MEMBERS_MAX = 1_000;
-/** The longest name that any field takes, 256 characters, with every one of them escaped. */
+/** The longest valid name, 256 characters, with each one escaped. */
 const NAME_BYTES_MAX = 2_000;
-/** Longer names of fields make no sentence clearer. */
+/** Longer names are cut in error messages. */
 const SHOWN_CHARACTERS_MAX = 100;
 
 const COMMA = 0x2c;
@@ -17,25 +17,25 @@ const CLOSE_LIST = 0x5d;
 const OPEN_MAP = 0x7b;
 const CLOSE_MAP = 0x7d;
 
-/** What brackets, commas and names of a JSON text amount to so far. Grammar is the parser's business. */
+/** Structure of a JSON text scanned so far: depth, members and names. Grammar is left to the parser. */
 export interface JsonStructure {
-  /** One that stands outside of strings, and most of which mean nothing here. @throws {DomainError} a bound is broken. */
+  /** A byte outside strings. @throws {DomainError} a bound is broken. */
   addByte(byte: number): void;
-  /** Whether the string that begins now is a member's name. */
+  /** Whether the next string is the name of a member. */
   awaitsName(): boolean;
-  /** So much of a name has come. @throws {DomainError} it is too long. */
+  /** Appends part of a name. @throws {DomainError} it is too long. */
   addToName(text: string): void;
   /** @throws {DomainError} `invalid_json`. */
   endName(): void;
-  /** Whether the string that begins now is a value at this path, `null` standing for any item. */
+  /** Whether the next string is a value at this path, with `null` for any item. */
   isAt(path: readonly (string | null)[]): boolean;
 }
 
 const outOfBounds = (field: string, problem: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [problem] } });
 
-/** @param name in UTF-8, a character for each byte. */
-const shown = (name: string): string => {
+/** @param name UTF-8, one character for each byte. */
+const truncated = (name: string): string => {
   const decoded = Buffer.from(name, 'latin1').toString();
   return decoded.length > SHOWN_CHARACTERS_MAX ? `${decoded.slice(0, SHOWN_CHARACTERS_MAX)}…` : decoded;
 };
@@ -50,7 +50,7 @@ const unescaped = (name: string): unknown => {
 
 /** @param valuesMax in the whole text. */
 export const createJsonStructure = (valuesMax: number): JsonStructure => {
-  // By depth, from 1: what is open, its commas so far, and the name of the member that is being read.
+  // By depth, from 1: whether it is an object, its commas so far, and the name of the current member.
   const isMap: boolean[] = [];
   const commas: number[] = [];
   const names: string[] = [];
@@ -61,10 +61,10 @@ export const createJsonStructure = (valuesMax: number): JsonStructure => {
 
   const stepAt = (level: number): string => {
     if (isMap[level] !== true) return `[${commas[level]}]`;
-    return level === 1 ? shown(names[1] ?? '') : `.${shown(names[level] ?? '')}`;
+    return level === 1 ? truncated(names[1] ?? '') : `.${truncated(names[level] ?? '')}`;
   };
 
-  /** @param level how far down the place is told: `messages[3].to`. */
+  /** @param level depth of the path in the message: `messages[3].to`. */
   const refuse = (level: number, problem: string): DomainError => {
     const place = Array.from({ length: level }, (_, index) => stepAt(index + 1)).join('') || 'body';
     const field = level > 0 && isMap[1] === true ? stepAt(1) : 'body';
@@ -130,7 +130,7 @@ export const createJsonStructure = (valuesMax: number): JsonStructure => {
       throw refuse(depth - 1, `must not have a key longer than ${NAME_BYTES_MAX} bytes`);
     },
     endName: () => {
-      // It changes an object's prototype in some program or other.
+      // Assigning it changes an object's prototype.
       if ((name.includes('\\') ? unescaped(name) : name) === '__proto__') {
         throw new DomainError('invalid_json', 'the body names a field __proto__');
       }

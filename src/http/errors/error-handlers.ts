@@ -8,9 +8,8 @@ import { isNamedElsewhere, methodsOf } from '../route-paths.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-response.ts';
 
 /**
- * What Node would refuse by itself and without a word: a request without `Host` (RFC 9112 §3.2) is refused in our
- * words, an expectation that nobody knows (RFC 9110 §10.1.1) is not minded. The server is made with `requireHostHeader:
- * false`.
+ * Handles what Node would refuse without a body: a missing `Host` header (RFC 9112 §3.2) is a JSON error, an unknown
+ * expectation (RFC 9110 §10.1.1) is ignored. Needs a server with `requireHostHeader: false`.
  */
 export const refuseInWords = (server: FastifyInstance): void => {
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
@@ -20,7 +19,7 @@ export const refuseInWords = (server: FastifyInstance): void => {
   });
 };
 
-/** Logs what is nobody's fault but ours, and sets status and headers. @returns the body that says why. */
+/** Sets status and headers and logs a fault. @returns the response body. */
 export const beginErrorAnswer = (
   logger: Logger,
   error: unknown,
@@ -39,18 +38,18 @@ export const beginErrorAnswer = (
   return body;
 };
 
-/** Answers an error in the one shape there is for programs. */
+/** Answers an error as JSON. */
 export const sendError =
   (logger: Logger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     reply.send(beginErrorAnswer(logger, error, request, reply));
 
-/** A path or method that is not there; under `/v1` only who has a key is told which of the two. */
+/** Refuses an unknown path or method. Under `/v1` the request must be authenticated first. */
 const refuseUnknown = async (auth: AuthContext, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
   const [path = ''] = request.url.split('?');
   if (path === '/v1' || path.startsWith('/v1/')) await authenticateRequest(auth, NOWHERE, request, reply);
   const methods = methodsOf(path);
-  // A route of the table that this process has not registered was not found with its own method.
+  // Not registered by this process although in the table: 404.
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
     throw new DomainError('not_found', 'there is no such path');
   reply.header('allow', methods.join(', '));
@@ -59,7 +58,7 @@ const refuseUnknown = async (auth: AuthContext, request: FastifyRequest, reply: 
 
 export const answerErrors = (server: FastifyInstance, logger: Logger, auth: AuthContext): void => {
   server.setErrorHandler(sendError(logger));
-  // Before the body is read: what is wrong with it is not for whoever asks for nothing that is there.
+  // Before the body is read: problems of the body do not matter for an unknown path.
   server.addHook('onRequest', (request, reply, done) => {
     const [path = ''] = request.url.split('?');
     if (request.is404 || isNamedElsewhere(path, request.routeOptions.url))
@@ -68,13 +67,16 @@ export const answerErrors = (server: FastifyInstance, logger: Logger, auth: Auth
   });
 };
 
-/** Statuses of what Node's parser refuses before there is a request. */
+/** Statuses of errors of Node's HTTP parser. */
 const PARSER_STATUSES: Readonly<Record<string, readonly [number, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'the headers are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'the request did not arrive in time'],
 };
 
-/** Ends a connection with an answer to what never became a request of Fastify's. @param head status, further headers. */
+/**
+ * Answers on the raw socket and closes it, where there is no Fastify request.
+ * @param head status and further headers.
+ */
 const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: DomainError; id: string }): void => {
   const body = JSON.stringify(refusalAnswer(refusal).body);
   socket.end(
@@ -84,7 +86,7 @@ const endWith = (socket: Duplex, head: string, { refusal, id }: { refusal: Domai
   );
 };
 
-/** A CONNECT, which Node would end without a word. @param nextId of what would be a request. */
+/** Answers CONNECT, which Node would close silently. @param nextId makes the request id. */
 export const answerTunnel =
   (nextId: () => string) =>
   (_request: unknown, socket: Duplex): void => {
@@ -93,7 +95,7 @@ export const answerTunnel =
     endWith(socket, '405 Method Not Allowed\r\nAllow: ', { refusal, id: nextId() });
   };
 
-/** What is no HTTP at all is answered too, as long as somebody listens. @param nextId of what would be a request. */
+/** Answers what the HTTP parser rejects, if the socket is still writable. @param nextId makes the request id. */
 export const answerUnparsable =
   (nextId: () => string) =>
   (error: Error & { readonly code?: string }, socket: Socket): void => {

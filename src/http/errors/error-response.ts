@@ -8,7 +8,7 @@ import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 
-/** Status of each code of the catalogue (spec §7); the compiler names one that is missing. */
+/** HTTP status of each error code (spec §7). Fails to compile if one is missing. */
 export const ERROR_STATUSES = {
   invalid_request: 400,
   invalid_json: 400,
@@ -57,7 +57,7 @@ const OURS = [
   TimedOut,
 ];
 
-/** Of the platform, when the other side of a connection is away. */
+/** System errors of connections. */
 const SYSTEM_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -70,7 +70,7 @@ const SYSTEM_CODES = new Set([
 ]);
 /** PostgreSQL, Appendix A: connection exceptions, operator intervention, insufficient resources; a cancelled query. */
 const POSTGRES_CLASSES = /^(?:08|53|57)[0-9A-Z]{3}$/;
-/** What `pg` says without a code when a connection breaks or none is free in time. */
+/** Errors of `pg` without a code: a broken connection, or none free in time. */
 const POSTGRES_SENTENCES =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered)/;
 
@@ -79,7 +79,7 @@ const isConnectionFault = (error: Error & { readonly code?: unknown }): boolean 
   return SYSTEM_CODES.has(code) || POSTGRES_CLASSES.test(code) || POSTGRES_SENTENCES.test(error.message);
 };
 
-/** Whether something this service depends on is away: worth a retry, and nothing is wrong with the request. */
+/** Whether a dependency is unavailable: the request is valid and worth a retry. */
 export const isUnavailable = (error: unknown): boolean => {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   if (!(error instanceof Error)) return false;
@@ -98,14 +98,14 @@ interface ErrorBody {
 export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
-  /** Nobody's fault but ours: to be logged. */
+  /** A fault of the service, to be logged. */
   readonly fault: boolean;
 }
 
-/** Most failures of what we depend on are over by then. */
+/** Most outages of dependencies are over by then. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** What Fastify refuses by itself, in our words. */
+/** Errors of Fastify in terms of the catalogue. */
 const FASTIFY_CODES: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'the body must be application/json'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'the body is too large'],
@@ -142,7 +142,7 @@ export const refusalAnswer = ({ code, message, details, retryAfterSeconds }: Dom
   };
 };
 
-/** How a request that failed is answered: refusals by the catalogue, what is away by 503, all else by 500. */
+/** The response to a failed request: domain errors by the catalogue, unavailable dependencies 503, all else 500. */
 export const errorAnswer = (error: unknown): ErrorAnswer => {
   const refusal = refusalOf(error);
   if (refusal === null) {

@@ -5,7 +5,7 @@ import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './res
 import { type Schemas, schemasOf } from './schemas.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
-/** By the segment of the path before the id: what it is an id of, and its prefix. */
+/** Noun and id prefix by the path segment before the id. */
 const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]>> = {
   messages: ['message', 'msg'],
   'api-keys': ['API key', 'key'],
@@ -17,7 +17,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]
   invoices: ['invoice', 'inv'],
 };
 
-/** Made by us for one person, and known to nobody else. */
+/** Token of an unsubscribe link. */
 const TOKEN = {
   name: ':token',
   parameter: {
@@ -64,7 +64,7 @@ const IF_MATCH = {
   schema: { type: 'string' },
 };
 
-/** Everything of a request that is not its body. */
+/** Parameters of an operation: path, query and headers. */
 export const parametersOf = (operation: Operation, rule: RouteRule, schemas: Schemas): readonly Json[] => {
   const idempotent = rule.permission !== null && rule.idempotent === true;
   const conditional = rule.errors.some((code) => code === 'precondition_failed');
@@ -91,7 +91,7 @@ const access = (rule: RouteRule): string => {
   return `Needs a key${live} with \`${rule.permission}\`. Counts against its limit of \`${rule.kind}\` requests.`;
 };
 
-/** For whoever reads the document by program: what a key must be able to do, and which limit it costs. */
+/** Extensions for programs: required permission, environments and rate limit. */
 const extensions = (rule: RouteRule): Json =>
   rule.permission === null
     ? {}
@@ -144,10 +144,10 @@ const pathsOf = (operations: readonly Operation[], schemas: Schemas): Json => {
   return paths;
 };
 
-/** What a browser is led away from is nobody's operation. */
+/** A redirect is not an operation. */
 const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 302;
 
-/** The OpenAPI 3.1 document of these operations. @param publicUrl where clients reach them. */
+/** Makes the OpenAPI 3.1 document. @param publicUrl URL of the API. */
 export const openApiDocument = (routes: readonly Operation[], publicUrl: string): Json => {
   const operations = routes.filter(isOperation);
   const schemas = schemasOf(operations);
@@ -156,9 +156,9 @@ export const openApiDocument = (routes: readonly Operation[], publicUrl: string)
     info: {
       title: 'Outbox',
       version: '1',
-      summary: 'Sends mail, tells what became of it, and can prove it later.',
+      summary: 'Sends email, reports its delivery, and keeps a record of it.',
       description: INTRODUCTION,
-      contact: { name: 'Whoever runs this service', url: publicUrl },
+      contact: { name: 'Operator of this service', url: publicUrl },
       license: { name: 'Proprietary', url: publicUrl },
     },
     servers: [{ url: publicUrl, description: 'This service' }],

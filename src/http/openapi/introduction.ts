@@ -1,4 +1,4 @@
-/** What a reader of the document needs to know before any operation, in Markdown. */
+/** Introduction of the document, in Markdown. */
 export const INTRODUCTION = `Outbox sends email for the domains of your organization. A request that is answered 202 is
 stored durably. Its outcome is in the message itself, in events, statistics and webhooks.
 
@@ -89,7 +89,7 @@ export const tagOf = (url: string): string => {
   return url.startsWith('/v1/') ? (url.split('/')[2] ?? '') : 'service';
 };
 
-/** What the operations of a tag are about. */
+/** Descriptions of tags. */
 const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Send messages and follow their outcome.',
   'api-keys': 'Create, change and revoke API keys; their values are shown once.',

@@ -3,59 +3,58 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import { GUARDED_ERRORS, ROUTES, type RouteName, type RouteRule } from '../route-table.ts';
 
-/** A part of the document. */
+/** Part of the document. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The entries of `parts` that are there, as one. */
+/** `parts` without undefined entries. */
 export const present = (parts: Json): Json =>
   Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined));
 
-/** What a route says of itself. */
+/** Description of a route. */
 export interface Described {
   /** One line. */
   readonly summary: string;
-  /** What the line does not say, in Markdown. */
+  /** Further description in Markdown. */
   readonly description?: string;
   readonly body?: z.ZodType;
   readonly query?: z.ZodType;
-  /** What a success answers; absent: nothing. */
+  /** Response body of a success; absent: none. */
   readonly answer?: z.ZodType;
-  /** Of the answer. Default: `application/json`. */
+  /** Media type of the response. Default: `application/json`. */
   readonly mediaType?: string;
-  /** Of the body. Default: `application/json` alone. */
+  /** Media types of the body. Default: `application/json`. */
   readonly bodyMediaTypes?: readonly string[];
   /**
-   * Bodies that succeed, each under a few words that tell it apart; a test sends every one. Ids in them stand for the
-   * reader's own.
+   * Valid bodies by summary; a test sends each. Ids in them stand for the reader's own.
    */
   readonly examples?: Readonly<Record<string, unknown>>;
-  /** Whether a success carries the resource's `ETag`. Default: as the table and the path suggest. */
+  /** Whether a success has an `ETag`. Default: derived from the table and the path. */
   readonly etag?: boolean;
-  /** Takes `If-None-Match`: 304 for what the client has already. */
+  /** Supports `If-None-Match`: 304 if unchanged. */
   readonly conditional?: true;
 }
 
-/** One route as the document sees it. */
+/** A route in the document. */
 export interface Operation extends Described {
   readonly name: RouteName;
-  /** What generated clients call it. */
+  /** Its name in generated clients. */
   readonly operationId: string;
 }
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** What the OpenAPI document is made from. */
+    /** For the OpenAPI document. */
     operation?: Operation;
   }
 }
 
 export const ruleOf = (name: RouteName): RouteRule => ROUTES[name];
 
-/** Every code that a route can be refused with. */
+/** All error codes of a route. */
 export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
   rule.permission === null ? rule.errors : [...new Set([...GUARDED_ERRORS, ...rule.errors])].sort();
 
-/** Operations of the routes that are registered from now on, in that order. */
+/** Collects operations of the routes registered from now on, in order. */
 export const collectOperations = (server: FastifyInstance): readonly Operation[] => {
   const operations: Operation[] = [];
   server.addHook('onRoute', ({ method, schema }) => {
@@ -65,7 +64,7 @@ export const collectOperations = (server: FastifyInstance): readonly Operation[]
   return operations;
 };
 
-/** What the OpenAPI document is told of a route of the table. @param operationId what clients call it. */
+/** Schema of a route that carries its operation. @param operationId its name in generated clients. */
 export const routeSchema = (operationId: string, name: RouteName, described: Described): FastifySchema => ({
   operation: { ...described, name, operationId },
 });

@@ -7,7 +7,7 @@ import type { Schemas } from './schemas.ts';
 const RATE = 'On every answer to a request whose key was accepted.';
 const integer = { type: 'integer', minimum: 0 };
 
-/** Headers of answers, as components. */
+/** Response headers, as components. */
 export const HEADERS = {
   'X-Request-Id': {
     description: 'Names the request in our logs and events: quote it when you ask about it.',
@@ -49,7 +49,7 @@ export const HEADERS = {
     schema: { const: 'true' },
   },
   'Cache-Control': {
-    description: 'The answer shows a secret: nobody may keep it.',
+    description: 'The response holds a secret and must not be cached.',
     required: true,
     schema: { const: 'no-store' },
   },
@@ -67,7 +67,7 @@ const RATE_LIMITS: readonly HeaderName[] = [
 export const referencesTo = (names: readonly HeaderName[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Reading one resource, making one, and whatever may be made conditional and leaves something behind. */
+/** Responses with an `ETag`: reads and creations of a resource, and conditional changes that return it. */
 const showsRevision = ({ name, etag }: Operation, { status, errors }: RouteRule): boolean => {
   if (etag !== undefined) return etag;
   const { method, url } = methodAndUrl(name);
@@ -78,7 +78,7 @@ const showsRevision = ({ name, etag }: Operation, { status, errors }: RouteRule)
   );
 };
 
-/** Of a success. */
+/** Headers of a success. */
 export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
   const guarded = rule.permission === null ? null : rule;
   return referencesTo([
@@ -91,7 +91,7 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
   ]);
 };
 
-/** Of the answer to a method that a path does not take, which no operation gives. */
+/** Header of a 405, which belongs to no operation. */
 export const ALLOW: Json = {
   Allow: { description: 'The methods that the path takes.', required: true, schema: { type: 'string' } },
 };
@@ -102,7 +102,7 @@ const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Of a refusal; the key of a 401 was not accepted and has no limits. */
+/** Headers of an error; a 401 has no rate limit. */
 export const errorHeaders = (status: number, rule: RouteRule): Json =>
   referencesTo([
     'X-Request-Id',
@@ -114,23 +114,23 @@ const JSON_TYPE = 'application/json';
 const SUCCESSES: Readonly<Record<RouteRule['status'], string>> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Accepted: it is kept, and will be done.',
-  204: 'Done; there is nothing to say.',
+  202: 'Accepted: stored durably, and processed later.',
+  204: 'No content.',
   302: 'It is elsewhere.',
 };
 
-const told = (codes: readonly ErrorCode[]): string =>
+const meaningsOf = (codes: readonly ErrorCode[]): string =>
   codes.map((code) => `- \`${code}\`: ${ERROR_CATALOGUE[code].meaning} ${ERROR_CATALOGUE[code].remedy}`).join('\n');
 
-/** A refusal with one of these codes, which share a status. */
+/** An error response with one of these codes, which share a status. */
 const refusal = (codes: readonly ErrorCode[], headers: Json, error: Json): Json => ({
-  description: told(codes),
+  description: meaningsOf(codes),
   headers,
   content: { [JSON_TYPE]: { schema: error } },
   'x-error-codes': codes,
 });
 
-/** The same, said to a person: by a page like any other of the operation. */
+/** The same as a page. */
 const refusalPage = (codes: readonly ErrorCode[], headers: Json, page: Json): Json => ({
   ...refusal(codes, headers, page),
   content: { 'text/html': { schema: page } },
@@ -156,7 +156,7 @@ const byStatus = (rule: RouteRule): ByStatus =>
     codes,
   ]);
 
-/** `RateLimitExceeded` where that is all that a status means; such a refusal is the same for every operation with a key. */
+/** Name of the shared response if a status has one code: the same for every operation that needs a key. */
 const sharedName = (rule: RouteRule, codes: readonly ErrorCode[]): string | null => {
   const [only, ...others] = codes;
   if (only === undefined || others.length > 0 || rule.permission === null) return null;
@@ -164,11 +164,11 @@ const sharedName = (rule: RouteRule, codes: readonly ErrorCode[]): string | null
 };
 
 const NOT_MODIFIED: Json = {
-  description: 'The client has it already, by the `If-None-Match` it sent.',
+  description: 'Not modified: the client has it already, by its `If-None-Match`.',
   headers: referencesTo(['X-Request-Id']),
 };
 
-/** Every answer an operation can give, by status. */
+/** All responses of an operation, by status. */
 export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Schemas): Json => {
   const refusals = byStatus(rule).map(([status, codes]) => {
     const name = sharedName(rule, codes);
@@ -193,13 +193,13 @@ const NOWHERE: RouteRule = { permission: null, status: 200, errors: [] };
 const elsewhere = (code: ErrorCode, schemas: Schemas, headers: Json = {}): Json =>
   refusal([code], { ...errorHeaders(ERROR_STATUSES[code], NOWHERE), ...headers }, schemas.error);
 
-/** What is answered where no operation is: on a path that is none, and to a method that the path does not take. */
+/** Responses where no operation is: unknown path, unsupported method. */
 export const responsesElsewhere = (schemas: Schemas): Json => ({
   404: elsewhere('not_found', schemas),
   405: elsewhere('method_not_allowed', schemas, ALLOW),
 });
 
-/** Refusals that operations share, and that of what is no well-formed HTTP. */
+/** Error responses shared by operations, and that to malformed HTTP. */
 export const sharedResponses = (operations: readonly Operation[], schemas: Schemas): Json => {
   const shared = operations.flatMap(({ name: route }) => {
     const rule = ruleOf(route);

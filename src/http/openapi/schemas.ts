@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { errorSchema } from '../schemas/envelope.ts';
 import type { Json, Operation } from './operation.ts';
 
-/** JSON Schemas of bodies and parameters, with whatever has a name or is a body told once. */
+/** JSON Schemas of bodies and parameters; each named schema and each body appears once. */
 export interface Schemas {
-  /** What `#/components/schemas` holds. */
+  /** `#/components/schemas`. */
   readonly components: Json;
   readonly body: (operation: Operation) => Json;
   readonly query: (operation: Operation) => Json;
@@ -12,12 +12,12 @@ export interface Schemas {
   readonly error: Json;
 }
 
-/** What a schema is for; those of parameters and of answers keep their defaults as a word. */
+/** Use of a schema. Parameters and responses keep the keyword `default`. */
 type Purpose = 'body' | 'parameters' | 'answer';
 
 const DEFINITION = '#/$defs/';
 const COMPONENT = '#/components/schemas/';
-/** The root that stands for every refusal. */
+/** Root of error bodies. */
 const ERROR = 'error';
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -30,10 +30,10 @@ interface Converting {
   readonly jsonSchema: z.core.JSONSchema.BaseSchema;
 }
 
-/** What we write is ISO 8601 in UTC with milliseconds; `format` says what the digits may be. */
+/** Times in responses are in UTC with milliseconds; `format` defines the rest. */
 const TIME = '\\.\\d{3}Z$';
 
-/** What a reader of the document is better off without: bounds of the number type, calendars as regular expressions. */
+/** Removes noise: bounds of the number type, calendars as regular expressions. */
 const plain = ({ jsonSchema }: Converting): void => {
   if (jsonSchema.format === 'date-time' || jsonSchema.format === 'date') delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
@@ -41,19 +41,19 @@ const plain = ({ jsonSchema }: Converting): void => {
 };
 
 /**
- * A field with a default may be left out; generators of clients (openapi-typescript) take the word `default` for the
- * opposite. So what it is stands in words.
+ * A field with a default is optional, but client generators (openapi-typescript) treat the keyword `default` as
+ * required. So the default goes into the description.
  */
 const asked = (converting: Converting): void => {
   plain(converting);
   const { jsonSchema } = converting;
   if (jsonSchema.default === undefined) return;
-  const told = `Default: \`${JSON.stringify(jsonSchema.default)}\`.`;
-  jsonSchema.description = jsonSchema.description === undefined ? told : `${jsonSchema.description} ${told}`;
+  const words = `Default: \`${JSON.stringify(jsonSchema.default)}\`.`;
+  jsonSchema.description = jsonSchema.description === undefined ? words : `${jsonSchema.description} ${words}`;
   delete jsonSchema.default;
 };
 
-/** Fields are added to answers within a version: a client that refuses what it does not know would break. */
+/** Responses gain fields within a version: a client must accept unknown ones. */
 const open = (converting: Converting): void => {
   plain(converting);
   if (converting.jsonSchema.format === 'date-time') converting.jsonSchema.pattern = TIME;
@@ -79,7 +79,7 @@ const convert = (schemas: Readonly<Record<string, z.ZodType>>, purpose: Purpose)
   return { roots: all.properties ?? {}, named: all.$defs ?? {} };
 };
 
-/** The same with its references led to where `nameOf` puts their targets. */
+/** Rewrites references to the names that `nameOf` gives. */
 const relinked = (value: unknown, nameOf: (name: string) => string): unknown =>
   JSON.parse(JSON.stringify(value), (key, one) =>
     key === '$ref' && typeof one === 'string' ? COMPONENT + nameOf(one.slice(DEFINITION.length)) : one,
@@ -99,8 +99,8 @@ const byId = (
     }),
   );
 
-/** A union of objects that each name their types: generators make a type for each, told apart by it. */
-const told = (schema: Json, components: Json): Json => {
+/** Adds a discriminator to a union of objects with a `type` each, for client generators. */
+const withDiscriminator = (schema: Json, components: Json): Json => {
   const variants = (schema.oneOf ?? []) as readonly { readonly $ref?: string }[];
   const mapping = variants.flatMap(({ $ref = '' }) => {
     const variant = components[$ref.slice(COMPONENT.length)] as Variant | undefined;
@@ -110,7 +110,7 @@ const told = (schema: Json, components: Json): Json => {
   return { ...schema, discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) } };
 };
 
-/** Named schemas under their names, and roots that are no mere reference under their own. */
+/** Named schemas, and roots that are not a mere reference. */
 const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => string): Json =>
   Object.fromEntries([
     ...Object.entries(named).map(([name, schema]) => [nameOf(name), relinked(schema, nameOf)]),
@@ -120,15 +120,17 @@ const componentsOf = ({ roots, named }: Converted, nameOf: (name: string) => str
   ]);
 
 const withDiscriminators = (components: Json): Json =>
-  Object.fromEntries(Object.entries(components).map(([name, schema]) => [name, told(schema as Json, components)]));
+  Object.fromEntries(
+    Object.entries(components).map(([name, schema]) => [name, withDiscriminator(schema as Json, components)]),
+  );
 
-/** A reference to a root, or to what it refers to. */
+/** Reference to a root, or to its target. */
 const linkTo = ({ roots }: Converted, name: string, nameOf: (name: string) => string): Json => {
   const root = roots[name] ?? {};
   return isReference(root) ? (relinked(root, nameOf) as Json) : { $ref: COMPONENT + name };
 };
 
-/** All schemas of the operations at once, so that each name is there once. */
+/** Converts the schemas of all operations together, so that each name appears once. */
 export const schemasOf = (operations: readonly Operation[]): Schemas => {
   const bodies = convert(
     byId(operations, 'Request', ({ body }) => body),
@@ -140,7 +142,7 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
   );
   const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorSchema }, 'answer');
   const same = (name: string): string => name;
-  // What is asked for may leave out what is answered always: such a schema is two.
+  // A schema that differs between requests and responses becomes two.
   const differs = (name: string): boolean =>
     name in answers.named && JSON.stringify(answers.named[name]) !== JSON.stringify(bodies.named[name]);
   const askedName = (name: string): string => (differs(name) ? `${name}Input` : name);

@@ -51,7 +51,7 @@ const header = (name: string, description: string, pattern: string): Json => ({
 
 const answer = (description: string): Json => ({ description, headers: {} });
 
-/** What we send to the servers of customers (OpenAPI 3.1.0 §4.8.1). */
+/** Requests to customers' servers (OpenAPI 3.1.0 §4.8.1). */
 export const WEBHOOKS: Json = {
   event: {
     post: {

@@ -7,7 +7,7 @@ import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
 import { pageParameters } from '../validation/fields.ts';
 
-/** Of a mailbox provider: a name in A-labels; of a recipient domain alone the same behind an `@`. */
+/** Name of a mailbox provider in A-labels, or `@` and a recipient domain. */
 export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 
 const SENTENCES = {
@@ -21,7 +21,7 @@ const SENTENCES = {
 export const suspensionSchema = z.strictObject({
   object: z.literal('suspended_destination'),
   /**
-   * Mailbox provider, whose recipient domains wait together, as far as they have the servers that were tried; or one
+   * A mailbox provider, whose recipient domains wait together if they share the servers that were tried; or one
    * recipient domain alone, `@example.com`.
    */
   destination: z.string(),
@@ -29,7 +29,7 @@ export const suspensionSchema = z.strictObject({
   message: z.string(),
   since: timeSchema(),
   until: timeSchema(),
-  /** Suspensions in a row: each lasts longer, up to half an hour. */
+  /** Consecutive suspensions. Each lasts longer, up to half an hour. */
   times: z.number().int(),
   smtp: z.strictObject({ code: z.number().int(), enhanced: z.string().nullable(), mx: z.string().nullable() }),
 });
@@ -89,7 +89,7 @@ const body = z.strictObject({
 const releasedSchema = z.strictObject({
   object: z.literal('released_destination'),
   destination: z.string(),
-  /** false: it was not suspended, and nothing has changed. */
+  /** false: it was not suspended. */
   released: z.boolean(),
 });
 

@@ -89,7 +89,7 @@ export const openapiRoute = (route: RouteContext): void => {
   server.get('/openapi.json', { schema }, answer);
 };
 
-/** The same for people; nothing on the page comes from anywhere else. */
+/** The document as a page for people. */
 export const docsRoute = (route: RouteContext): void => {
   const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /docs', {
@@ -107,7 +107,7 @@ export const docsRoute = (route: RouteContext): void => {
 /** Nothing is loaded, run or framed. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** For whoever opens the address that was printed. */
+/** The address printed at start leads to the documentation. */
 export const rootRoute = ({ server, operationId }: RouteContext): void => {
   const schema = routeSchema(operationId, 'GET /', { summary: 'Leads to the documentation' });
   server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));

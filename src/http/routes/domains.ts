@@ -24,7 +24,7 @@ import { listOf, listSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
 import { pageParameters } from '../validation/fields.ts';
 
-/** A domain as its stream tells it. @throws {DomainError} `not_found`, `other_organization`. */
+/** Loads a domain of the caller's organization. @throws {DomainError} `not_found`, `other_organization`. */
 export const loadDomain = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
@@ -35,7 +35,7 @@ export const loadDomain = async (
   return { domain: requireOwnDomain(state, caller.organizationId), revision };
 };
 
-/** A domain as clients see it, by what the register knows of its records. */
+/** Serializes a domain with its records from the key cache. */
 export const serializeDomainOf = (
   { deps: { context }, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   domain: ExistingSendingDomain,
@@ -47,7 +47,7 @@ export const serializeDomainOf = (
     now: context.system.now().toISOString(),
   });
 
-/** A-labels, lower case; null where no address could be on such a domain. */
+/** A-labels, lower case; null: no address can be on such a domain. */
 const domainName = (text: string): string | null => {
   const parsed = text.includes('@') ? 'not a name' : parseMailbox(`postmaster@${text}`);
   return typeof parsed === 'string' ? null : domainOf(parsed.address);

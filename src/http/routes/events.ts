@@ -14,13 +14,13 @@ import { decodeParts, encodeParts, invalidCursor } from '../validation/cursor.ts
 import { integerParameter, pageParameters } from '../validation/fields.ts';
 
 const LIST = 'events';
-/** In place of a cursor: before the first event of all. No cursor is the Base64 of these letters. */
+/** In place of a cursor: before the first event. Not a valid cursor itself. */
 const START = 'start';
 const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
 const INDEX = /^(?:0|[1-9]\d{0,3})$/;
-/** Longer is taken for dead by many proxies. */
+/** Many proxies cut connections that are idle for longer. */
 const WAIT_SECONDS_MAX = 30;
-/** How soon a waiting reader sees that the log has grown; the key keyCache looks as often. */
+/** How soon a waiting reader sees new events. */
 const LOOK_EVERY_MS = 100;
 const SECOND_MS = 1000;
 const DEADLINE_MS = 45_000;
@@ -56,13 +56,13 @@ const decode = (after: string | undefined): FeedCursor | null => {
   return { position, index: Number(index) };
 };
 
-/** Positions have one width, and none is beyond the log's head: such a cursor was never given, and would wait for ever. */
+/** Whether a cursor may have been issued: positions have one width and are not beyond the log's head. */
 const isGiven = ({ position, index }: FeedCursor, head: Position): boolean =>
   position === LOG_START ? index === 0 : position.length === head.length && position <= head;
 
 const encode = ({ position, index }: FeedCursor): string => encodeParts([LIST, position, String(index)]);
 
-/** Tells whether nobody waits any more: the client went away, or the server begins to close. */
+/** Watches for the end of waiting: the client disconnected, or the server begins to close. */
 const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   let gone = false;
   reply.raw.once('close', () => {
@@ -92,7 +92,7 @@ export const readEventsRoute = (route: RouteContext): void => {
     });
   };
 
-  /** Resolves when the log has grown beyond `seen`, or at the deadline, or when nobody waits any more. */
+  /** Resolves when the log has grown beyond `seen`, at the deadline, or when waiting is over. */
   const growth = async (seen: string, deadlineMs: number, isOver: () => boolean): Promise<void> => {
     while (auth.keyCache.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
       await system.sleep(LOOK_EVERY_MS);
@@ -114,7 +114,7 @@ export const readEventsRoute = (route: RouteContext): void => {
       seen = auth.keyCache.position();
       page = await readPage(await callerNow(), page.next, asked);
     }
-    // A key that was ended while it waited sees nothing of what came after that.
+    // A key revoked during the wait must not see events appended after that.
     if (asked.wait > 0) await callerNow('up to the log');
     return page;
   };

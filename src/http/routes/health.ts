@@ -4,18 +4,18 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { routeSchema } from '../openapi/operation.ts';
 
-/** A healthy database answers in milliseconds; balancers ask every few seconds. */
+/** A healthy database answers in milliseconds; load balancers probe every few seconds. */
 const PROBE_MS_MAX = 1_000;
 
 const alive = z.strictObject({ status: z.literal('ok') });
 
-/** Whether this process runs at all. */
+/** Liveness of the process. */
 export const livezRoute = ({ server, operationId }: RouteContext): void => {
   const schema = routeSchema(operationId, 'GET /livez', { summary: 'Whether the process is alive', answer: alive });
   server.get('/livez', { schema }, async () => ({ status: 'ok' }));
 };
 
-/** Whether requests should be sent here: keys can be checked, all it depends on answers, and it is not closing. */
+/** Readiness: the key cache is fresh, all dependencies answer, and the server is not closing. */
 export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteContext): void => {
   const failed = async ([name, probe]: readonly [string, () => Promise<unknown>]): Promise<readonly string[]> => {
     try {

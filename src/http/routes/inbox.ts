@@ -51,7 +51,7 @@ export const serializeCapturedMail = (mail: CapturedMail): SerializedCapturedMai
 
 const TEXT_CHARACTERS_MAX = 998;
 
-/** Which captured mail; together they narrow. */
+/** Filters of captured mail, combined by and. */
 export const inboxFilterFields = {
   id: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('This one alone.'),
   to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail to this address, by its envelope.'),
@@ -60,7 +60,7 @@ export const inboxFilterFields = {
 
 type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
 
-/** An organization sees the mail that was sent from its domains; a test key, what was simulated. */
+/** An organization sees mail from its own domains; a test key sees simulated mail. */
 export const inboxFilterOf = (
   { auth }: RouteContext,
   { organizationId, environment }: Caller,
@@ -76,7 +76,7 @@ export const inboxFilterOf = (
 const LIST = 'inbox';
 const listQuery = z.strictObject({ ...pageParameters, ...inboxFilterFields });
 
-/** Only there while mail is captured: otherwise there is nothing to see, and the path is unknown. */
+/** Registered only while mail is captured. */
 export const listInboxRoute = (route: RouteContext): void => {
   const { inbox } = route.deps;
   if (inbox === null) return;
@@ -98,7 +98,7 @@ export const listInboxRoute = (route: RouteContext): void => {
 
 const deleteQuery = z.strictObject(inboxFilterFields);
 
-/** Only there while mail is captured. */
+/** Registered only while mail is captured. */
 export const deleteInboxRoute = (route: RouteContext): void => {
   const { inbox } = route.deps;
   if (inbox === null) return;

@@ -28,7 +28,7 @@ const level = z
     '`warned`: nothing follows yet. `slowed`: live bulk mail leaves message by message. `paused`: it waits. Transactional mail is never held back.',
   );
 
-const shown = {
+const reputationFields = {
   level,
   measure: z.enum(MEASURES).nullable().describe('What led to it; null: the level is `good`.'),
   since: timeSchema().nullable().describe('null: it was never other than `good`.'),
@@ -40,7 +40,7 @@ const shown = {
 export const domainStandingSchema = z.strictObject({
   object: z.literal('domain_standing'),
   domain_id: z.string(),
-  ...shown,
+  ...reputationFields,
   organization_level: z
     .enum(STANDING_LEVELS)
     .describe('How all domains of the organization stand together: the worse of the two levels applies.'),
@@ -49,7 +49,7 @@ export const domainStandingSchema = z.strictObject({
 export const organizationStandingSchema = z.strictObject({
   object: z.literal('organization_standing'),
   organization_id: z.string(),
-  ...shown,
+  ...reputationFields,
 });
 
 const THOUSANDTHS = 1000;

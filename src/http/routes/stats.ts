@@ -21,7 +21,7 @@ const latency = z
   .nullable()
   .describe('From acceptance, or from `scheduled_at`, to delivery, in milliseconds; null where nothing was delivered.');
 
-/** A metric is there unless `metrics` left it out. */
+/** Each metric is optional: `metrics` may leave it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
 
 export const statsSchema = z
@@ -64,7 +64,7 @@ export const serializeStats = ({ totals, data }: Stats, { metrics, ...asked }: S
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
-/** Of the shortest one. */
+/** Length of the shortest bucket. */
 const GRANULARITY_HOURS: Readonly<Record<StatsGranularity, number>> = { hour: 1, day: 23, week: 167, month: 671 };
 const FILTER_CHARACTERS_MAX = 253;
 
@@ -106,7 +106,7 @@ type Asked = z.output<typeof query>;
 const refuse = (field: string, sentence: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
 
-/** @throws {DomainError} when it ends before it begins, or has too many buckets. */
+/** @throws {DomainError} if the range is empty or has too many buckets. */
 const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
   const end = to ?? now.toISOString();
   const start = from ?? new Date(Date.parse(end) - DAYS_DEFAULT * 24 * HOUR_MS).toISOString();
@@ -118,7 +118,7 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
   return { from: start, to: end };
 };
 
-/** @throws {DomainError} `permission_missing` for another domain than the key's own, where it sees no other. */
+/** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
 const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {

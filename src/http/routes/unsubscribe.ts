@@ -10,12 +10,12 @@ import type { UnsubscribeRecipient } from '../../domain/message/unsubscribe-reci
 import type { RouteContext } from '../endpoint.ts';
 import { definePage, type Page } from '../html-pages.ts';
 
-/** What the button of the page posts; never what programs post (RFC 8058 §3.1). */
+/** Posted by the button of the page; differs from what programs post (RFC 8058 §3.1). */
 export const CONFIRMATION = { name: 'confirmed', value: 'yes' } as const;
-/** What programs post (RFC 8058 §3.1). */
+/** Posted by mail programs (RFC 8058 §3.1). */
 export const ONE_CLICK = { name: 'List-Unsubscribe', value: 'One-Click' } as const;
 
-/** @param sender the domain that wrote. */
+/** @param sender domain of the sender. */
 export const unsubscribedPage = (sender: string): Page => ({
   title: 'You have unsubscribed',
   paragraphs: [`${sender} has been told that you want no more mail like this. You can close this page.`],
@@ -27,7 +27,7 @@ const askingPage = (sender: string): Page => ({
   button: { label: 'Unsubscribe', ...CONFIRMATION },
 });
 
-/** Changes nothing: programs that look for malice open every link of a mail before its reader does. */
+/** Changes nothing: security scanners open every link in a mail. */
 export const showUnsubscribePageRoute = (route: RouteContext): void =>
   definePage(
     route,
@@ -48,7 +48,7 @@ export const showUnsubscribePageRoute = (route: RouteContext): void =>
     },
   );
 
-/** Either of the two. */
+/** One of the two. */
 const posted = z.union([
   z.strictObject({ [ONE_CLICK.name]: z.literal(ONE_CLICK.value) }),
   z.strictObject({ [CONFIRMATION.name]: z.literal(CONFIRMATION.value) }),

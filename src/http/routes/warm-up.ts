@@ -42,7 +42,7 @@ export const warmUpSchema = z.strictObject({
   today: z.array(destinationSchema).describe('Those that got most today, at most a hundred.'),
 });
 
-/** A longer list shows those that are far from their share; the log has all. */
+/** More would list destinations far below their share; the log has them all. */
 const SHOWN_MAX = 100;
 
 export interface WarmUpNow {
@@ -72,7 +72,7 @@ export const serializeWarmUp = (domainId: string, now: WarmUpNow): z.infer<typeo
   };
 };
 
-/** A domain's warm-up with what was taken of today's share; that is read only where there is one. */
+/** Serializes a warm-up with today's use of it, which is read only while a plan runs. */
 export const serializeWarmUpOf = async (
   { context: { store, system } }: Pick<HttpDependencies, 'context'>,
   domainId: string,

@@ -32,7 +32,7 @@ export const webhookSchema = z
   .meta({ id: 'Webhook' });
 export type SerializedWebhook = z.infer<typeof webhookSchema>;
 
-/** The only time the secret is seen. */
+/** The secret is shown this once. */
 export const createdWebhookSchema = webhookSchema.extend({ secret: z.string() }).meta({ id: 'CreatedWebhook' });
 
 export const serializeWebhook = (webhook: ExistingWebhook): SerializedWebhook => ({
@@ -85,7 +85,7 @@ export const serializeWebhookDelivery = (delivery: WebhookDelivery): SerializedW
   })),
 });
 
-/** An endpoint of the caller's environment as its stream tells it. @throws {DomainError} `not_found`, `other_organization`. */
+/** Loads a webhook of the caller's environment. @throws {DomainError} `not_found`, `other_organization`. */
 export const loadWebhook = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
@@ -98,7 +98,7 @@ export const loadWebhook = async (
 
 const URL_CHARACTERS_MAX = 2048;
 const DESCRIPTION_CHARACTERS_MAX = 500;
-/** More than there are; one that is named again is taken for the same. */
+/** More than there are types; duplicates are ignored. */
 const EVENTS_MAX = 100;
 
 const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0, type.indexOf('.'))}.*`))];
@@ -126,7 +126,7 @@ const urlSent = z.object({ url: body.shape.url });
 export const registerWebhookRoute = (route: RouteContext): void => {
   const { context } = route.deps;
 
-  /** The command looks at the address of what is right otherwise. */
+  /** Resolves the URL only beside other problems; the command does so for a valid body. */
   const urlProblems = async (sent: unknown): Promise<readonly Problem[]> => {
     const { data } = urlSent.safeParse(sent);
     if (data === undefined || body.safeParse(sent).success) return [];

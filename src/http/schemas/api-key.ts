@@ -26,7 +26,7 @@ export const apiKeySchema = z
     permissions: z.array(permissionSchema),
     environment: environmentSchema,
     rate_limits: rateLimitsAnswerSchema.describe(
-      'Requests a minute by kind, the default where none was set. Where `rate_limit_ceilings` of the organization are lower, they count; `RateLimit-Limit` tells what counts.',
+      'Requests a minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit.',
     ),
     allowed_cidrs: z.array(z.string()),
     expires_at: timeSchema().nullable(),
@@ -44,15 +44,15 @@ export const apiKeySchema = z
   .meta({ id: 'ApiKey' });
 export type SerializedApiKey = z.infer<typeof apiKeySchema>;
 
-/** The only time the value is seen. */
+/** The value is shown this once. */
 export const createdKeySchema = apiKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedApiKey' });
 export const rotatedKeySchema = createdKeySchema
   .extend({ previous_key_expires_at: timeSchema() })
   .meta({ id: 'RotatedApiKey' });
 
-/** What is known of a key beside its own stream. */
+/** What the status of a key depends on besides its stream. */
 export interface KeyContext extends KeyCircumstances {
-  /** Of any keys; those of this one are picked. */
+  /** Usage marks of any keys; those of other keys are ignored. */
   readonly marks: readonly UsageMark[];
 }
 

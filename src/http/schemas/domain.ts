@@ -16,19 +16,17 @@ export const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broke
 export const domainRecordSchema = z.strictObject({
   purpose: z.enum(RECORD_KINDS),
   type: z.enum(['TXT', 'CNAME']),
-  name: z.string().describe('The host, whole: some forms append the domain by themselves.'),
+  name: z.string().describe('The full host name. Some DNS providers append the domain themselves.'),
   value: z.string(),
   required: z.boolean().describe('Without it the domain is not verified, or does not stay so.'),
-  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured, and leaves nobody.'),
+  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured and never leaves.'),
   state: recordState.describe(
-    'What the DNS said; `unknown`: nobody has looked, or the DNS did not answer; `include_broken`: it is right, but the operator of this service has to mend the SPF record of the name that it includes.',
+    'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name.',
   ),
-  problem: z.string().nullable().describe('What is wrong with it, in a sentence.'),
-  advice: z.string().describe('What it is for, and what to mind.'),
-  seen: z.array(z.string()).describe('What the DNS answered, shortened and without mailboxes.'),
-  checked_at: timeSchema()
-    .nullable()
-    .describe('When this was first seen to be so, or seen again by somebody who asked.'),
+  problem: z.string().nullable().describe('What is wrong with the record.'),
+  advice: z.string().describe('What the record is for, and hints.'),
+  seen: z.array(z.string()).describe('Answer of the DNS, shortened and without mailboxes.'),
+  checked_at: timeSchema().nullable().describe('When it was first found in this state, or last checked on request.'),
 });
 type SerializedDomainRecord = z.infer<typeof domainRecordSchema>;
 
@@ -48,8 +46,8 @@ export const serializeRecord = (
 ): SerializedDomainRecord => {
   const noted = records.records.find((record) => record.kind === kind && record.host === host);
   const { state, problem, seen } = noted ?? { state: 'unknown', problem: null, seen: [] };
-  const shown = { state, problem, seen, checked_at: noted === undefined ? null : records.checkedAt };
-  return { purpose: kind, type, name: host, value, required, status: statusOf(state, capturing), advice, ...shown };
+  const check = { state, problem, seen, checked_at: noted === undefined ? null : records.checkedAt };
+  return { purpose: kind, type, name: host, value, required, status: statusOf(state, capturing), advice, ...check };
 };
 
 export const domainDkimSchema = z.strictObject({
@@ -63,7 +61,7 @@ export const domainDkimSchema = z.strictObject({
   safe_to_remove_at: timeSchema()
     .nullable()
     .describe('Until then the records of retired keys are needed: mail under way is verified by them.'),
-  removable: z.boolean().describe('Nobody needs these records any more.'),
+  removable: z.boolean().describe('These records can be removed now.'),
 });
 type SerializedDomainDkim = z.infer<typeof domainDkimSchema>;
 
@@ -89,7 +87,7 @@ const serializeRetired = (pair: RetiredDkimPair, now: string, hosts: Names): Ser
   removable: now >= pair.safeToRemoveAt,
 });
 
-/** Pairs of keys, those that sign first. */
+/** DKIM key pairs, those that sign first. */
 export const serializeDkim = (
   { name, dkim: { active, pending, retired } }: ExistingSendingDomain,
   now: string,
@@ -117,14 +115,12 @@ export const domainSchema = z
       .nullable()
       .describe('null: nothing may be sent from it now.'),
     fails_at: timeSchema().nullable().describe('Of a degraded domain: when it fails unless its records are back.'),
-    next_check_at: timeSchema()
-      .nullable()
-      .describe('When its records are looked at next by itself; null: only when `verify` is asked for.'),
+    next_check_at: timeSchema().nullable().describe('Time of the next automatic check; null: only `verify` checks it.'),
     records: z.array(domainRecordSchema),
     dkim: z.array(domainDkimSchema),
     authentication: z
       .strictObject({ spf: recordState, dkim: recordState, dmarc: recordState })
-      .describe('What the DNS said of the domain’s mail when it was last looked at.'),
+      .describe('Results of the last DNS check.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });
@@ -137,7 +133,7 @@ export interface DomainCircumstances {
   readonly now: string;
 }
 
-/** What was noted of an earlier registration of the name says nothing of this one. */
+/** Ignores records checked for an earlier registration of the name. */
 const ownRecords = ({ createdAt }: ExistingSendingDomain, records: DomainRecords): DomainRecords =>
   records.checkedAt !== null && records.checkedAt >= createdAt ? records : RECORDS_UNKNOWN;
 

@@ -4,7 +4,7 @@ import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts
 /** ISO 8601 in UTC with milliseconds. */
 export const timeSchema = () => z.iso.datetime({ precision: 3 });
 
-/** One page, newest first. */
+/** A page of a list. */
 export const listSchema = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({
     object: z.literal('list'),
@@ -27,12 +27,12 @@ export const listOf = <Item>(data: readonly Item[], hasMore: boolean, cursor: st
   next_cursor: cursor,
 });
 
-/** HTML that a person is shown: of use to nobody else. */
+/** An HTML page. */
 export const pageSchema = z.string().meta({ id: 'Page' });
 
 const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
 
-/** Every error there is (spec §2). */
+/** The body of every error (spec §2). */
 export const errorSchema = z
   .strictObject({
     error: z.strictObject({

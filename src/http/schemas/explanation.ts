@@ -24,12 +24,12 @@ const facts = z.strictObject({
   smtp: smtpSchema.optional(),
   reason: z.string().optional(),
   method: z.string().optional(),
-  /** A report came after it had been delivered. */
+  /** The report came after delivery. */
   late: z.boolean().optional(),
   webhook_id: z.string().optional(),
   event_id: z.string().optional(),
   event_type: z.string().optional(),
-  /** HTTP status; null: none came. */
+  /** HTTP status; null: no response. */
   status: z.number().int().nullable().optional(),
   duration_ms: z.number().int().optional(),
 });
@@ -55,12 +55,12 @@ const step = z.strictObject({
   facts,
 });
 
-/** `domain/message/explain` makes it. */
+/** Made by `serialize/explain`. */
 export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
   summary: z.string().describe('How it stands and why, and what happens next, with its time.'),
-  waiting_because: z.array(wait).describe('One for each recipient that does not have it yet; empty: nobody waits.'),
+  waiting_because: z.array(wait).describe('One for each recipient not delivered yet; empty: none waits.'),
   steps: z.array(step).describe('Oldest first: the request, the checks, every attempt and reply, webhooks.'),
   left_out: z.string().nullable().describe('Of a long life, what there was no room for, and where it is listed.'),
 });

@@ -10,7 +10,7 @@ import { rateLimitsAnswerSchema, serializeRateLimits } from './api-key.ts';
 import { timeSchema } from './envelope.ts';
 
 const nothing = z.strictObject({});
-const codes = Object.keys(ERROR_CATALOGUE) as [ErrorCode, ...ErrorCode[]]; // there are some
+const codes = Object.keys(ERROR_CATALOGUE) as [ErrorCode, ...ErrorCode[]]; // never empty
 
 const created = z.strictObject({
   name: z.string(),
@@ -76,13 +76,13 @@ export const keyHistoryEntrySchema = z
 export type SerializedKeyHistoryEntry = z.infer<typeof keyHistoryEntrySchema>;
 
 type Actor = SerializedKeyHistoryEntry['actor'];
-type Told = SerializedKeyHistoryEntry extends infer Entry
+type Details = SerializedKeyHistoryEntry extends infer Entry
   ? Entry extends { readonly type: infer Type; readonly details: infer Details }
     ? { readonly type: Type; readonly details: Details }
     : never
   : never;
 
-/** What happened in the life of a key. */
+/** An event in the life of a key. */
 export type KeyHistoryEvent =
   | RecordedEvent<ApiKeyRefusalEvent>
   | RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>
@@ -91,7 +91,7 @@ export type KeyHistoryEvent =
 /** `key:<id>`, `worker:<job>`, `operator`, `service`. */
 const actorOf = (actor: string): Actor => {
   const [type = '', id = null] = actor.split(':', 2);
-  return { type: type as Actor['type'], id }; // the log knows no others (`EventContext`)
+  return { type: type as Actor['type'], id }; // the log has no others (`EventContext`)
 };
 
 type Changes = Extract<ApiKeyEvent, { readonly type: 'KeyUpdated' }>['data'];
@@ -110,7 +110,7 @@ const changesOf = (before: ExistingApiKey, { name, permissions, rateLimits, allo
   expires_at: fromTo(before.expiresAt, expiresAt, asIs),
 });
 
-const createdOf = ({ data }: Extract<ApiKeyEvent, { readonly type: 'KeyCreated' }>): Told => ({
+const createdOf = ({ data }: Extract<ApiKeyEvent, { readonly type: 'KeyCreated' }>): Details => ({
   type: 'api_key.created',
   details: {
     name: data.name,
@@ -124,7 +124,7 @@ const createdOf = ({ data }: Extract<ApiKeyEvent, { readonly type: 'KeyCreated' 
   },
 });
 
-const changeOf = (before: ExistingApiKey, event: Exclude<ApiKeyEvent, { readonly type: 'KeyCreated' }>): Told => {
+const changeOf = (before: ExistingApiKey, event: Exclude<ApiKeyEvent, { readonly type: 'KeyCreated' }>): Details => {
   switch (event.type) {
     case 'KeyUpdated':
       return { type: 'api_key.updated', details: changesOf(before, event.data) };
@@ -149,7 +149,7 @@ const changeOf = (before: ExistingApiKey, event: Exclude<ApiKeyEvent, { readonly
   }
 };
 
-const toldOf = (event: KeyHistoryEvent, before: ApiKey): Told => {
+const detailsOf = (event: KeyHistoryEvent, before: ApiKey): Details => {
   if (event.type === 'KeyCreated') return createdOf(event);
   if (event.type === 'KeyChangeRefused') {
     const { change, code } = event.data;
@@ -160,7 +160,7 @@ const toldOf = (event: KeyHistoryEvent, before: ApiKey): Told => {
   return changeOf(before, event);
 };
 
-/** One entry of a key's history. @param before the key as it was until then. */
+/** Serializes an entry of a key's history. @param before the key before the event. */
 export const serializeKeyHistoryEntry = (event: KeyHistoryEvent, before: ApiKey): SerializedKeyHistoryEntry =>
   ({
     id: customerEventId(event.id, 0),
@@ -168,10 +168,10 @@ export const serializeKeyHistoryEntry = (event: KeyHistoryEvent, before: ApiKey)
     at: event.metadata.occurredAt,
     actor: actorOf(event.metadata.actor),
     request_id: event.metadata.requestId,
-    ...toldOf(event, before),
-  }) as SerializedKeyHistoryEntry; // type and details belong together in `Told`
+    ...detailsOf(event, before),
+  }) as SerializedKeyHistoryEntry; // type and details are paired in `Details`
 
-/** States of a key before each of its events, in their order. */
+/** States of a key before each of its events, in order. */
 export const statesBefore = (events: readonly RecordedEvent<ApiKeyEvent>[]): readonly ApiKey[] => {
   const states: ApiKey[] = [apiKey.initial];
   for (const event of events) states.push(apiKey.evolve(states.at(-1) ?? apiKey.initial, event, event.metadata));

@@ -13,7 +13,7 @@ import { smtpSchema } from './event.ts';
 const status = z.enum(RECIPIENT_STATUSES);
 export const recipientKindSchema = z.enum(['to', 'cc', 'bcc']);
 
-/** A recipient as lists show it; the address is null once the contents are gone. */
+/** A recipient in a list. The address is null once the contents are erased. */
 const listedRecipientSchema = z.strictObject({
   id: z.string(),
   address: z.string().nullable(),
@@ -25,17 +25,17 @@ const listedRecipientSchema = z.strictObject({
 
 const recipientSchema = listedRecipientSchema.extend({
   reason: z.string().nullable(),
-  /** Why it was refused last; null: it was not, or nobody knows. */
+  /** Category of the last refusal; null: none, or unknown. */
   category: z.enum(BOUNCE_CATEGORIES).nullable(),
   next_attempt_at: timeSchema().nullable(),
   held: z
     .strictObject({
       reason: z.enum(HOLD_REASONS),
       since: timeSchema(),
-      until: timeSchema().describe('When it is looked at again at the latest.'),
+      until: timeSchema().describe('Time of the next check at the latest.'),
     })
     .nullable()
-    .describe('Why it is kept back though its time has come; null: it is not.'),
+    .describe('Why a due recipient is held; null: it is not held.'),
   smtp: smtpSchema.nullable(),
   updated_at: timeSchema(),
 });
@@ -49,7 +49,7 @@ export const messageHeadSchemas = {
   created_at: timeSchema(),
 };
 
-const shown = {
+const messageFields = {
   ...messageHeadSchemas,
   partial: z.boolean(),
   domain_id: z.string(),
@@ -57,7 +57,7 @@ const shown = {
   stream: z.enum(['transactional', 'bulk']),
   size_bytes: z.number().int(),
   expires_at: timeSchema(),
-  /** When it is to be sent; null: at once. */
+  /** Time to send it; null: at once. */
   scheduled_at: timeSchema().nullable(),
   from: z.string().nullable(),
   subject: z.string().nullable(),
@@ -66,13 +66,13 @@ const shown = {
 };
 
 export const listedMessageSchema = z
-  .strictObject({ ...shown, recipients: z.array(listedRecipientSchema) })
+  .strictObject({ ...messageFields, recipients: z.array(listedRecipientSchema) })
   .meta({ id: 'ListedMessage' });
 export type SerializedListedMessage = z.infer<typeof listedMessageSchema>;
 
 export const messageSchema = z
   .strictObject({
-    ...shown,
+    ...messageFields,
     attempts: z.number().int(),
     recipients: z.array(recipientSchema),
   })
@@ -90,7 +90,7 @@ export const messageContentSchema = z
     html: z.string().nullable(),
     text: z.string().nullable(),
     headers: z.record(z.string(), z.string()),
-    /** Null: the message has no `List-Unsubscribe` of its own. */
+    /** null: the message has no `List-Unsubscribe`. */
     unsubscribe: z
       .union([z.literal('managed'), z.strictObject({ url: z.string().nullable(), mailto: z.string().nullable() })])
       .nullable(),
@@ -109,7 +109,7 @@ export const messageContentSchema = z
   .meta({ id: 'MessageContent' });
 export type SerializedMessageContent = z.infer<typeof messageContentSchema>;
 
-/** Personal data that stands in the vault; null or empty once it is gone. */
+/** Personal data from the vault; null or empty once erased. */
 const personal = (body: MessageHead | null) => ({
   from: body?.from.address ?? null,
   subject: body?.subject ?? null,
@@ -197,11 +197,11 @@ const serializeUnsubscribe = ({ unsubscribe }: MessageBody): SerializedMessageCo
   return { url: unsubscribe.url ?? null, mailto: unsubscribe.mailto ?? null };
 };
 
-/** Values of a header that is given several times are one, as lists of words are written. */
+/** Joins the values of a repeated header with commas. */
 const serializeHeaders = ({ headers, repeatedHeaders = [] }: MessageBody): SerializedMessageContent['headers'] => {
-  const shown = { ...headers };
-  for (const { name, value } of repeatedHeaders) shown[name] = `${shown[name]}, ${value}`;
-  return shown;
+  const joined = { ...headers };
+  for (const { name, value } of repeatedHeaders) joined[name] = `${joined[name]}, ${value}`;
+  return joined;
 };
 
 export const serializeMessageContent = (messageId: string, body: MessageBody): SerializedMessageContent => ({

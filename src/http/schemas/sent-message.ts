@@ -34,7 +34,7 @@ export const analysisSchema = z
   .meta({ id: 'Analysis' });
 export type SerializedAnalysis = z.infer<typeof analysisSchema>;
 
-/** What the answer to a send tells of the analysis that it asked for. */
+/** The analysis in the response to a send that asked for one. */
 export const analysisSummarySchema = analysisSchema.pick({ score: true, verdict: true, findings: true });
 
 export const serializeAnalysisSummary = ({
@@ -55,25 +55,25 @@ export const serializeAnalysis = ({ score, verdict, findings, sizeBytes }: Analy
   findings: findings.map((finding) => ({ ...finding })),
 });
 
-/** How a message and its recipients stand when it is accepted. */
+/** Status of a message and its recipients on acceptance. */
 const acceptedStatus = z.enum(['accepted', 'scheduled']);
 
 export const sentMessageSchema = z
   .strictObject({
     ...messageHeadSchemas,
     status: acceptedStatus,
-    /** Of a scheduled message: when it is to be sent. */
+    /** Of a scheduled message: the time to send it. */
     scheduled_at: timeSchema().optional(),
     recipients: z.array(
       z.strictObject({ id: z.string(), address: z.string(), kind: recipientKindSchema, status: acceptedStatus }),
     ),
-    /** Where it was asked for. */
+    /** If requested. */
     analysis: analysisSummarySchema.optional(),
   })
   .meta({ id: 'SentMessage' });
 export type SerializedSentMessage = z.infer<typeof sentMessageSchema>;
 
-/** What a send is answered, now and on every replay: how the message stood when it was accepted. */
+/** Response to a send and to each replay of it: the message as it was accepted. */
 export const serializeSentMessage = (
   { accepted, environment, acceptedAt, schedule }: ExistingMessage,
   { recipients, analysis }: MessageBody,
@@ -96,10 +96,10 @@ const ACCEPTED = 202;
 const REFUSED_MIN = 400;
 const REFUSED_MAX = 499;
 
-/** Place of the message in the request. */
+/** Index of the message in the request. */
 const index = z.int().min(0);
 
-/** As a send is answered, and with which status of HTTP it would have been alone. */
+/** As the response to a single send, with its HTTP status. */
 const sentItemSchema = sentMessageSchema.extend({ index, http_status: z.literal(ACCEPTED) });
 const refusedItemSchema = errorSchema.extend({
   index,
@@ -110,7 +110,7 @@ const refusedItemSchema = errorSchema.extend({
 export const batchSchema = z
   .strictObject({
     object: z.literal('batch'),
-    /** Of the messages, how many. */
+    /** Number of messages. */
     accepted: z.int().min(0),
     refused: z.int().min(0),
     data: z.array(z.union([sentItemSchema, refusedItemSchema])),

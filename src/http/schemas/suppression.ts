@@ -15,13 +15,13 @@ const status = z.enum(['active', 'expired', 'removed']);
 const reason = z.enum(SUPPRESSION_REASONS);
 const scope = z.enum(SUPPRESSION_SCOPES);
 
-/** One thing that speaks, or spoke, against the address. */
+/** A reason to suppress the address, in force or not. */
 const entrySchema = z.strictObject({
   reason,
   scope,
   status,
-  evidence: z.string().nullable().describe('The reply of the server, or the note of whoever added it.'),
-  message_id: z.string().nullable().describe('The message it follows from.'),
+  evidence: z.string().nullable().describe('Reply of the server, or the note given with it.'),
+  message_id: z.string().nullable().describe('The message that caused it.'),
   recipient_id: z.string().nullable(),
   added_at: timeSchema(),
   expires_at: timeSchema().nullable(),
@@ -44,7 +44,7 @@ export const suppressionSchema = z
   .meta({ id: 'Suppression' });
 export type SerializedSuppression = z.infer<typeof suppressionSchema>;
 
-/** What became of several addresses. */
+/** Result of adding several addresses. */
 export const addedSuppressionsSchema = z.strictObject({
   object: z.literal('suppressions_added'),
   added: z.number().int(),
@@ -88,7 +88,7 @@ const serializeEntry = (entry: SuppressionEntry, evidence: Loaded, now: string):
   removed_at: entry.removedAt,
 });
 
-/** Both streams may be kept back by an entry each. */
+/** Each message class may be suppressed by another entry. */
 const scopeOf = (state: ExistingSuppression, now: string, fallback: SuppressionScope): SuppressionScope => {
   const [transactional, bulk] = (['transactional', 'bulk'] as const).map(
     (stream) => strongestEntry(state, stream, now) !== null,
@@ -117,7 +117,7 @@ const show = (state: ExistingSuppression, evidence: Loaded, now: string): Serial
   };
 };
 
-/** Addresses and evidence by content id; what is missing was erased. */
+/** Loads addresses and evidence by content id; what is missing was erased. */
 export const loadEvidence = async (
   contents: Pick<Contents, 'heads'>,
   states: readonly ExistingSuppression[],
@@ -126,7 +126,7 @@ export const loadEvidence = async (
   return new Map([...found].flatMap(([id, body]) => (body.kind === 'suppression' ? [[id, body]] : [])));
 };
 
-/** Suppressions with what is personal, from the vault. @param now ISO 8601. */
+/** Serializes suppressions with their personal data from the vault. @param now ISO 8601. */
 export const serializeSuppressions = async (
   contents: Pick<Contents, 'heads'>,
   states: readonly ExistingSuppression[],

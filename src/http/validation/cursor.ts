@@ -2,10 +2,10 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { ListCursor } from '../../projections/page-of.ts';
 import { timeOf } from './fields.ts';
 
-/** Between the parts of a cursor: in none of them. */
+/** Separates the parts of a cursor; in none of them. */
 const SEPARATOR = '\n';
 const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
-/** Numbers of rows are 64 bits, and begin at 1. */
+/** Row numbers: 64 bits, from 1. */
 const PLACE = /^[1-9]\d{0,17}$/;
 
 export const invalidCursor = (): DomainError =>
@@ -13,22 +13,22 @@ export const invalidCursor = (): DomainError =>
     details: { after: ['after is not a cursor of this list'] },
   });
 
-/** Parts as one word that clients pass back. */
+/** Encodes parts as an opaque cursor. */
 export const encodeParts = (parts: readonly string[]): string =>
   Buffer.from(parts.join(SEPARATOR)).toString('base64url');
 
-/** @throws {DomainError} `invalid_cursor` unless it is the very text `encodeParts` makes. */
+/** @throws {DomainError} `invalid_cursor` unless made by `encodeParts`. */
 export const decodeParts = (cursor: string, count: number): readonly string[] => {
   const parts = Buffer.from(cursor, 'base64url').toString().split(SEPARATOR);
   if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor();
   return parts;
 };
 
-/** @param list its name: a cursor of one list is none of another. */
+/** @param list its name: a cursor is valid for its own list only. */
 export const encodeCursor = (list: string, cursor: ListCursor | null): string | null =>
   cursor === null ? null : encodeParts([list, cursor.createdAt, cursor.id]);
 
-/** @param ids what items of the list are named by. @throws {DomainError} `invalid_cursor`. */
+/** @param ids form of the ids in the list. @throws {DomainError} `invalid_cursor`. */
 export const decodeCursor = (list: string, text: string | undefined, ids = ID): ListCursor | null => {
   if (text === undefined) return null;
   const [name, createdAt = '', id = ''] = decodeParts(text, 3);
@@ -37,8 +37,8 @@ export const decodeCursor = (list: string, text: string | undefined, ids = ID): 
 };
 
 /**
- * The same for lists that number what is in them.
- * @param list its name, and whose it is where there are several.
+ * Cursor of a list whose items are numbered.
+ * @param list its name, with the id of its owner if there are several.
  */
 export const encodePlace = (list: string, place: string | null): string | null =>
   place === null ? null : encodeParts([list, place]);

@@ -5,18 +5,17 @@ const EARLIEST_MS = 0;
 const LATEST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
- * A time as ISO 8601 writes it, in UTC; null outside the years 1970 to 9999, which are all that everything which stores,
- * compares or shows times agrees on.
+ * ISO 8601 in UTC; null outside the years 1970 to 9999, the range that storage, comparison and display all support.
  */
 export const timeOf = (ms: number): string | null =>
   ms >= EARLIEST_MS && ms <= LATEST_MS ? new Date(ms).toISOString() : null;
 
 const PAGE_DEFAULT = 25;
 const PAGE_MAX = 100;
-/** Ours are shorter. */
+/** Longer than any valid cursor. */
 const CURSOR_CHARACTERS_MAX = 512;
 
-/** An integer as a query parameter says it. */
+/** An integer in a query parameter. */
 export const integerParameter = (minimum: number, maximum: number) =>
   z
     .string()
@@ -31,7 +30,7 @@ const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-
 
 const DATE_CHARACTERS = '2026-01-31'.length;
 
-/** `Date.parse` takes the 30th of February for the 2nd of March. */
+/** `Date.parse` accepts 30 February as 2 March. */
 const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
 
 const parseTime = (text: string): string | null =>
@@ -47,13 +46,13 @@ export const timeParameter = () =>
     )
     .transform((text) => parseTime(text) ?? '');
 
-/** PostgreSQL's text cannot hold NUL, and nothing that is looked for has one. */
+/** PostgreSQL's text cannot hold NUL. */
 export const nulProblems = (query: unknown): readonly Problem[] =>
   Object.entries(query ?? {})
     .filter(([, value]) => [value].flat().some((one) => typeof one === 'string' && one.includes('\0')))
     .map(([name]) => [name, `${name} must not contain NUL`]);
 
-/** What every list takes. */
+/** Query parameters of every list. */
 export const pageParameters = {
   limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT).describe(`Items of a page; ${PAGE_DEFAULT} when absent.`),
   after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the page before.'),
@@ -61,7 +60,7 @@ export const pageParameters = {
 
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** A field of a body: an instant in ISO 8601. Parsed, it is in UTC with milliseconds. A date alone is 24 hours long. */
+/** A time in a body, ISO 8601 with zone; parsed to UTC with milliseconds. A date alone is refused. */
 export const timeField = () =>
   z
     .string()
@@ -69,12 +68,12 @@ export const timeField = () =>
     .pipe(timeParameter())
     .meta({ format: 'date-time' });
 
-/** Half of a character: no encoding can carry it. */
+/** Whether it has an unpaired surrogate, which no encoding can carry. */
 const broken = (text: string): boolean => !text.isWellFormed();
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Text that may have lines; NUL cannot be stored and ends strings elsewhere. */
+/** Text that may have line breaks. NUL cannot be stored. */
 export const text = (maximum: number) =>
   z
     .string()
@@ -83,11 +82,11 @@ export const text = (maximum: number) =>
 
 const isLine = (value: string): boolean => !CONTROL.test(value) && !broken(value);
 
-/** Text that stays on its line wherever it is put: a header, a log, a list. */
+/** Text without line breaks, safe in a header, a log or a list. */
 export const line = (maximum: number, minimum = 1) =>
   z.string().min(minimum).max(maximum).refine(isLine, 'must not contain line breaks or control characters');
 
-/** Of a header of the message: HTAB is white space there (RFC 5322 §2.2.2), and is written as a space. */
+/** Value of a message header: HTAB is white space there (RFC 5322 §2.2.2) and is sent as a space. */
 export const headerText = (maximum: number, minimum = 1) =>
   z
     .string()
@@ -101,8 +100,8 @@ const countOf = (value: unknown): readonly [count: number, unit: string] => {
 };
 
 /**
- * A list or an object of at most so many members. They are counted before any of them is looked at: zod's own bounds
- * come after its look at each member, and after a problem for each that is wrong.
+ * A list or object with at most `maximum` members, counted before any member is validated: zod checks its own bounds
+ * only after validating every member and reporting each problem.
  */
 export const atMost = <Schema extends z.ZodType>(maximum: number, schema: Schema) =>
   z.preprocess((value: z.input<Schema>, context) => {

@@ -4,9 +4,9 @@ import type { Details } from '../../domain/domain-error.ts';
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** A name that a client made up can be as long as it likes. */
+/** Names come from clients and may be long. */
 const NAME_CHARACTERS_MAX = 100;
-/** Of what one issue says: nobody reads more. */
+/** Unknown keys reported by one issue. */
 const KEYS_TOLD_MAX = 100;
 
 const nameOf = (key: PropertyKey): string => {
@@ -44,14 +44,14 @@ const bound = (origin: string, words: string, value: number | bigint): string =>
   return words === 'at least' && value === 1 ? 'must not be empty' : `must have ${words} ${value}${unit}`;
 };
 
-/** What stands in the data where an issue points to. */
+/** Value at the path of an issue. */
 const valueAt = (data: unknown, path: Path): unknown =>
   path.reduce<unknown>(
     (value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined),
     data,
   );
 
-/** One sentence without its subject: `must be a string`. */
+/** A sentence without its subject: `must be a string`. */
 const predicate = (issue: Issue): string => {
   switch (issue.code) {
     case 'invalid_type':
@@ -69,17 +69,17 @@ const predicate = (issue: Issue): string => {
   }
 };
 
-/** Of a union's branches, the problems of the one that got furthest; null where none got further than the others. */
+/** Issues of the branch of a union that matched furthest; null: none matched further than the others. */
 const deepest = (issue: z.core.$ZodIssueInvalidUnion): readonly Issue[] | null => {
   const depth = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
   const best = issue.errors.toSorted((left, right) => depth(right) - depth(left))[0] ?? [];
   return depth(best) === 0 ? null : best.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 };
 
-/** A problem: the field it is listed under, and its sentence. */
+/** A problem with a request: the field it is listed under, and a sentence. */
 export type Problem = readonly [field: string, sentence: string];
 
-/** Fields of the request that a schema does not describe are named as what they are. */
+/** Part of a request that a schema validates. */
 export type Part = 'body' | 'query';
 
 const UNKNOWN: Readonly<Record<Part, string>> = {
@@ -107,21 +107,21 @@ const saidOf = (issue: Issue, value: unknown, part: Part): string => {
   return issue.code === 'invalid_union' ? issue.message : predicate(issue);
 };
 
-/** Of a value of the wrong type nothing else is worth saying; an array has a length, as a string has. */
+/** Drops further issues of a value of the wrong type: an array has a length, as a string has. */
 const withoutEchoes = (issues: readonly Issue[]): readonly Issue[] => {
   const mistyped = new Set(issues.filter(({ code }) => code === 'invalid_type').map(({ path }) => pathText(path)));
   if (mistyped.size === 0) return issues;
   return issues.filter(({ code, path }) => code === 'invalid_type' || !mistyped.has(pathText(path)));
 };
 
-/** All that a schema found wrong with the data it was given. */
+/** All problems that a schema found in the data. */
 export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
   withoutEchoes(issues).flatMap((issue) => problemsOf(issue, data, part));
 
-/** A request can be wrong in a million places: nobody reads more than this, and fewer would hide some. */
+/** Problems reported for one request. More are of no use to a reader, fewer hide some. */
 export const PROBLEMS_MAX = 100;
 
-/** Problems by field, each once. */
+/** Groups problems by field, without duplicates. */
 export const detailsOf = (problems: readonly Problem[], maximum = PROBLEMS_MAX): Details => {
   const details = new Map<string, string[]>();
   for (const [field, sentence] of problems.slice(0, maximum)) {

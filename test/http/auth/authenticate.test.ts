@@ -178,7 +178,7 @@ describe('authentication', () => {
     expect(await statusOf(value)).toBe(200);
   });
 
-  test('asks nobody about a bad checksum: also while the log is away', async () => {
+  test('refuses a bad checksum without a look-up, even while the log is unavailable', async () => {
     const { system, log, value } = await startWithLog();
     log.away = true;
     await system.advance(1_000);
@@ -190,7 +190,7 @@ describe('authentication', () => {
     await system.advance(3_000);
   });
 
-  test('tells a path that is not there from a method that is not, to those who have a key', async () => {
+  test('distinguishes an unknown path from an unknown method for authenticated requests', async () => {
     await start();
     const { value } = await service.makeKey(organizationId, domainId);
     const nowhere = await service.request({ url: '/v1/nothing', key: value });

@@ -88,11 +88,11 @@ describe.each([
   });
 });
 
-describe('whoever waits for events', () => {
+describe('a request that waits for events', () => {
   const wait = async (key: string, seconds: number) =>
     service.request({ url: `/v1/events?wait=${seconds}&after=${await newest()}`, key });
 
-  test('is refused as soon as his key is revoked, and sees nothing of what happens then', async () => {
+  test('is refused as soon as its key is revoked, and sees no later event', async () => {
     const { id, value } = await makeKey();
     const begun = performance.now();
     const waiting = wait(value, 20);
@@ -104,7 +104,7 @@ describe('whoever waits for events', () => {
     expect(performance.now() - begun).toBeLessThan(10_000);
   });
 
-  test('is refused when his key expires meanwhile', async () => {
+  test('is refused when its key expires meanwhile', async () => {
     const expiresAt = new Date(service.deps.context.system.now().getTime() + 500).toISOString();
     const { value } = await service.makeKey(...place, { permissions: ['read'], expiresAt });
     expect((await wait(value, 1)).statusCode).toBe(401);

@@ -54,7 +54,7 @@ test('organizations take turns, however many bodies one of them has waiting', as
   expect(budget.held()).toBe(0);
 });
 
-test('who waits in vain is refused, holds nothing, and keeps nobody from room', async () => {
+test('a body that waits in vain is refused, holds no memory and blocks no other', async () => {
   const budget = budgetOf(50);
   const held = [await hold(budget, 'a'), await hold(budget, 'a'), await hold(budget, 'a'), await hold(budget, 'b')];
   expect(await budget.reserve('c', LARGE, { waits: true })).toBeNull();

@@ -151,13 +151,13 @@ describe('fields with far too much in them', () => {
     ['metadata', keyed(1_000), ['metadata must have at most 50 keys']],
     ['tags', many(1_000, () => ({ x: 1 })), ['tags must have at most 10 items']],
     ['attachments', many(900, () => ({ content_id: 'same' })), ['attachments must have at most 20 items']],
-  ])('are told of %s by their number alone', async (field, value, sentences) => {
+  ])('are reported for %s by their number only', async (field, value, sentences) => {
     const answer = await post('/v1/messages/send', JSON.stringify({ ...VALID, [field]: value }));
     const { error } = (await answer.json()) as { error: { details: unknown } };
     expect([answer.status, error.details]).toEqual([400, { [field]: sentences }]);
   });
 
-  test('are told by a hundred sentences at most, each of a bounded length', async () => {
+  test('are reported in at most a hundred sentences of bounded length', async () => {
     const body = { ...VALID, ...Object.fromEntries(many(900, (index) => [`${index}${'k'.repeat(1_900)}`, 1])) };
     const answer = await post('/v1/messages/send', JSON.stringify(body));
     const text = await answer.text();

@@ -35,7 +35,7 @@ describe('/docs', () => {
     expect(page).toContain('prefers-color-scheme: dark');
   });
 
-  test('tells of every operation its path, permission, parameters and codes', () => {
+  test('shows the path, permission, parameters and codes of every operation', () => {
     for (const { method, path, operation } of operations) {
       const section = sectionOf(operation.operationId);
       const permission = operation['x-permission'];

@@ -18,7 +18,7 @@ afterAll(() => service.close());
 const errorOf = async (options: Parameters<Service['request']>[0]) => (await service.request(options)).json().error;
 const post = (url: string, payload: object) => errorOf({ method: 'POST', url, key, payload });
 
-describe('whoever is refused is told what to do', () => {
+describe('an error says what to do', () => {
   test.each([
     [undefined, 'Authorization is required: send Authorization: Bearer <API key>'],
     ['ob_live_x', 'Authorization is malformed: send Authorization: Bearer <API key>'],
@@ -39,7 +39,7 @@ describe('whoever is refused is told what to do', () => {
     });
   });
 
-  test('when he comes from elsewhere, and from where he seems to come', async () => {
+  test('for a request from another network, with the address it came from', async () => {
     expect((await errorOf({ url: '/v1/messages', key: elsewhere })).message).toBe(
       'API key is not allowed from this address, 127.0.0.1: use it from a network in its allowed_cidrs',
     );
@@ -83,7 +83,7 @@ describe('whoever is refused is told what to do', () => {
   });
 });
 
-test('whoever opens the address alone is led to the documentation', async () => {
+test('the root redirects to the documentation', async () => {
   const answer = await service.request({ url: '/' });
   expect([answer.statusCode, answer.headers.location]).toEqual([302, '/docs']);
 });

@@ -88,7 +88,7 @@ describe('while something is away', () => {
 });
 
 describe('closing', () => {
-  test('waits for the answers in hand', async () => {
+  test('waits for the requests in flight', async () => {
     await start();
     const { promise, resolve } = Promise.withResolvers<void>();
     fault = () => promise.then(() => Promise.reject(new StoreUnavailable('too late')));

@@ -71,7 +71,7 @@ describe('/openapi.json', () => {
     expect(described.sort()).toEqual([...names].sort());
   });
 
-  test.each(names)('tells of %s exactly the statuses and codes that the table knows', (name) => {
+  test.each(names)('lists exactly the statuses and codes of the table for %s', (name) => {
     const rule = ruleOf(name);
     const found = located(name);
     const errors = errorsOf(rule);
@@ -105,7 +105,7 @@ describe('/openapi.json', () => {
     expect(unused).toEqual([]);
   });
 
-  test('has schemas that are JSON Schema 2020-12, with no word or format that nobody knows', () => {
+  test('has schemas that are JSON Schema 2020-12, without unknown keywords or formats', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true });
     addFormats.default(ajv);
     ajv.addVocabulary(['discriminator']);
@@ -220,7 +220,7 @@ describe('/openapi.json', () => {
     });
   });
 
-  test('has a schema for the data of every type of event, told apart by the type', () => {
+  test('has a schema for the data of every type of event, discriminated by type', () => {
     const { oneOf, discriminator } = document.components.schemas.Event as {
       readonly oneOf: readonly { readonly $ref: string }[];
       readonly discriminator: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };

@@ -102,7 +102,7 @@ describe('where there is no operation', () => {
     ]);
   });
 
-  test('a body that nobody reads is no matter', async () => {
+  test('ignores a body that no handler reads', async () => {
     const answer = await ask('POST /v1/nothing HTTP/1.1', ['Content-Type: text/plain', 'Content-Length: 3'], 'x=1');
     expect([answer.status, codeOf(answer)]).toEqual([404, 'not_found']);
   });
@@ -171,7 +171,7 @@ describe('what Fastify and Node refuse by themselves', () => {
     expect(answer.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
-  test('an expectation that nobody knows is not minded', async () => {
+  test('ignores an unknown expectation', async () => {
     expect((await ask('GET /livez HTTP/1.1', ['Expect: a miracle'])).status).toBe(200);
   });
 

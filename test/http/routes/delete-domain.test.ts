@@ -36,7 +36,7 @@ describe('deleting a domain', () => {
     expect((await remove(second, admin.value)).statusCode).toBe(404);
   });
 
-  test('leaves the name to whoever proves it next, and old keys as dead as they were', async () => {
+  test('frees the name for the next owner, and old keys stay invalid', async () => {
     const { organizationId, second, name, admin } = await setUp();
     const bound = await service.makeKey(organizationId, second, { permissions: ['send'] });
     await remove(second, admin.value);
@@ -75,7 +75,7 @@ describe('deleting a domain', () => {
     }
   });
 
-  test('is for admin alone where it would end an admin key, and for nobody of another organization', async () => {
+  test('needs admin if it would end an admin key, and is refused to other organizations', async () => {
     const { organizationId, first, second } = await setUp();
     const manager = await service.makeKey(organizationId, second, { permissions: ['manage'] });
     expect((await remove(first, manager.value)).json().error.code).toBe('permission_missing');

@@ -72,7 +72,7 @@ describe('suspended destinations', () => {
     expect(await release({ destination: '@their-customer.example' })).toMatchObject({ body: { released: true } });
   });
 
-  test('are suspended until the first said, whoever else finds them so', async () => {
+  test('stay suspended until the time of the first report, whatever later ones say', async () => {
     const [{ until }] = (await list('?limit=1')).body.data;
     await suspend('second.example', inMinutes(60));
     expect((await list('?limit=1')).body.data[0].until).toBe(until);

@@ -46,7 +46,7 @@ const publishing = (records: readonly ShownRecord[]): Published =>
   Object.fromEntries(records.map(({ name, value }) => [name, [value]]));
 
 describe('a domain that was registered', () => {
-  test('tells what to publish, what is required, and when it is looked at', async () => {
+  test('lists the records to publish, which are required, and the time of the next check', async () => {
     const { register } = await start();
     const { status, body } = await register('mail.example.test');
     expect(status).toBe(201);
@@ -68,7 +68,7 @@ describe('a domain that was registered', () => {
     expect(body.dkim).toMatchObject([{ status: 'pending', signing: [], safe_to_remove_at: null, removable: false }]);
   });
 
-  test('tells its return path where bounces have a domain', async () => {
+  test('lists the return path if there is a bounce domain', async () => {
     const { register } = await start({ bounceDomain: 'bounce.service.test' });
     const { body } = await register('mail.example.test');
     expect(body.records).toContainEqual(
@@ -128,7 +128,7 @@ describe('a domain that was registered', () => {
 });
 
 describe('verifying a domain', () => {
-  test('tells of every record what was found, and ends in `verified` when the required ones are valid', async () => {
+  test('reports the result for every record, and is `verified` once the required ones are valid', async () => {
     const { register, call, zone } = await start();
     const { body: pending } = await register('mail.example.test');
     const url = `/v1/domains/${pending.id}`;
@@ -233,7 +233,7 @@ describe('rotating DKIM keys', () => {
   });
 });
 
-test('while mail is captured a domain has its keys, needs no record, and is looked at by nobody', async () => {
+test('while mail is captured a domain has its keys, needs no record and is not checked', async () => {
   const { register, call } = await start({ capturing: true });
   const { body } = await register('mail.example.test');
   expect(body).toMatchObject({ status: 'verified', verification: { method: 'capture' }, next_check_at: null });

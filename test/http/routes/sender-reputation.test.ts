@@ -56,7 +56,7 @@ describe('the standing of a domain', () => {
     expect(await read(manager)).toEqual({ status: 200, body: { ...good, domain_id: domainId } });
   });
 
-  test('is nobody else’s business', async () => {
+  test('is visible to its own organization only', async () => {
     expect((await read(stranger)).status).toBe(403);
     expect((await release(stranger)).status).toBe(403);
     for (const id of ['dom_unknown', 'x', '%00', 'a'.repeat(90)]) {
@@ -65,7 +65,7 @@ describe('the standing of a domain', () => {
     }
   });
 
-  test('is told with what led to it, and is released by admin keys alone, once', async () => {
+  test('is reported with its cause, and is released by admin keys only, once', async () => {
     await pause();
     expect((await read()).body).toMatchObject({ level: 'paused', measure: 'bounces', released_at: null });
     expect((await release(manager)).status).toBe(403);

@@ -129,7 +129,7 @@ describe('unsubscribing', () => {
   });
 });
 
-test('the OpenAPI document tells of the pages, of their forms, and that they need no key', async () => {
+test('the OpenAPI document describes the pages and their forms, which need no key', async () => {
   const document = (await request({ url: '/openapi.json' })).json();
   const { get, post: posting } = document.paths['/unsubscribe/{token}'];
   for (const operation of [get, posting]) {

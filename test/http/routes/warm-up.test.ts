@@ -59,7 +59,7 @@ describe('the warm-up of a domain', () => {
     expect((await ask('GET')).body.status).toBe('none');
   });
 
-  test('tells what its destinations got today, those that got most first', async () => {
+  test('lists what its destinations got today, largest first', async () => {
     await ask('PUT', { plan: [40] });
     const places = new Map([
       ['small.test', 1],
@@ -93,7 +93,7 @@ describe('the warm-up of a domain', () => {
     expect(await feed(stranger)).toEqual([]);
   });
 
-  test('is nobody else’s business', async () => {
+  test('is visible to its own organization only', async () => {
     for (const method of ['GET', 'PUT', 'DELETE'] as const) {
       expect((await ask(method, undefined, { key: stranger })).status).toBe(403);
       expect((await ask(method, undefined, { key: reader })).status).toBe(403);

@@ -20,7 +20,7 @@ const post = async (url: string, payload: object) => {
   return { status: answer.statusCode, error: answer.json().error };
 };
 
-describe('problems that only a look outside the body shows are told beside the others', () => {
+describe('problems that need a look-up are reported together with the others', () => {
   test.each(['http://192.168.1.1/hook', 'https://10.0.0.1/', 'ftp://example.com', 'not a url'])(
     'the address of a webhook: %s',
     async (url) => {
@@ -37,7 +37,7 @@ describe('problems that only a look outside the body shows are told beside the o
     },
   );
 
-  test('a private address is told what may be used instead', async () => {
+  test('a private address is refused with what may be used instead', async () => {
     const { error } = await post('/v1/webhooks', { url: 'http://192.168.1.1', events: ['message.*'] });
     expect(error.details.url).toEqual([
       'url must lead to a public address, by https; while mail is captured, http and this machine are taken too',

@@ -35,7 +35,7 @@ const body = z.strictObject({
     ),
 });
 
-/** The domain stands for one of the reader's own. */
+/** The domain id stands for one of the reader's own. */
 const EXAMPLES = {
   'For one use': { name: 'Shop', domain_id: 'dom_aaaaaaaaaaaaaaaaaaaaaaaaaa', permissions: ['send'] },
   'Limited in every way': {
@@ -49,7 +49,7 @@ const EXAMPLES = {
   },
 } satisfies Readonly<Record<string, z.input<typeof body>>>;
 
-/** Those that are said: the command knows what the others are. */
+/** Bounds given in the request; the command has defaults for the others. */
 const boundsIn = ({ rate_limits, allowed_cidrs, expires_at }: z.output<typeof body>): Partial<KeyBounds> => ({
   ...(rate_limits === undefined ? {} : { rateLimits: rate_limits }),
   ...(allowed_cidrs === undefined ? {} : { allowedCidrs: allowed_cidrs }),
@@ -63,7 +63,7 @@ export const createKeyRoute = (route: RouteContext): void => {
   const { keyCache } = route.auth;
   const now = (): string => context.system.now().toISOString();
 
-  /** To be told beside other problems; alone it is 404 or 403. */
+  /** Reported beside other problems only; alone it is 404 or 403. */
   const domainProblems = async (sent: unknown, organizationId: string): Promise<readonly Problem[]> => {
     const { data } = domainSent.safeParse(sent);
     if (data === undefined) return [];

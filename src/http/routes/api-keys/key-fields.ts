@@ -6,14 +6,14 @@ import { atMost, line, timeParameter } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
 
 const NAME_CHARACTERS_MAX = 200;
-/** There are four; one that is named again is taken for the same. */
+/** There are four; duplicates are ignored. */
 const PERMISSIONS_MAX = 20;
-/** Compared one after another with the address of every request. */
+/** Each is compared with the address of every request. */
 const RANGES_MAX = 100;
-/** The longest there is: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128`. */
+/** The longest range: `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128`. */
 const RANGE_CHARACTERS_MAX = 49;
 
-/** What can be said of a key when it is made and when it is changed. */
+/** Fields of creating and of updating a key. */
 export const keyFields = {
   name: line(NAME_CHARACTERS_MAX).describe('For people: what the key is for.'),
   permissions: atMost(PERMISSIONS_MAX, z.array(permissionSchema).min(1))
@@ -56,7 +56,7 @@ const expiryProblems = (sent: unknown, now: string): readonly Problem[] => {
   return data !== undefined && data.expires_at <= now ? [['expires_at', 'expires_at must be in the future']] : [];
 };
 
-/** Problems of a body as it was sent that no schema sees, to be told with all others. @param now ISO 8601. */
+/** Problems in a raw body that the schema cannot find. @param now ISO 8601. */
 export const keyProblems = (
   sent: unknown,
   { ceilings, now }: { readonly ceilings: RateLimits | null; readonly now: string },

@@ -19,13 +19,16 @@ import {
 import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/fields.ts';
 
-/** One thing that happened, and the key as it was until then. */
+/** An event in the life of a key, and the key before it. */
 export interface Happening {
   readonly event: KeyHistoryEvent;
   readonly before: ApiKey;
 }
 
-/** How far a reader has got, from the newest on: the next are below these in the key's life and among its refusals. */
+/**
+ * Position of a reader that goes from the newest entry back: number of events left, and revision of the last refusal
+ * read.
+ */
 export interface HistoryPlace {
   readonly life: number;
   readonly refusals: number;
@@ -33,13 +36,13 @@ export interface HistoryPlace {
 
 export interface HistoryPage {
   readonly happenings: readonly Happening[];
-  /** null: nothing is left. */
+  /** null: this is the last page. */
   readonly next: HistoryPlace | null;
 }
 
 type Deletion = RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>;
 
-/** The deletion of its domain, where that ended the key. */
+/** The deletion of the key's domain, if it ended the key. */
 const deletionIn = (
   domainEvents: readonly RecordedEvent[],
   life: readonly Happening[],
@@ -54,9 +57,9 @@ const deletionIn = (
   return before.status === 'active' ? [{ event: deletion, before }] : [];
 };
 
-/** Everything that became of the key, oldest first: it only ever grows at its end. */
+/** Events of the key, oldest first; new ones are only appended. */
 const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<readonly Happening[]> => {
-  // The stream of a key holds events of its family only.
+  // The stream of a key holds key events only.
   const events = (await readWholeStream(store, apiKeyStream(id))) as readonly RecordedEvent<ApiKeyEvent>[];
   const states = statesBefore(events);
   const last = states.at(-1) ?? { status: 'absent' };
@@ -68,7 +71,7 @@ const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<re
   return [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
 };
 
-/** Refusals below a revision, newest first; the key as it was does not matter to them. */
+/** Refusals below a revision, newest first, without the state of the key. */
 const refusalsOf = async (
   store: EventStore,
   id: string,
@@ -86,7 +89,7 @@ const refusalsOf = async (
 const isRefusal = ({ event }: Happening): boolean => event.type === 'KeyChangeRefused';
 
 /**
- * A page of a key's history, newest first; the key may be deleted.
+ * Reads a page of a key's history, newest first. The key may be deleted.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const readKeyHistory = async (

@@ -15,7 +15,7 @@ import type { Call, RouteContext } from '../../endpoint.ts';
 import { type SerializedApiKey, serializeApiKey } from '../../schemas/api-key.ts';
 
 /**
- * A key as its stream tells it, if the caller may see it: a test key sees test keys only.
+ * Loads a key that the caller may see: a test key sees test keys only.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const loadApiKey = async (
@@ -31,7 +31,7 @@ export const loadApiKey = async (
   return { key, revision };
 };
 
-/** Keys with everything that is known of them; the door knows by then what was written before this was asked. */
+/** Serializes keys with their usage and status. The key cache has caught up with the log first. */
 export const serializeKeys = async (
   { deps, auth: { keyCache } }: RouteContext,
   keys: readonly ExistingApiKey[],
@@ -42,17 +42,17 @@ export const serializeKeys = async (
 };
 
 export const serializeKey = async (route: RouteContext, key: ExistingApiKey): Promise<SerializedApiKey> => {
-  const [shown] = await serializeKeys(route, [key]);
-  if (shown === undefined) throw new Error('a key is shown as itself');
-  return shown;
+  const [serialized] = await serializeKeys(route, [key]);
+  if (serialized === undefined) throw new Error('a key was not serialized');
+  return serialized;
 };
 
-/** Whoever was refused does not wait longer than this for it to be kept. */
+/** How long a refused request waits for the refusal to be recorded. */
 const NOTE_MS_MAX = 1_000;
 
 type AnyCall = Pick<Call<unknown, unknown>, 'caller' | 'origin' | 'id' | 'request'>;
 
-/** A refusal is answered as it is, kept or not. */
+/** Records a refusal in the key's history. If that fails the refusal is answered all the same. */
 const note = async (
   { deps }: RouteContext,
   { origin }: AnyCall,
@@ -66,7 +66,7 @@ const note = async (
 };
 
 /**
- * Changes a key that the caller may see; a refusal that somebody will ask about is kept in the key's history.
+ * Runs a change of a key that the caller may see. Refusals that matter to an audit are recorded in the key's history.
  * @throws {DomainError} of the change; `not_found`, `other_organization`.
  */
 export const changeOwnKey = async <Changed>(

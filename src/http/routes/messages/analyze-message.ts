@@ -6,7 +6,7 @@ import { analysisSchema, serializeAnalysis } from '../../schemas/sent-message.ts
 import { draftOf, sendBody, sendProblems } from './send-body.ts';
 import { domainFactsFor, SEND_BOUNDS, SEND_EXAMPLES } from './send-message.ts';
 
-/** What would refuse a send is a finding here. */
+/** Invalid HTML is a finding here, not a refusal. */
 const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
 
 const DESCRIPTION = `Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:

@@ -41,20 +41,20 @@ import {
 import type { Happening } from '../../serialize/explain/explanation.ts';
 import { loadMessage } from './messages.ts';
 
-/** Most organizations have one or two; of more, the newest are looked at. */
+/** Most organizations have one or two. Of more, the newest are read. */
 const ENDPOINTS_MAX = 20;
-/** Each id is a look-up by primary key: about 10 ms in all. The newest events are the ones asked about. */
+/** Look-ups by primary key: about 10 ms in all. Of more, those of the newest events are read. */
 const IDS_MAX = 2_000;
-/** Each has up to eleven tries. */
+/** Each has up to eleven attempts. */
 const DELIVERIES_MAX = 100;
 
-type Told = Pick<Known, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
+type WebhookFacts = Pick<Known, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
 
 const read = async (
   { readModels, webhookDeliveries }: HttpDependencies,
   { organizationId, environment }: ExistingMessage,
   happenings: readonly Happening[],
-): Promise<Told> => {
+): Promise<WebhookFacts> => {
   const { items, hasMore } = await readModels.webhooks.list({
     organizationId,
     environment,
@@ -76,24 +76,24 @@ const read = async (
 };
 
 /**
- * What the organization's endpoints were told of this message; endpoints that are deleted are not looked for. A message
- * can be explained while this cannot be read.
+ * Webhook deliveries of this message, without those to deleted endpoints. The message can be explained without them if
+ * they cannot be read.
  */
 export const deliveriesOf = async (
   deps: HttpDependencies,
   message: ExistingMessage,
   happenings: readonly Happening[],
-): Promise<Told> => {
+): Promise<WebhookFacts> => {
   try {
     return await read(deps, message, happenings);
   } catch (error) {
     if (!isUnavailable(error)) throw error;
-    deps.logger.warn({ err: error }, 'what webhooks were told of a message cannot be read');
+    deps.logger.warn({ err: error }, 'webhook deliveries of a message cannot be read');
     return { deliveries: [], deliveriesTold: 'unavailable', disabledWebhooks: new Set() };
   }
 };
 
-/** How the domain or organization stands now that recipients of a message were kept back for, by its id. */
+/** Current reputation of the domain and organization that hold back recipients of a message, by id. */
 export const standingsOf = async (
   { context: { store } }: HttpDependencies,
   { recipients }: ExistingMessage,
@@ -105,12 +105,15 @@ export const standingsOf = async (
   return new Map(await Promise.all(standings));
 };
 
-/** Whoever asks is kept waiting; too short, and a slow resolver hides why a message waits. */
+/** Longer keeps clients waiting. Shorter hides the reason for a wait when the resolver is slow. */
 const LOOK_UP_MS_MAX = 1_000;
 
 type Found = readonly (readonly [domain: string, suspension: Suspension])[];
 
-/** What is suspended of the destinations that this message still waits for; what DNS does not tell in time is left out. */
+/**
+ * Suspensions of the destinations that this message waits for, by recipient domain; without those whose DNS does not
+ * answer in time.
+ */
 export const suspensionsOf = async (
   { context, operatorOf, serversOf }: HttpDependencies,
   { recipients, environment }: ExistingMessage,
@@ -142,10 +145,10 @@ export const suspensionsOf = async (
   return new Map((await Promise.all([...waitedFor].map(inTimeOrNothing))).flat());
 };
 
-/** A larger body is not read for what is told of its checks: attachments can be 25 MB. */
+/** Larger bodies are not read for the explanation: attachments can be 25 MB. */
 const BODY_BYTES_MAX = 2_000_000;
 
-/** What a stream came to before this position. */
+/** State of a stream before a position. */
 const stateAt = async <State, E extends OutboxEvent>(
   { context }: HttpDependencies,
   aggregate: Aggregate<State, E>,
@@ -183,23 +186,23 @@ const circumstancesOf = async (
   };
 };
 
-/** Everything that the explanation of a message is made of. @param id of a message that there is. */
+/** Loads everything an explanation is made of. @param id of an existing message. */
 export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<Known> => {
   const { context } = deps;
-  // The stream of a message holds events of its family only.
+  // The stream of a message holds message events only.
   const happenings = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
   const state = fold(message, happenings);
   const [first] = happenings;
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
   const now = context.system.now().toISOString();
-  const [contents, circumstances, told, suspensions, standings] = await Promise.all([
+  const [contents, circumstances, webhooks, suspensions, standings] = await Promise.all([
     context.contents.heads(quotedIn(state, happenings)),
     circumstancesOf(deps, state, first.position),
     deliveriesOf(deps, state, happenings),
     suspensionsOf(deps, state, now),
     standingsOf(deps, state),
   ]);
-  return { message: state, happenings, contents, circumstances, ...told, suspensions, standings, now };
+  return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, standings, now };
 };
 
 export const explainMessageRoute = (route: RouteContext): void => {

@@ -14,9 +14,9 @@ import { bodyOf } from './messages.ts';
 
 const LIST = 'messages';
 const TAG = /^([^:]{1,256}):(.{0,256})$/su;
-/** Of metadata; a name with a colon in it cannot be asked for. */
+/** Metadata; names with a colon cannot be searched. */
 const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
-/** RFC 5322 §3.6.4; those of this service begin with the message's id. */
+/** RFC 5322 §3.6.4; this service's begin with the message id. */
 const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
 
 const SUBJECT_CHARACTERS_MAX = 998;
@@ -68,17 +68,17 @@ const query = z.strictObject({
 
 type Asked = z.output<typeof query>;
 
-/** What is made of a parameter, where there is one. */
+/** Applies `make` to a given parameter. */
 const orNull = <T, R>(value: T | undefined, make: (value: T) => R): R | null =>
   value === undefined ? null : make(value);
 
-/** `name` NUL `value` of `name:value`. */
+/** Splits `name:value`. */
 const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: string] => {
   const [, name = '', value = ''] = pattern.exec(text) ?? [];
   return [name, value];
 };
 
-/** Digests are all that the log and the read models know of addresses, tags, subjects and metadata. */
+/** The read model holds only digests of addresses, tags, subjects and metadata. */
 const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Asked) => ({
   toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
   fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
@@ -96,7 +96,7 @@ const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Ask
   until: until ?? null,
 });
 
-/** The message's id is in its `Message-ID`, and so is the domain that it was sent from. */
+/** A `Message-ID` holds the message id and the sending domain; both must match. */
 const isNamed = (internetMessageId: string, { message_id }: Asked): boolean =>
   message_id === undefined ||
   internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();

@@ -31,7 +31,7 @@ import { pageParameters, timeField } from '../../validation/fields.ts';
 const notFound = (): DomainError => new DomainError('not_found', 'message not found');
 
 /**
- * A message as its stream tells it, if the caller may see it.
+ * Loads a message that the caller may see.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const loadMessage = async (
@@ -48,7 +48,7 @@ export const loadMessage = async (
   return { message: found, revision };
 };
 
-/** A message's body or head among loaded contents. What is missing and was not erased is a fault: it is told, once per read. */
+/** Finds a message's body or head in loaded contents. Logs missing contents as a fault. */
 export const bodyOf = <Body extends MessageHead>(
   { logger }: Pick<HttpDependencies, 'logger'>,
   contents: ReadonlyMap<string, Body | ReplyText | SuppressionEvidence>,
@@ -60,7 +60,7 @@ export const bodyOf = <Body extends MessageHead>(
   return null;
 };
 
-/** A message as it stands, with what the vault still holds of it. */
+/** Serializes a message with its contents from the vault. */
 export const serializeCurrent = async (
   deps: HttpDependencies,
   message: ExistingMessage,
@@ -76,7 +76,7 @@ export const getMessageRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/messages/:id',
-    { summary: 'Read a message and how it stands', answer: messageSchema },
+    { summary: 'Read a message and its status', answer: messageSchema },
     async ({ caller, id, reply }) => {
       const { message, revision } = await loadMessage(deps, caller, id);
       setRevision(reply, revision);
@@ -90,7 +90,7 @@ export const getMessageContentRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/messages/:id/content',
-    { summary: 'Read what a message says', answer: messageContentSchema },
+    { summary: 'Read the content of a message', answer: messageContentSchema },
     async ({ caller, id }) => {
       const { message } = await loadMessage(deps, caller, id);
       const { contentId } = message.accepted;
@@ -109,7 +109,7 @@ export const listMessageEventsRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/messages/:id/events',
-    { summary: 'What has happened to a message, newest first', query, answer: listSchema(eventSchema) },
+    { summary: 'List the events of a message, newest first', query, answer: listSchema(eventSchema) },
     async ({ caller, id, query: { limit, after: cursor } }) => {
       const { after } = decodePlace(listOfMessage(id), cursor);
       const before = Number(after ?? Number.POSITIVE_INFINITY);
@@ -117,11 +117,11 @@ export const listMessageEventsRoute = (route: RouteContext): void => {
       const all = (await readWholeStream(deps.context.store, messageStream(id)))
         .flatMap(customerEvents)
         .filter(({ sequence }) => sequence < before);
-      const shown = all.toReversed().slice(0, limit);
-      const last = shown.at(-1);
-      const hasMore = all.length > shown.length;
+      const page = all.toReversed().slice(0, limit);
+      const last = page.at(-1);
+      const hasMore = all.length > page.length;
       return listOf(
-        await serializeEvents(deps.context.contents, shown),
+        await serializeEvents(deps.context.contents, page),
         hasMore,
         encodePlace(listOfMessage(id), hasMore && last !== undefined ? String(last.sequence) : null),
       );
@@ -135,7 +135,7 @@ export const cancelMessageRoute = (route: RouteContext): void => {
     route,
     'POST /v1/messages/:id/cancel',
     {
-      summary: 'Call a message off',
+      summary: 'Cancel a message',
       description:
         'Every recipient who has not got it yet is `cancelled`: those accepted, scheduled or deferred, until the instant ' +
         'at which the message is taken to be sent. While it is being sent nothing is cancelled (409). Cancelling what is ' +
@@ -159,7 +159,7 @@ export const rescheduleMessageRoute = (route: RouteContext): void => {
     route,
     'PATCH /v1/messages/:id',
     {
-      summary: 'Give a scheduled message another time',
+      summary: 'Reschedule a message',
       description:
         'Sooner or later, at most 30 days ahead, until the instant at which the message is taken to be sent. Its time to ' +
         'live is as long as it was, counted from the new time.',

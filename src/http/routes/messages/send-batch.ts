@@ -25,7 +25,7 @@ import {
 
 const SENTENCES = 'some messages are refused, so that none was sent: see details';
 
-/** `to is required` of the fourth message is `messages[3].to is required`. */
+/** `to is required` in the fourth message becomes `messages[3].to is required`. */
 const problemsOf = ([index, { message, details }]: readonly [number, DomainError]): readonly Problem[] => {
   const place = `messages[${index}]`;
   if (details === undefined) return [[place, `${place}: ${message}`]];
@@ -38,30 +38,30 @@ const problemsOf = ([index, { message, details }]: readonly [number, DomainError
 };
 
 /**
- * One refusal for a whole batch: of what refuses its messages, what a client has to correct first (400 before 403 before
- * 422), and all of that.
+ * Merges the errors of a batch's messages into one: all errors with the lowest status, which a client has to correct
+ * first (400 before 403 before 422).
  */
 export const batchRefusal = (refusals: ReadonlyMap<number, DomainError>): DomainError => {
   const statusOf = ({ code }: DomainError): number => ERROR_STATUSES[code];
   const lowest = Math.min(...[...refusals.values()].map(statusOf));
-  const told = [...refusals].filter(([, one]) => statusOf(one) === lowest);
-  const codes = new Set(told.map(([, { code }]) => code));
-  // Broken HTML has a code of its own where nothing else is wrong.
+  const reported = [...refusals].filter(([, one]) => statusOf(one) === lowest);
+  const codes = new Set(reported.map(([, { code }]) => code));
+  // `invalid_html` is used only if no other error is reported.
   if (codes.size > 1) codes.delete('invalid_html');
   const [code = 'invalid_request'] = codes;
   const problems: Problem[] = [];
-  for (const one of told) {
+  for (const one of reported) {
     if (problems.length >= PROBLEMS_MAX) break;
     problems.push(...problemsOf(one));
   }
   return new DomainError(code, SENTENCES, { details: detailsOf(problems) });
 };
 
-/** More keep a client waiting for its first answer, fewer cost it round trips; all of them travel in one commit. */
+/** Higher: a longer wait for the response. Lower: more round trips. All share one commit. */
 const MESSAGES_MAX = 500;
-/** 8 MB of HTML, checked and analysed in threads beside other requests. */
+/** Time to validate and analyse 8 MB of HTML beside other requests. */
 const DEADLINE_MS = 60_000;
-/** A hundred for each message; the parser takes some milliseconds for all of them. */
+/** A hundred for each message; parsing them takes some milliseconds. */
 const VALUES_MAX = 50_000;
 const BOUNDS: JsonBounds = {
   bytesMax: SEND_BYTES_MAX,
@@ -69,10 +69,10 @@ const BOUNDS: JsonBounds = {
   valuesMax: VALUES_MAX,
   contentsAt: ['messages', null, 'attachments', null, 'content'],
 };
-/** One message is checked or analysed in a thread while the next is on its way there: more would crowd others out. */
+/** One message is in a worker thread while the next is prepared. More would crowd out other requests. */
 const LANES = 2;
 
-/** Each message is read by itself, so that the event loop gets its turns; the document knows what it is. */
+/** Messages are validated one by one, in turns with other requests; the document refers to the schema of a send. */
 const message = z.unknown().meta({ $ref: '#/$defs/SendMessageRequest' });
 
 const body = z.strictObject({
@@ -87,8 +87,12 @@ const body = z.strictObject({
     .describe('`strict` refuses all when one is refused, `partial` sends the others.'),
 });
 
-/** The door took one, if it could; all or none of the rest. What is too much at any time waits for nothing. @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`. */
-const spendRest = async (
+/**
+ * Consumes the rate limit for all messages but the one that authentication counted, all or none. A batch above the
+ * whole limit is refused for good.
+ * @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`.
+ */
+const consumeForAll = async (
   auth: AuthContext,
   count: number,
   request: FastifyRequest,
@@ -105,7 +109,7 @@ const spendRest = async (
   if (count > 1) await consumeRateLimit(auth, authenticated, { kind: 'send', count: count - 1 }, reply);
 };
 
-/** Every message on its own: as the command takes it, or why it does not come so far. */
+/** Validates each message by itself: its send command or its error. */
 const readAll = (
   route: RouteContext,
   caller: Caller,
@@ -125,7 +129,7 @@ const requireAll = (items: readonly (SendRequest | DomainError)[]): void => {
   if (refused.length > 0) throw batchRefusal(new Map(refused));
 };
 
-/** Whether nothing new was written for any of them. */
+/** Whether every accepted message is a replay. */
 const isReplayed = (sent: SentBatch): boolean => {
   const replayed = sent.flatMap((one) => (one instanceof DomainError ? [] : [one.replayed]));
   return replayed.length > 0 && replayed.every(Boolean);
@@ -162,12 +166,12 @@ export const sendBatchRoute = (route: RouteContext): void => {
     },
     async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }) => {
       const key = idempotencyKey(request);
-      await spendRest(route.auth, messages.length, request, reply);
+      await consumeForAll(route.auth, messages.length, request, reply);
       const sender = await withFreshDomain(route.auth.keyCache, caller);
       const items = await readAll(route, sender, messages);
       const strict = mode === 'strict';
       if (strict) requireAll(items);
-      await callerNow(); // reading them all takes a while
+      await callerNow(); // validation may have taken long
       const sent = await sendBatch(context, origin, sender, {
         items,
         strict,

@@ -20,16 +20,16 @@ import {
 
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;
-/** Larger bodies are cut by those who show them, and checking takes time in proportion. */
+/** Mail programs truncate larger bodies, and validation takes time in proportion. */
 export const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
 const DUPLICATES =
   'An address that is given twice is two recipients: each is shown, counted and billed, and may get a copy.';
-/** Seven days: nobody waits longer for mail. */
+/** Seven days. */
 const TTL_SECONDS_MAX = 604_800;
-/** What most receivers take. */
+/** Most receivers accept this much. */
 const ENCODED_BYTES_MAX = 25_000_000;
-/** Base64 in lines of 76 characters (RFC 2045 §6.8), of bytes and of what is base64 already. */
+/** Base64 in lines of 76 characters (RFC 2045 §6.8), from bytes and from unbroken base64. */
 const ENCODED_PER_BYTE = (4 / 3) * (78 / 76);
 const ENCODED_PER_CHARACTER = 78 / 76;
 
@@ -38,8 +38,8 @@ export const sendBody = z.strictObject({
   to: mailboxes.describe(
     `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
   ),
-  cc: mailboxes.optional().describe('Further recipients whom everybody sees.'),
-  bcc: mailboxes.optional().describe('Further recipients whom nobody sees.'),
+  cc: mailboxes.optional().describe('Further recipients, visible to all.'),
+  bcc: mailboxes.optional().describe('Further recipients, hidden from the others.'),
   reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
   subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
   html: text(BODY_CHARACTERS_MAX)
@@ -98,7 +98,7 @@ const countOf = (addresses: unknown): number => {
   return addresses === undefined ? 0 : 1;
 };
 
-/** Whose work it is. */
+/** Organization whose share of the worker threads is used. */
 type Sender = Pick<Caller, 'organizationId'>;
 
 const HTML_PROBLEM = 'html must be valid HTML: ';
@@ -116,10 +116,10 @@ const htmlProblems = async (
   ]);
 };
 
-/** Of one message of several: all of them are told in one answer. */
+/** Problems reported for one message of a batch. */
 const PROBLEMS_MAX = 20;
 
-/** Fields that write a header, which then cannot be given beside them. */
+/** Fields that write a header; the header cannot be given beside its field. */
 const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
   reply_to: isReplyTo,
   unsubscribe: isListUnsubscribe,
@@ -136,7 +136,7 @@ const writtenTwice = (sent: Sent): readonly Problem[] => {
   });
 };
 
-/** A `cid:` link leads to one part: of two with the same id nobody knows which. */
+/** Content ids must be unique: a `cid:` link names one part. */
 const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] => {
   if (!Array.isArray(given) || given.length > ATTACHMENTS_MAX) return [];
   const firsts = new Map<unknown, number>();
@@ -149,7 +149,7 @@ const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] =>
   });
 };
 
-/** What no field shows by itself. */
+/** Problems across fields. */
 const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] => {
   const { html, text: plain, to, cc, bcc } = sent;
   const recipients = countOf(to) + countOf(cc) + countOf(bcc);
@@ -163,18 +163,18 @@ const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] =>
   ];
 };
 
-/** All that a send request can be wrong about beyond its fields' shapes, its HTML above all. */
+/** Finds problems of a send that its schema cannot find: across fields, and in its HTML. */
 export const sendProblems =
   (checker: HtmlChecker, recipientsMax = RECIPIENTS_MAX) =>
   async (body: unknown, sender: Sender): Promise<readonly Problem[]> =>
     isSent(body) ? [...crossProblems(body, recipientsMax), ...(await htmlProblems(checker, body.html, sender))] : [];
 
-/** Whether the HTML is all that is wrong. */
+/** Whether all problems are about the HTML. */
 export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
   problems.every(([, sentence]) => sentence.startsWith(HTML_PROBLEM));
 
 /**
- * One message of several, as the endpoint reads a body that is one.
+ * Validates one message of a batch as a single send is validated.
  * @throws {DomainError} `invalid_request`, `invalid_html`.
  */
 export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Sender): Promise<SendBody> => {
@@ -196,9 +196,9 @@ const requireSize = ({ html = '', text: plain = '', attachments: files, alternat
   }
 };
 
-/** What a message can say that a send's body cannot: only mail that comes by SMTP has it. */
+/** Parts of a message that a JSON body cannot have; mail submitted by SMTP can. */
 export interface BeyondBody extends Pick<MessageDraft, 'shown' | 'alternatives' | 'repeatedHeaders'> {
-  /** Of each attachment, in their order. */
+  /** By attachment, in order. */
   readonly attached?: readonly Partial<Pick<StoredAttachment, 'contentType' | 'disposition'>>[];
 }
 

@@ -20,7 +20,7 @@ const mailto = z.string().transform((text, context) => {
 
 const SENTENCE = 'must be "managed", or an object with url, mailto or both';
 
-/** How recipients unsubscribe: by what the sender offers, or by links of ours, one for each recipient. */
+/** How recipients unsubscribe: by the sender's own means, or by links of this service, one for each recipient. */
 export const unsubscribe = z.union(
   [
     z.literal('managed'),
@@ -37,13 +37,13 @@ export const unsubscribe = z.union(
   SENTENCE,
 );
 
-/** A thread of two hundred messages in `References`: it is folded where it is sent. */
+/** `References` of a thread of two hundred messages; folded when sent. */
 const HEADER_CHARACTERS_MAX = 16_000;
-/** RFC 5322 §2.1.1 bounds a line, and no word is folded. */
+/** RFC 5322 §2.1.1 bounds a line, and a word cannot be folded. */
 const HEADER_WORD_CHARACTERS_MAX = 998;
-/** Of all of them. Postfix takes 100 kB, sendmail 32 kB unless told otherwise. */
+/** Of all headers. Postfix accepts 100 kB, sendmail 32 kB by default. */
 const HEADERS_CHARACTERS_MAX = 64_000;
-/** Of any one field, by whichever way it comes. */
+/** In one field. */
 const MAILBOXES_MAX = 100;
 const HEADERS_MAX = 50;
 const TAGS_MAX = 10;
@@ -55,7 +55,7 @@ const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
 const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
-/** RFC 5321 §4.5.3.1: fifty addresses of the longest kind. */
+/** Fifty addresses of the greatest length (RFC 5321 §4.5.3.1). */
 const SEVERAL_CHARACTERS_MAX = 12_800;
 
 type Context = z.core.ParsePayload<unknown>;
@@ -79,7 +79,7 @@ export const mailbox = z
   .transform((text, context) => readMailbox(text, context, []))
   .meta({ type: 'string' });
 
-/** Text that is no address may be several, as header fields have them. Longer than any few addresses is something else. */
+/** Whether invalid text is several addresses in one string, as in a header field. */
 const isSeveral = (text: string): boolean =>
   text.length < SEVERAL_CHARACTERS_MAX && text.split(/[,;]/).filter((part) => part.includes('@')).length > 1;
 
@@ -96,12 +96,12 @@ const readMailboxes = (value: unknown, context: Context): readonly Mailbox[] => 
     return [isOther ? complain(context, 'must be a string or an array of strings', []) : readOneOf(value, context, [])];
   }
   if (value.length === 0) complain(context, 'must not be empty', []);
-  // Too many are told by their number: no address of theirs is looked at.
+  // Too many: none is parsed.
   if (value.length > MAILBOXES_MAX) return [complain(context, `must have at most ${MAILBOXES_MAX} items`, [])];
   return value.map((text, index) => readOneOf(text, context, [index]));
 };
 
-/** One address or an array of them; each that is wrong is named, whatever else is. */
+/** One address or an array of them; every invalid one is reported. */
 export const mailboxes = z
   .unknown()
   .transform(readMailboxes)
@@ -111,7 +111,7 @@ const hasLongWord = (value: string): boolean =>
   value.length > HEADER_WORD_CHARACTERS_MAX &&
   value.split(/[ \t]+/).some((word) => word.length > HEADER_WORD_CHARACTERS_MAX);
 
-/** What is wrong with a field of the header, whichever way it came; null: nothing. */
+/** What is wrong with a header field; null: nothing. */
 export const headerProblem = (name: string, value: string): string | null => {
   if (!isHeaderName(name)) return 'is not a header name';
   if (isOwnHeader(name)) return 'is not allowed: the service writes this header';
@@ -122,7 +122,7 @@ export const headerProblem = (name: string, value: string): string | null => {
 
 export const headerValue = headerText(HEADER_CHARACTERS_MAX);
 
-/** JSON tells names apart that mail does not: of two `References` (RFC 5322 §3.6: at most one) nobody knows which. */
+/** Names that differ in case only, which mail does not distinguish. */
 const repeatedNames = (names: readonly string[]): readonly string[] => {
   const seen = new Set<string>();
   return names.filter((name) => {

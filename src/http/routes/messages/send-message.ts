@@ -16,7 +16,7 @@ const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 const malformed = (problem: string): DomainError =>
   new DomainError('invalid_request', 'the Idempotency-Key is malformed', { details: { 'Idempotency-Key': [problem] } });
 
-/** What comes twice Node joins into one value, which would be another key than the one it comes with alone. */
+/** Whether the header is repeated: Node joins the values into one. */
 const isRepeated = ({ raw }: FastifyRequest): boolean =>
   raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'idempotency-key').length > 1;
 
@@ -29,7 +29,7 @@ export const idempotencyKey = (request: FastifyRequest): string | null => {
   throw malformed('Idempotency-Key must be 1 to 255 printable ASCII characters');
 };
 
-/** A domain verified a moment ago counts: the log is asked again before its mail is refused. */
+/** Catches up with the log before a send from an unverified domain is refused: it may have been verified just now. */
 export const withFreshDomain = async (keyCache: KeyCache, caller: Caller): Promise<Caller> => {
   if (caller.domain.verified || caller.environment === 'test') return caller;
   await keyCache.catchUp();
@@ -51,7 +51,7 @@ export const domainFactsFor = async (
   return keyCache.domainFactsOf(id);
 };
 
-/** One message as the command takes it, analysed where it asks for it. @throws {DomainError} `body_too_large`. */
+/** Makes the send command of a body, with its analysis if requested. @throws {DomainError} `body_too_large`. */
 export const sendRequestOf = async (
   { deps, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
@@ -70,7 +70,7 @@ export const sendRequestOf = async (
   };
 };
 
-/** For the document, each sent by a test; ids stand for the reader's own. */
+/** Examples in the OpenAPI document. A test sends each. */
 export const SEND_EXAMPLES = {
   'To one recipient': {
     from: 'Shop <hello@example.test>',
@@ -104,11 +104,11 @@ export const SEND_EXAMPLES = {
   },
 } satisfies Readonly<Record<string, z.input<typeof sendBody>>>;
 
-/** An encoded message of 25 MB, its JSON around it, and bodies with some escapes. */
+/** An encoded message of 25 MB as JSON, with some escapes in its bodies. */
 export const SEND_BYTES_MAX = 29_000_000;
-/** HTML and text of a million characters each, with some escapes. More takes the parser longer than others should wait. */
+/** HTML and text of a million characters each, with some escapes. More blocks the event loop too long. */
 export const SEND_REST_BYTES_MAX = 8_000_000;
-/** A message with as much of everything as is allowed has four hundred. */
+/** The largest valid message has four hundred. */
 const VALUES_MAX = 5_000;
 
 export const SEND_BOUNDS: JsonBounds = {
@@ -136,7 +136,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
       const key = idempotencyKey(request);
       const sender = await withFreshDomain(route.auth.keyCache, caller);
       const asked = await sendRequestOf(route, sender, body);
-      await callerNow(); // analysing it may have taken longer than its sender waits
+      await callerNow(); // the analysis may have taken long
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');
       return serializeSentMessage(sent.message, sent.body);

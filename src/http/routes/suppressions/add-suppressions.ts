@@ -9,10 +9,10 @@ import { addedSuppressionsSchema, serializeSuppressions, suppressionSchema } fro
 import { atMost, text, timeField } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
 
-/** Room for a sentence or two, and for what a server replied. */
+/** A few sentences, or a server's reply. */
 const NOTE_CHARACTERS_MAX = 2000;
 
-/** An address as it is written, without a name; parsed. */
+/** An address without a display name, parsed. */
 export const addressField = () =>
   z
     .string()
@@ -22,7 +22,7 @@ export const addressField = () =>
       return typeof parsed === 'string' ? '' : parsed.address;
     });
 
-/** What can be said of an address beside itself. */
+/** Fields of a suppression besides its address. */
 export const suppressionFields = {
   scope: z
     .enum(SUPPRESSION_SCOPES)
@@ -32,13 +32,13 @@ export const suppressionFields = {
   note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('What speaks for it.'),
 };
 
-/** Each mailbox once, however it is written; the first spelling counts. */
+/** Each mailbox once; the first spelling is kept. */
 export const distinct = (addresses: readonly string[]): readonly string[] =>
   [...new Map(addresses.toReversed().map((address) => [canonicalAddress(address), address])).values()].toReversed();
 
-/** Each costs a read and an append; whoever has more imports them. */
+/** Each costs a read and an append. Larger lists are imported. */
 const ADDRESSES_MAX = 1000;
-/** Of as many addresses as long as they can be. */
+/** As many addresses of the greatest length. */
 const BODY_BYTES_MAX = 500_000;
 const DEADLINE_MS = 30_000;
 
@@ -56,7 +56,7 @@ the same again.`;
 
 const given = z.object({ address: z.unknown(), addresses: z.unknown(), expires_at: suppressionFields.expires_at });
 
-/** What no schema of one field sees. */
+/** Problems across fields. */
 const problemsWith = (sent: unknown, now: string): readonly Problem[] => {
   const { data } = given.partial().safeParse(sent);
   if (data === undefined) return [];

@@ -1,30 +1,30 @@
 import Papa from 'papaparse';
 
-/** What spreadsheets take for a formula, and what tells that such a text was escaped. */
+/** Cells that spreadsheets evaluate as formulas, and such cells after escaping. */
 const ACTIVE = /^[=+\-@\t\r']/;
 const ESCAPED = /^'[=+\-@\t\r']/;
 
-/** A cell that no spreadsheet takes for a formula (an apostrophe in front says that it is text). */
+/** Prefixes a cell that would be evaluated as a formula with an apostrophe. */
 export const escapeFormula = (cell: string): string => (ACTIVE.test(cell) ? `'${cell}` : cell);
 
-/** The same text as before `escapeFormula`. */
+/** Reverses `escapeFormula`. */
 export const unescapeFormula = (cell: string): string => (ESCAPED.test(cell) ? cell.slice(1) : cell);
 
-/** One record of a CSV file that is not empty. */
+/** A non-empty record of a CSV file. */
 export interface CsvRecord {
-  /** On which line of the file it begins, from 1. */
+  /** Line of the file on which it begins, from 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
 
-/** Larger pieces keep others waiting, smaller ones take longer: a piece takes some milliseconds. */
+/** A chunk takes some milliseconds. Larger delays other requests, smaller takes longer. */
 const PIECE_CHARACTERS = 50_000;
-/** What is in no record yet is read again with every piece: a field without an end would cost the square of its length. */
+/** An unfinished record is parsed again with every chunk: a field without an end would cost quadratic time. */
 const PIECES_WITHOUT_RECORD_MAX = 2;
 const DELIMITERS = [',', ';', '\t'];
 const LINE_BREAK = /\r\n|\n|\r/g;
 
-/** Names of columns hold none of the delimiters: the first that is there is the one. */
+/** Column names hold no delimiter: the first delimiter found in the header counts. */
 const delimiterOf = (csv: string): string => {
   const [header = ''] = csv.slice(0, PIECE_CHARACTERS).split(/[\r\n]/, 1);
   return DELIMITERS.find((one) => header.includes(one)) ?? ',';
@@ -37,7 +37,10 @@ const linesIn = (fields: readonly string[]): number =>
 
 type Piece = Papa.ParseResult<string[]>;
 
-/** Why the file cannot be read on; null: it can. @param piecesWithout how many pieces in a row held no end of a record. */
+/**
+ * Why the file is invalid; null: so far it is valid.
+ * @param piecesWithout consecutive chunks without the end of a record.
+ */
 const problemWith = ({ errors }: Piece, piecesWithout: number): string | null => {
   if (errors.length > 0) return 'must have quotes only around whole fields, doubled within';
   return piecesWithout > PIECES_WITHOUT_RECORD_MAX ? `must have rows of at most ${PIECE_CHARACTERS} characters` : null;
@@ -61,7 +64,10 @@ const createRecords = () => {
   };
 };
 
-/** The records of a file (RFC 4180), or, as a predicate, why it has none. Read in pieces: others get their turn in between. */
+/**
+ * Parses a file (RFC 4180) in chunks, in turns with other requests.
+ * @returns its records, or a predicate that says what is wrong.
+ */
 export const readCsv = (csv: string): Promise<readonly CsvRecord[] | string> =>
   new Promise((resolve, reject) => {
     const { records, add } = createRecords();

@@ -33,7 +33,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
   const { deps, closing } = route;
   const { contents, system } = deps.context;
 
-  /** A page is read when the one before it has been taken: no more than that is in memory, however long the list. */
+  /** Reads a page once the client has taken the one before: memory holds one page. */
   async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
     yield csvOf([SUPPRESSION_COLUMNS]);
     let after: string | null = null;

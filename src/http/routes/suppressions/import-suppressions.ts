@@ -12,9 +12,9 @@ import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields } from './add-suppressions.ts';
 import { type CsvRecord, readCsv, unescapeFormula } from './csv.ts';
 
-/** A row of the file that can be taken. */
+/** A valid row. */
 interface SuppressionRow {
-  /** Of the file, from 1. */
+  /** Line in the file, from 1. */
   readonly line: number;
   readonly row: Omit<AddSuppression, 'environment'>;
 }
@@ -24,7 +24,7 @@ export interface RowProblem {
   readonly message: string;
 }
 
-/** Each costs a read and an append: more take longer than clients wait. */
+/** Each costs a read and an append. More take longer than clients wait. */
 export const SUPPRESSION_ROWS_MAX = 10_000;
 
 const rowSchema = z.strictObject({
@@ -40,7 +40,7 @@ const refuse = (problem: string): DomainError =>
 
 const isColumn = (name: string): name is Column => (SUPPRESSION_COLUMNS as readonly string[]).includes(name);
 
-/** @throws {DomainError} `invalid_request`: the first row is not one of names. */
+/** @throws {DomainError} `invalid_request`: the first row does not name columns. */
 const columnsOf = (header: CsvRecord | undefined): readonly Column[] => {
   const names = (header?.fields ?? []).map((name) => name.trim().toLowerCase());
   const columns = names.filter(isColumn);
@@ -66,7 +66,7 @@ const readRow = ({ line, fields }: CsvRecord, columns: readonly Column[], now: s
   return { line, row: { ...rest, expiresAt, text: note } };
 };
 
-/** Of rows that say the same of an address the first counts: the others are told. */
+/** Reports rows that repeat an address, reason and scope; the first counts. */
 const withoutRepeats = (read: readonly (SuppressionRow | RowProblem)[]) => {
   const lines = new Map<string, number>();
   return read.map((each): SuppressionRow | RowProblem => {
@@ -81,8 +81,8 @@ const withoutRepeats = (read: readonly (SuppressionRow | RowProblem)[]) => {
 };
 
 /**
- * What a file says, row by row, without keeping others waiting.
- * @throws {DomainError} `invalid_request`: it cannot be read as a whole.
+ * Reads a file row by row, in turns with other requests.
+ * @throws {DomainError} `invalid_request`: the file as a whole is invalid.
  */
 export const readSuppressionRows = async (
   csv: string,
@@ -103,11 +103,11 @@ export const readSuppressionRows = async (
   };
 };
 
-/** Ten thousand rows of addresses and short notes. What is longer comes in several files. */
+/** Ten thousand rows with short notes. Longer lists take several files. */
 const BODY_BYTES_MAX = 1_000_000;
-/** Whatever takes more than a byte takes it of the body. */
+/** At most as many characters as bytes. */
 const CSV_CHARACTERS_MAX = BODY_BYTES_MAX;
-/** As many rows at some hundred appends a second. */
+/** Ten thousand rows at some hundred appends a second. */
 const DEADLINE_MS = 120_000;
 
 const body = z.strictObject({
@@ -155,13 +155,13 @@ export const importSuppressionsRoute = (route: RouteContext): void => {
         result instanceof DomainError ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
       );
       const imported = results.filter((result) => !(result instanceof DomainError) && result.added).length;
-      const told = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
+      const rejected = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
       return {
         object: 'suppression_import',
         imported,
         unchanged: results.length - imported - refused.length,
-        refused: told.length,
-        problems: told,
+        refused: rejected.length,
+        problems: rejected,
       };
     },
   );

@@ -29,7 +29,7 @@ import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/fields.ts';
 import { addressField } from './add-suppressions.ts';
 
-/** A suppression of the caller's environment as its stream tells it. @throws {DomainError} `not_found`, `other_organization`. */
+/** Loads a suppression of the caller's environment. @throws {DomainError} `not_found`, `other_organization`. */
 export const loadSuppression = async (
   { context }: Pick<HttpDependencies, 'context'>,
   caller: Caller,
@@ -90,7 +90,7 @@ export const listSuppressionsRoute = (route: RouteContext): void => {
   );
 };
 
-const GET_DESCRIPTION = 'One that was taken off the list is shown too, with all that spoke for it.';
+const GET_DESCRIPTION = 'A removed suppression can still be read, with all its entries.';
 
 export const getSuppressionRoute = (route: RouteContext): void => {
   const { contents, system } = route.deps.context;

@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterAll(() => service.close());
 
 describe('POST /v1/api-keys', () => {
-  test('tells a past expiry and a limit above the ceiling together with all else that is wrong', async () => {
+  test('reports a past expiry and a limit above the ceiling together with all other problems', async () => {
     const bounded = await service.makeOrganization({ send: 10 });
     const own = await service.makeKey(bounded, await makeDomain(service, bounded));
     const payload = { name: '', expires_at: '2001-01-01', rate_limits: { send: 11 } };

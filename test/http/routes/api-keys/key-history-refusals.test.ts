@@ -34,7 +34,7 @@ describe('a refused change', () => {
   const refusalsOf = async (id: string) =>
     (await historyOf(id)).filter(({ type }) => type === 'api_key.change_refused').map(({ details }) => details);
 
-  test('is in the history where somebody will ask about it', async () => {
+  test('is in the history if it matters to an audit', async () => {
     const { id } = await tenant.make();
     const rotate = () => tenant.ask('POST', `/${id}/rotate`);
     await rotate();

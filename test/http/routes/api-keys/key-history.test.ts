@@ -33,7 +33,7 @@ const make = async (payload: object = {}) =>
   (await ask('POST', '', { name: 'n', domain_id: tenant.domainId, permissions: ['send'], ...payload })).body;
 
 describe('the history of an API key', () => {
-  test('tells who did what in which request, with old and new values, newest first', async () => {
+  test('lists who did what in which request, with old and new values, newest first', async () => {
     const made = await make();
     const renamed = await ask('PATCH', `/${made.id}`, {
       name: 'm',
@@ -110,7 +110,7 @@ describe('the history of an API key', () => {
     expect((await historyOf(made.id))[0]?.id).toBe(event === undefined ? '' : customerEvents(event)[0]?.id);
   });
 
-  test('tells that the domain was deleted, which ended the key; other keys of the organization go on', async () => {
+  test('shows the deletion of the domain that ended the key; other keys of the organization keep working', async () => {
     const gone = await service.makeDomain(tenant.organizationId, 'gone.test');
     const bound = await make({ domain_id: gone });
     await ask('DELETE', `/${(await make({ domain_id: gone })).id}`);

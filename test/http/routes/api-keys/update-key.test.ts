@@ -130,7 +130,7 @@ describe('PATCH /v1/api-keys/{id}', () => {
     expect((await tenant.update(alone.id, { allowed_cidrs: ['127.0.0.0/8'] }, alone.value)).status).toBe(200);
   });
 
-  test('tells every problem of a body at once', async () => {
+  test('reports all problems of a body at once', async () => {
     const { id } = await tenant.make();
     const { status, body } = await tenant.update(id, {
       name: 'two\r\nlines',

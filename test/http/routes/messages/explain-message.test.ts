@@ -106,7 +106,7 @@ const post = async (messageId: string, webhookId: string): Promise<void> => {
 const sentences = ({ steps }: Explanation): readonly string[] => steps.map(({ sentence }) => sentence);
 
 describe('GET /v1/messages/{id}/explain', () => {
-  test('tells the whole chain: request, key, checks, attempts, replies, waits and webhooks', async () => {
+  test('explains the whole chain: request, key, checks, attempts, replies, waits and webhooks', async () => {
     const hook = await service.request({
       method: 'POST',
       url: '/v1/webhooks',
@@ -174,7 +174,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     expect(steps[1]?.sentence).toContain('nothing leaves');
   });
 
-  test('says that a destination is suspended, and goes without it where DNS does not tell in time', async () => {
+  test('reports a suspended destination, and leaves it out if the DNS does not answer in time', async () => {
     const until = new Date(Date.now() + 600_000).toISOString();
     await suspendDestination(service.deps.context, {
       operator: 'operator.example.com',
@@ -207,7 +207,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     expect(answer.json().waiting_because[0].recipient.address).toBeNull();
   });
 
-  test('is there while nobody knows what webhooks were told, and says so', async () => {
+  test('is answered while webhook deliveries cannot be read, and says so', async () => {
     const id = await send();
     const away = async (): Promise<never> => {
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });

@@ -56,7 +56,7 @@ test('one that would fit another time is 429 when the limit is used up, and so i
   }
 });
 
-test('a key that may not send is told so, not what is left', async () => {
+test('a key without the send permission gets that error, not the limit', async () => {
   const { status, error } = await post(await limitedKey(['read']), messages(LIMIT + 1));
   expect([status, error.code]).toEqual([403, 'permission_missing']);
 });

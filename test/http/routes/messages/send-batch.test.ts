@@ -134,7 +134,7 @@ describe('a strict batch', () => {
     expect(await refused([{ ...VALID, html: '<div>' }, {}])).toMatchObject({ code: 'invalid_request' });
   });
 
-  test('tells what comes first: what is malformed, then what is forbidden, then what is impossible', async () => {
+  test('reports what comes first: malformed, then forbidden, then impossible messages', async () => {
     const [foreign, late] = [
       { ...VALID, from: 'a@other.test' },
       { ...VALID, scheduled_at: LONG_PAST },
@@ -161,7 +161,7 @@ describe('a strict batch', () => {
     });
   });
 
-  test('tells a hundred problems, not a million', async () => {
+  test('reports a hundred problems, not a million', async () => {
     const { details } = await refused(Array(500).fill({}));
     expect(Object.keys(details)).toHaveLength(100);
   });
@@ -214,7 +214,7 @@ describe('the limit of a key', () => {
   });
   const batchOf = (count: number) => batch({ messages: Array(count).fill(VALID) }, limited);
 
-  test('is spent by every message, and both generations of headers tell what is left', async () => {
+  test('is consumed by every message, and both generations of headers show what is left', async () => {
     const answer = await batchOf(7);
     expect(answer.statusCode).toBe(202);
     expect(answer.headers).toMatchObject({ 'ratelimit-remaining': '3', ratelimit: '"send";r=3;t=60' });

@@ -183,7 +183,7 @@ describe('a message', () => {
   );
 });
 
-describe('what is wrong with a request is told in one sentence', () => {
+describe('each problem of a request is one sentence', () => {
   test.each([
     ['a list for a text', { subject: [] }, { subject: ['subject must be a string'] }],
     ['a long list for a text', { subject: ['x'.repeat(2_000)] }, { subject: ['subject must be a string'] }],

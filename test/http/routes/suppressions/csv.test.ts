@@ -17,7 +17,7 @@ afterAll(() => service.close());
 const counts = ({ imported, unchanged, refused }: Record<string, number>) => [imported, unchanged, refused];
 
 describe('importing a file', () => {
-  test('takes what it can, tells the rest by line, and changes nothing the second time', async () => {
+  test('imports valid rows, reports the others by line, and changes nothing the second time', async () => {
     const own = await openSuppressionTenant(service);
     const csv = [
       'address,scope,reason,expires_at,note',

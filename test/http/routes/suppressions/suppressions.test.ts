@@ -102,7 +102,7 @@ describe('adding one address', () => {
 });
 
 describe('adding several addresses', () => {
-  test('tells of each once, and how many were there already', async () => {
+  test('reports each once, and how many were on the list already', async () => {
     const [one, two] = [newPerson(), newPerson()];
     await tenant.add({ address: one });
     const { status, body } = await tenant.add({ addresses: [one, two, two.toUpperCase()] });
@@ -118,7 +118,7 @@ describe('adding several addresses', () => {
 });
 
 describe('whether an address is suppressed', () => {
-  test('is told at once, for each kind of mail, in whatever spelling', async () => {
+  test('is answered at once, for each message class and any spelling', async () => {
     const address = newPerson();
     expect(await tenant.check(address)).toEqual(NOTHING);
     await tenant.add({ address, scope: 'bulk' });
