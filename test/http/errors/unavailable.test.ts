@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { createSystem } from '../../../src/adapters/system.ts';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
 import { createMemoryStore, type Overrides, type Service, startService } from '../support/service.ts';
@@ -91,7 +90,11 @@ describe('closing', () => {
   test('waits for the requests in flight', async () => {
     await start();
     const { promise, resolve } = Promise.withResolvers<void>();
-    fault = () => promise.then(() => Promise.reject(new StoreUnavailable('too late')));
+    const reached = Promise.withResolvers<void>();
+    fault = () => {
+      reached.resolve();
+      return promise.then(() => Promise.reject(new StoreUnavailable('too late')));
+    };
     await service.request({ url: '/livez' }); // answers are held against the document, which is read once and not while it closes
     await service.server.listen({ port: 0, host: '127.0.0.1' });
     const { port } = service.server.server.address() as { port: number };
@@ -100,7 +103,7 @@ describe('closing', () => {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify(VALID),
     });
-    await createSystem().sleep(100);
+    await reached.promise;
     const closed = service.server.close();
     resolve();
     expect((await asked).status).toBe(503);
