@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { createAnalyzer } from '../adapters/analyzer/analyzer.ts';
-import { createHtmlChecker } from '../adapters/html-checker/html-checker.ts';
+import { createAnalyzer } from '../adapters/html/analyzer.ts';
+import { createHtmlChecker } from '../adapters/html/html-checker.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { analyzeMessage, inputOf } from '../../src/adapters/analyzer/analyze-message.ts';
-import { readHtml } from '../../src/adapters/analyzer/read-html.ts';
-import { analysed, messageWith } from '../adapters/analyzer/analysed.ts';
+import { analyzeMessage, inputOf } from '../../src/adapters/html/analyzer.ts';
+import { htmlFacts } from '../../src/adapters/html/html-facts.ts';
+import { analysed, messageWith } from '../adapters/html/analyzer/analysed.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 
 /** What is promised; it takes a third of it where nothing else runs. */
@@ -49,13 +49,13 @@ test('a message of 100 kB takes less than 20 ms', () => {
 describe('depth beyond what is kept', () => {
   test('is counted, and what stands in it is still read', () => {
     const source = `${'<div>'.repeat(5000)}<a href="http://shop.example">x</a>${'</div>'.repeat(5000)}<p hidden>y</p>`;
-    const { depth, links, hiddenTexts } = readHtml(source);
+    const { depth, links, hiddenTexts } = htmlFacts(source);
     expect([depth, links.length, hiddenTexts.length]).toEqual([5001, 1, 1]);
   });
 
   test('keeps nothing hidden that stands behind it', () => {
     const source = `<div hidden>${'<div>'.repeat(2000)}a${'</div>'.repeat(2000)}</div><p>seen</p>`;
-    expect(readHtml(source)).toMatchObject({ visibleText: 'seen', hiddenTexts: [{ characters: 1 }] });
+    expect(htmlFacts(source)).toMatchObject({ visibleText: 'seen', hiddenTexts: [{ characters: 1 }] });
   });
 });
 

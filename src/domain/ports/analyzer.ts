@@ -1,6 +1,6 @@
 /**
  * PORT: analyses a message before it is sent. The same message always gets the same analysis: nothing is looked up.
- * Adapter: `adapters/analyzer`.
+ * Adapter: `adapters/html`.
  */
 import type { Analysis } from '../analysis/analysis.ts';
 import type { MessageDraft } from '../message/draft.ts';

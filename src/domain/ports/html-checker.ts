@@ -1,6 +1,6 @@
 /**
  * PORT: whether a body is valid HTML in the sense of the API (mis-nesting, elements left open, input that ends inside
- * a tag, garbage that the standard's parser drops). Adapter: `adapters/html-checker`.
+ * a tag, garbage that the standard's parser drops). Adapter: `adapters/html`.
  */
 
 export interface HtmlProblem {

@@ -1,11 +1,11 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Pool } from 'pg';
-import { createAnalyzer } from '../../../src/adapters/analyzer/analyzer.ts';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
-import { createHtmlChecker } from '../../../src/adapters/html-checker/html-checker.ts';
+import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
+import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createInMemoryRequestOrigins } from '../../../src/adapters/request-origins/in-memory.ts';

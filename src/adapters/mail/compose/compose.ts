@@ -1,9 +1,9 @@
 import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
+import { createTextAlternatives } from '../../html/text-alternatives.ts';
 import { bodyHash } from '../dkim/canonicalize.ts';
 import { createPrivateKeys, dkimSignatures } from '../dkim/sign.ts';
-import { createTextAlternatives } from '../text/text-alternative.ts';
 import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
 import { canonicalBase64, canonicalBase64InTurns } from './transfer-encodings.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAnalyzer } from '../../../../src/adapters/analyzer/analyzer.ts';
+import { createAnalyzer } from '../../../../src/adapters/html/analyzer.ts';
 import type { Analysis } from '../../../../src/domain/analysis/analysis.ts';
 import { type Service, startService } from '../../support/service.ts';
 

@@ -1,0 +1,115 @@
+import { createFairQueue } from '../../async/fair-queue.ts';
+import { type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from '../../domain/ports/html-checker.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
+import { checkHtml } from './read-html.ts';
+
+/** Adapter of the port `HtmlChecker`: small bodies inline under a time budget, large ones in a thread. */
+
+interface Waiting {
+  readonly amount: number;
+  readonly proceed: () => void;
+}
+
+/** Part of each turn's budget for work that waits. The rest is for newcomers, so that one batch does not hold them up. */
+const SHARE_OF_WAITING = 0.5;
+
+/**
+ * Bounds the work done in one turn of the event loop. Work that finds the budget used up waits for a later turn; owners
+ * (organizations) take turns, each in its order of arrival. No single amount may exceed the share of waiting work.
+ */
+const createTimeBudget = (amountPerTurn: number) => {
+  const waiting = createFairQueue<Waiting>();
+  let left = amountPerTurn;
+  let isScheduled = false;
+
+  const schedule = (): void => {
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(startTurn);
+  };
+
+  /** Waiting work runs in the microtasks right behind it, before anything else of the turn. */
+  const startTurn = (): void => {
+    isScheduled = false;
+    left = amountPerTurn;
+    const reserve = amountPerTurn * (1 - SHARE_OF_WAITING);
+    let hasServed = false;
+    for (let next = waiting.peek(); next !== undefined && left - next.amount >= reserve; next = waiting.peek()) {
+      waiting.shift();
+      left -= next.amount;
+      hasServed = true;
+      next.proceed();
+    }
+    if (hasServed || waiting.size > 0) schedule();
+  };
+
+  return {
+    /** False: the turn's budget is used up, `wait` for a later turn. */
+    take: (amount: number): boolean => {
+      if (amount > left) return false;
+      left -= amount;
+      schedule();
+      return true;
+    },
+    wait: (amount: number, owner: string): Promise<void> =>
+      new Promise((resolve) => {
+        waiting.push(owner, { amount, proceed: resolve });
+        schedule();
+      }),
+  };
+};
+
+/** Smaller bodies are checked inline (0.2 ms, broken ones 1 ms). Passing one to a thread costs about 50 µs. */
+const INLINE_CHARACTERS_MAX = 20_000;
+/**
+ * Checked inline in one turn of the event loop: 5 ms if all of it is broken, 20 ms before the code is warm. Lower: a
+ * batch takes more turns. Higher: every other request waits for the batch.
+ */
+const TURN_CHARACTERS_MAX = 100_000;
+/** A megabyte takes 50 ms, the worst 300. Lower: good mail is refused. Higher: other organizations wait for the thread. */
+const RUN_MS_MAX = 500;
+/** Clients get a 503 after 15 s. Higher: work that nobody waits for. */
+const WAIT_MS_MAX = 12_000;
+/**
+ * Bodies in memory while they wait: two of the largest batches. Lower: a batch is refused. Higher: more bodies exceed
+ * `WAIT_MS_MAX`. Their memory is that of requests in flight, which are bounded by bytes.
+ */
+const WAITING_MAX = 1_000;
+const THREADS = 1;
+
+const tooSlow = (): readonly HtmlProblem[] => [
+  { line: 1, column: 1, message: `it takes longer than ${RUN_MS_MAX} ms to check: use fewer elements and attributes` },
+];
+
+const orProblem = (error: unknown): readonly HtmlProblem[] => {
+  if (error instanceof TaskTooLong) return tooSlow();
+  if (error instanceof ThreadUnavailable) throw new HtmlCheckUnavailable(`html was not checked: ${error.message}`);
+  throw error;
+};
+
+export interface HtmlCheckerOptions {
+  readonly threads?: number;
+  readonly runMsMax?: number;
+  readonly waitMsMax?: number;
+}
+
+/** Never keeps the event loop waiting for a large body or for a batch of small ones. Organizations take turns. */
+export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker => {
+  const workers = createWorkerThreads<{ readonly job: 'check'; readonly html: string }, readonly HtmlProblem[]>({
+    entry: new URL('./html-thread.ts', import.meta.url),
+    threads: options.threads ?? THREADS,
+    runMsMax: options.runMsMax ?? RUN_MS_MAX,
+    waitMsMax: options.waitMsMax ?? WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
+  });
+  const budget = createTimeBudget(TURN_CHARACTERS_MAX);
+  return {
+    check: async (html, organizationId) => {
+      if (html.length > INLINE_CHARACTERS_MAX)
+        return await workers.run({ job: 'check', html }, organizationId).catch(orProblem);
+      if (!budget.take(html.length)) await budget.wait(html.length, organizationId);
+      return checkHtml(html);
+    },
+    close: workers.close,
+  };
+};

@@ -1,0 +1,33 @@
+import { parentPort } from 'node:worker_threads';
+import { type AnalysisInput, analyzeMessage } from './analyzer.ts';
+import { htmlToText } from './html-to-text.ts';
+import { checkHtml } from './read-html.ts';
+
+export type HtmlTask =
+  | { readonly job: 'check'; readonly html: string }
+  | { readonly job: 'analyze'; readonly input: AnalysisInput }
+  | { readonly job: 'derive-text'; readonly html: string };
+
+const run = (task: HtmlTask) => {
+  switch (task.job) {
+    case 'check':
+      return checkHtml(task.html);
+    case 'analyze':
+      return analyzeMessage(task.input);
+    case 'derive-text':
+      return htmlToText(task.html);
+    default:
+      return task satisfies never;
+  }
+};
+
+const answer = (task: HtmlTask) => {
+  try {
+    return { result: run(task) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : 'unknown' };
+  }
+};
+
+/** Entry of a thread: a job on HTML in, its result out. */
+parentPort?.on('message', (task: HtmlTask) => parentPort?.postMessage(answer(task)));

@@ -1,0 +1,56 @@
+import type { MessageBody } from '../../domain/ports/contents.ts';
+import { createWorkerThreads } from '../worker-threads.ts';
+import { htmlToText } from './html-to-text.ts';
+
+/** Smaller bodies are converted inline (about half a ms), larger ones in a thread. */
+const INLINE_CHARACTERS_MAX = 20_000;
+/** A megabyte takes 25 ms, and a hostile one 150 ms. After this, the message leaves without a text part. */
+const RUN_MS_MAX = 500;
+/** The same happens to a message that waits longer. Higher: the wait uses up the time of the delivery attempt. */
+const WAIT_MS_MAX = 20_000;
+const WAITING_MAX = 256;
+const THREADS = 1;
+
+export interface TextAlternatives {
+  /** The text of a message, derived from its html if it has none of its own; empty: none can be derived. */
+  of(body: MessageBody): Promise<string> | string;
+  close(): Promise<void>;
+}
+
+/** The text part is optional: a failure to derive it must not stop the message. */
+const orNothing = (derive: () => string): string => {
+  try {
+    return derive();
+  } catch {
+    return '';
+  }
+};
+
+/** Derives plain text from HTML inline or in a thread. Senders' domains take turns. */
+export const createTextAlternatives = (): TextAlternatives => {
+  const workers = createWorkerThreads<{ readonly job: 'derive-text'; readonly html: string }, string>({
+    entry: new URL('./html-thread.ts', import.meta.url),
+    threads: THREADS,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
+  });
+  /** A domain belongs to one organization. */
+  const ownerOf = ({ from }: MessageBody): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const derive = (html: string, body: MessageBody): Promise<string> | string =>
+    html.length <= INLINE_CHARACTERS_MAX
+      ? orNothing(() => htmlToText(html))
+      : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
+  /** A message that leaves in a copy for each recipient has one text for all copies. */
+  const derived = new WeakMap<MessageBody, Promise<string> | string>();
+  return {
+    of: (body) => {
+      const { text, html = '' } = body;
+      if (text !== undefined) return text;
+      const known = derived.get(body) ?? derive(html, body);
+      derived.set(body, known);
+      return known;
+    },
+    close: workers.close,
+  };
+};

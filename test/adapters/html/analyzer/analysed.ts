@@ -1,0 +1,58 @@
+import { analyzeMessage, inputOf } from '../../../../src/adapters/html/analyzer.ts';
+import type { Analysis } from '../../../../src/domain/analysis/analysis.ts';
+import type { RuleName } from '../../../../src/domain/analysis/rule-table.ts';
+import type { AnalyzedMessage, DomainFacts } from '../../../../src/domain/ports/analyzer.ts';
+
+type Draft = AnalyzedMessage['draft'];
+
+const CLEAN: Draft = {
+  from: { address: 'shop@shop.example', name: 'Shop' },
+  replyTo: [],
+  recipients: [{ address: 'ann@example.org', kind: 'to' }],
+  subject: 'Your order of Friday',
+  text: 'Thank you for your order.',
+  headers: {},
+  attachments: [],
+  tags: [],
+  metadata: {},
+  stream: 'transactional',
+  ttlSeconds: 3600,
+};
+
+const IN_ORDER: DomainFacts = {
+  ...{ name: 'shop.example', verified: true, capturing: false },
+  ...{ spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+};
+
+/** A message in order but for what is given. */
+export const messageWith = (draft: Partial<Draft> = {}, domain: Partial<DomainFacts> = {}): AnalyzedMessage => ({
+  draft: { ...CLEAN, ...draft },
+  domain: { ...IN_ORDER, ...domain },
+});
+
+/** @param without fields of the ordinary message to leave out. */
+export const analysed = (
+  draft: Partial<Draft> = {},
+  domain: Partial<DomainFacts> = {},
+  without: readonly (keyof Draft)[] = [],
+): Analysis => {
+  const message = messageWith(draft, domain);
+  const kept = Object.entries(message.draft).filter(([name]) => !without.some((one) => one === name));
+  return analyzeMessage(inputOf({ ...message, draft: Object.fromEntries(kept) as unknown as Draft }));
+};
+
+/** `rule field line:column` of each finding. */
+export const told = (draft: Partial<Draft>, domain: Partial<DomainFacts> = {}): readonly string[] =>
+  analysed(draft, domain).findings.map(({ rule, field, line, column }) =>
+    [rule, field, ...(line === undefined ? [] : [`${line}:${column}`])].join(' '),
+  );
+
+/** The same of html, with a text that says what the html says, without what is said of every fragment. */
+export const toldOfHtml = (html: string, draft: Partial<Draft> = {}): readonly string[] =>
+  told({ html, text: 'Thank you for your order.', ...draft }).filter((one) => !IGNORED.test(one));
+
+const IGNORED = /^(?:link-other-site|image-without-width|image-heavy|body-empty) /;
+
+/** Whether a rule applies to the html, and how often. */
+export const countOf = (rule: RuleName, draft: Partial<Draft>): number =>
+  analysed(draft).findings.filter((finding) => finding.rule === rule).length;
