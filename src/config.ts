@@ -23,7 +23,7 @@ import { readSecret } from './domain/api-key/secret.ts';
 import { parseMailbox } from './domain/email-address.ts';
 import { isNameServer, type NameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
-import { readLimits, type SendingLimits } from './domain/reputation/evaluate-reputation.ts';
+import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
 import { StartRefused } from './domain/start-refused.ts';
 
 /** What one process may do; scaled out by starting processes with fewer. */
@@ -72,7 +72,7 @@ export interface Config {
   /** Resolvers. Empty: those of the machine. */
   readonly dnsServers: readonly NameServer[];
   /** Of live bulk mail, by domain. */
-  readonly sendingLimits: SendingLimits;
+  readonly sendingLimits: ReputationLimits;
   readonly logLevel: LogLevel;
   readonly adminKey: string | undefined;
   /** 0: a free one. Absent: metrics are not served. */

@@ -1,4 +1,4 @@
-import { judgeSending } from '../../src/commands/reputation.ts';
+import { evaluateReputation } from '../../src/commands/reputation.ts';
 import { askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
@@ -25,7 +25,7 @@ const pauseOrganization = (world: World): Promise<void> =>
   asOperator(world, ({ context }, { organizationId }) => {
     const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
     const limits = { bounces: [2, 4, 5], complaints: null } as const;
-    return judgeSending(context, { domainId: null, organizationId, counts, limits });
+    return evaluateReputation(context, { domainId: null, organizationId, counts, limits });
   });
 
 /** Whoever asks why is told so, of each message. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endWarmUp, startWarmUp } from '../../src/commands/warm-up.ts';
-import type { MessageEvent, WarmUpDayEvent } from '../../src/domain/events.ts';
+import type { DailyQuotaEvent, MessageEvent } from '../../src/domain/events.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { dayAfter } from '../../src/domain/warm-up/warm-up.ts';
 import { type Evidence, readLog } from '../harness/evidence.ts';
@@ -19,7 +19,7 @@ const MESSAGES = 60;
 const PORTION = 6;
 const PORTION_MS = 150;
 
-type Taken = Extract<RecordedEvent<WarmUpDayEvent>, { type: 'WarmUpPlacesTaken' }>;
+type Taken = Extract<RecordedEvent<DailyQuotaEvent>, { type: 'WarmUpPlacesTaken' }>;
 type Held = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
 
 interface Counts {

@@ -1,19 +1,22 @@
-import { judgeSending as decideJudgeSending, type JudgeSending } from '../domain/reputation/evaluate-reputation.ts';
-import { releaseSending as decideReleaseSending, senderIdOf, standing } from '../domain/reputation/reputation.ts';
-import { standingStream } from '../domain/streams.ts';
+import {
+  evaluateReputation as decideEvaluateReputation,
+  type EvaluateReputation,
+} from '../domain/reputation/evaluate-reputation.ts';
+import { releaseSending as decideReleaseSending, reputation, senderIdOf } from '../domain/reputation/reputation.ts';
+import { reputationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
 /** Puts on record what follows from the rates of a domain's or an organization's live bulk mail; once, whoever else judges it. */
-export const judgeSending = async (
+export const evaluateReputation = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  judged: JudgeSending,
+  judged: EvaluateReputation,
 ): Promise<void> => {
   const { organizationId } = judged;
   const senderId = senderIdOf(judged);
   await execute(context, {
-    aggregate: standing,
-    stream: standingStream(senderId),
+    aggregate: reputation,
+    stream: reputationStream(senderId),
     context: eventContext(
       {
         ...{ actor: 'worker:judge-senders', organizationId, environment: 'live', requestId: null },
@@ -21,7 +24,7 @@ export const judgeSending = async (
       },
       context.system.now().toISOString(),
     ),
-    decide: (state) => decideJudgeSending(state, judged),
+    decide: (state) => decideEvaluateReputation(state, judged),
   });
 };
 
@@ -36,8 +39,8 @@ export const releaseSending = async (
 ): Promise<boolean> => {
   const sender = { domainId, organizationId: origin.organizationId };
   const { events } = await execute(context, {
-    aggregate: standing,
-    stream: standingStream(senderIdOf(sender)),
+    aggregate: reputation,
+    stream: reputationStream(senderIdOf(sender)),
     context: eventContext({ ...origin, environment: 'live' }, context.system.now().toISOString()),
     decide: (state) => decideReleaseSending(state, sender),
   });

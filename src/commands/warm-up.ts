@@ -1,10 +1,10 @@
-import { warmUpDayStream, warmUpStream } from '../domain/streams.ts';
+import { dailyQuotaStream, warmUpStream } from '../domain/streams.ts';
 import {
-  type AllotPlaces,
-  type Allotted,
-  allotPlaces,
-  type WarmUpDay,
-  warmUpDay,
+  type DailyQuota,
+  dailyQuota,
+  type Reserved,
+  type ReserveQuota,
+  reserveQuota,
 } from '../domain/warm-up/daily-quota.ts';
 import {
   dayOf,
@@ -47,10 +47,10 @@ export const endWarmUp = async (
   });
 };
 
-export interface TakePlaces extends AllotPlaces {
+export interface ReserveDailyQuota extends ReserveQuota {
   readonly organizationId: string;
   /** What is known of the day already, stale or not: saves the read. */
-  readonly known: Loaded<WarmUpDay> | undefined;
+  readonly known: Loaded<DailyQuota> | undefined;
 }
 
 /**
@@ -58,15 +58,15 @@ export interface TakePlaces extends AllotPlaces {
  * that want the last one, one has it.
  * @throws {DomainError} `resource_conflict`.
  */
-export const takePlaces = async (
+export const reserveDailyQuota = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { organizationId, known, ...command }: TakePlaces,
-): Promise<Pick<Allotted, 'full' | 'inHand'> & { readonly day: Loaded<WarmUpDay> }> => {
+  { organizationId, known, ...command }: ReserveDailyQuota,
+): Promise<Pick<Reserved, 'full' | 'inHand'> & { readonly day: Loaded<DailyQuota> }> => {
   const { domainId, day } = command;
-  let allotted: Allotted | undefined;
+  let allotted: Reserved | undefined;
   const { state, revision } = await execute(context, {
-    aggregate: warmUpDay,
-    stream: warmUpDayStream(domainId, day),
+    aggregate: dailyQuota,
+    stream: dailyQuotaStream(domainId, day),
     context: eventContext(
       {
         ...{ actor: 'worker:deliver-message', organizationId, environment: 'live', requestId: null },
@@ -75,7 +75,7 @@ export const takePlaces = async (
       context.system.now().toISOString(),
     ),
     decide: (before) => {
-      allotted = allotPlaces(before, command);
+      allotted = reserveQuota(before, command);
       return allotted.events;
     },
     ...(known === undefined ? {} : { known }),

@@ -6,7 +6,7 @@ import type { MessageEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
-import { judgedIn } from './reputation/reputation.ts';
+import { senderIdIn } from './reputation/reputation.ts';
 import { tellStanding } from './reputation/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 
@@ -172,7 +172,7 @@ const kindsOf = (
     case 'OrganizationSendingPaused':
     case 'OrganizationSendingRecovered':
     case 'OrganizationSendingReleased':
-      return { subjectId: judgedIn(event), sequence, kinds: [{ ...tellStanding(event), recipientId: null }] };
+      return { subjectId: senderIdIn(event), sequence, kinds: [{ ...tellStanding(event), recipientId: null }] };
     case 'WarmUpStarted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_started') };
     case 'WarmUpEnded':

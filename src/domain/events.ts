@@ -3,10 +3,10 @@ import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
 import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
-import { standingEvents } from './reputation/events.ts';
+import { reputationEvents } from './reputation/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
 import { suppressionEvents } from './suppression/events.ts';
-import { warmUpDayEvents, warmUpEvents } from './warm-up/events.ts';
+import { dailyQuotaEvents, warmUpEvents } from './warm-up/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
 type EventsOf<Schemas extends Record<string, z.ZodType>> = {
@@ -23,9 +23,9 @@ export type MessageEvent = EventsOf<typeof messageEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
-export type StandingEvent = EventsOf<typeof standingEvents>;
+export type ReputationEvent = EventsOf<typeof reputationEvents>;
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
-export type WarmUpDayEvent = EventsOf<typeof warmUpDayEvents>;
+export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -39,9 +39,9 @@ export type OutboxEvent =
   | WebhookEvent
   | DestinationEvent
   | SuppressionEvent
-  | StandingEvent
+  | ReputationEvent
   | WarmUpEvent
-  | WarmUpDayEvent;
+  | DailyQuotaEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -57,7 +57,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...webhookEvents,
   ...destinationEvents,
   ...suppressionEvents,
-  ...standingEvents,
+  ...reputationEvents,
   ...warmUpEvents,
-  ...warmUpDayEvents,
+  ...dailyQuotaEvents,
 };

@@ -42,8 +42,8 @@ export const webhookStream = (webhookId: string): StreamName => streamOf('webhoo
 /** @param destination a mailbox provider, or `@` and a recipient domain. */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
 /** @param senderId of a domain or an organization. */
-export const standingStream = (senderId: string): StreamName => streamOf('standing', senderId);
+export const reputationStream = (senderId: string): StreamName => streamOf('standing', senderId);
 export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
 /** @param day `YYYY-MM-DD`, UTC. */
-export const warmUpDayStream = (domainId: string, day: string): StreamName =>
+export const dailyQuotaStream = (domainId: string, day: string): StreamName =>
   streamOf('warmUpDay', `${domainId}.${day}`);

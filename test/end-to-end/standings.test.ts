@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
-import { judgeSending, releaseSending } from '../../src/commands/reputation.ts';
+import { evaluateReputation, releaseSending } from '../../src/commands/reputation.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { standingStream } from '../../src/domain/streams.ts';
+import { reputationStream } from '../../src/domain/streams.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
@@ -57,7 +57,7 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
   service.workers({ senders }).start();
   await vi.waitFor(
     async () =>
-      expect(await store.readStream(standingStream('dom_1'))).toMatchObject([
+      expect(await store.readStream(reputationStream('dom_1'))).toMatchObject([
         { type: 'SendingPaused', data: { measure: 'bounces', count: 10, of: 200, limitPercent: 5 } },
       ]),
     { timeout: 20_000, interval: 100 },
@@ -69,7 +69,7 @@ test('mail of a paused domain waits without being looked at, and leaves within s
   const { dependencies, organizationId } = service;
   const limits = { bounces: [2, 4, 5], complaints: null } as const;
   const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
-  await judgeSending(dependencies, { domainId: 'dom_1', organizationId, counts, limits });
+  await evaluateReputation(dependencies, { domainId: 'dom_1', organizationId, counts, limits });
   service.workers().start();
   const ids: string[] = [];
   for (let number = 0; number < 120; number += 1) {

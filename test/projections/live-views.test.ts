@@ -8,8 +8,8 @@ import type { OutboxEvent } from '../../src/domain/events.ts';
 import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { readFamilies } from '../../src/domain/read-families.ts';
-import { standingEvents } from '../../src/domain/reputation/events.ts';
-import { standing } from '../../src/domain/reputation/reputation.ts';
+import { reputationEvents } from '../../src/domain/reputation/events.ts';
+import { reputation } from '../../src/domain/reputation/reputation.ts';
 import { domainRecords } from '../../src/domain/sending-domain/domain-records.ts';
 import { domainRecordsEvents } from '../../src/domain/sending-domain/events.ts';
 import { liveViewsProjection } from '../../src/projections/live-views/projection.ts';
@@ -130,7 +130,7 @@ describe('the copy', () => {
   const FAMILIES: readonly (readonly [string, Aggregate<unknown, OutboxEvent>, readonly string[]])[] = [
     ['destinations', destination as Aggregate<unknown, OutboxEvent>, Object.keys(destinationEvents)],
     ['records of domains', domainRecords as Aggregate<unknown, OutboxEvent>, Object.keys(domainRecordsEvents)],
-    ['standings', standing as Aggregate<unknown, OutboxEvent>, Object.keys(standingEvents)],
+    ['standings', reputation as Aggregate<unknown, OutboxEvent>, Object.keys(reputationEvents)],
   ];
   test.each(FAMILIES)('leaves out no event of %s that their state depends on', (_name, aggregate, types) => {
     for (const sequence of sequencesOf(types, 3)) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { standingStream } from '../../src/domain/streams.ts';
+import { reputationStream } from '../../src/domain/streams.ts';
 import { standingsProjection } from '../../src/projections/reputation/projection.ts';
 import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';
@@ -37,7 +37,7 @@ const open = async () => {
         ...{ occurredAt, ...more }, // of another message
       }),
     release: (occurredAt: string) =>
-      given(standingStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),
+      given(reputationStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),
     counts: () => countsOfSender(pool, DOMAIN),
   };
 };
@@ -129,7 +129,7 @@ describe('what became of bulk mail', () => {
     expect(await all()).toMatchObject({ delivered: 1, bounced: 1, releasedAt: null });
     const releasedAt = '2026-11-20T12:00:00.000Z';
     await given(
-      standingStream('org_mine'),
+      reputationStream('org_mine'),
       [{ type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } }],
       { occurredAt: releasedAt },
     );

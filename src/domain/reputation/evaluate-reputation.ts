@@ -1,9 +1,9 @@
-import type { StandingEvent } from '../events.ts';
+import type { ReputationEvent } from '../events.ts';
 import { MEASURES, type Measure } from './events.ts';
-import { type Sender, STANDING_LEVELS, type Standing } from './reputation.ts';
+import { REPUTATION_LEVELS, type Reputation, type Sender } from './reputation.ts';
 
 /** What became of the live bulk mail of a domain: recipients, of the last days. */
-export interface SendingCounts {
+export interface ReputationCounts {
   /** Only what came since then is counted (ISO 8601); null: it was never released. */
   readonly releasedAt: string | null;
   readonly delivered: number;
@@ -12,7 +12,7 @@ export interface SendingCounts {
   readonly complained: number;
 }
 
-export const NOTHING_SENT: SendingCounts = { releasedAt: null, delivered: 0, bounced: 0, complained: 0 };
+export const NO_COUNTS: ReputationCounts = { releasedAt: null, delivered: 0, bounced: 0, complained: 0 };
 
 const DAY_MS = 86_400_000;
 /** Fewer let a list that is sent once a week go unseen between two times, more keep a sender down for what is long mended. */
@@ -33,7 +33,7 @@ const HUNDRED = 100;
 
 const share = (count: number, of: number): Share => ({ count, of, percent: of > 0 ? (HUNDRED * count) / of : 0 });
 
-export const sharesOf = ({ delivered, bounced, complained }: SendingCounts): Readonly<Record<Measure, Share>> => ({
+export const sharesOf = ({ delivered, bounced, complained }: ReputationCounts): Readonly<Record<Measure, Share>> => ({
   bounces: share(bounced, delivered + bounced),
   complaints: share(complained, delivered),
 });
@@ -42,7 +42,7 @@ export const sharesOf = ({ delivered, bounced, complained }: SendingCounts): Rea
 export type Limits = readonly [warn: number, slow: number, pause: number];
 
 /** null: it is not judged. */
-export type SendingLimits = Readonly<Record<Measure, Limits | null>>;
+export type ReputationLimits = Readonly<Record<Measure, Limits | null>>;
 
 const OFF = 'off';
 const PERCENT = /^\d{1,3}(?:\.\d{1,6})?$/;
@@ -60,9 +60,9 @@ export const readLimits = (text: string): Limits | null | undefined => {
   return isRising(limits) ? limits : undefined;
 };
 
-export interface JudgeSending extends Sender {
-  readonly counts: SendingCounts;
-  readonly limits: SendingLimits;
+export interface EvaluateReputation extends Sender {
+  readonly counts: ReputationCounts;
+  readonly limits: ReputationLimits;
 }
 
 /** Of fewer recipients each is too large a part to say anything; more let a small sender do harm unseen. */
@@ -86,11 +86,11 @@ type Level = keyof typeof REACHED;
 
 /** The measure that goes furthest, and how far; of two that go as far, the one that it stands so for. */
 const worstOf = (
-  state: Standing,
+  state: Reputation,
   shares: Readonly<Record<Measure, Share>>,
-  limits: SendingLimits,
+  limits: ReputationLimits,
 ): { readonly measure: Measure; readonly level: number } => {
-  const before = STANDING_LEVELS.indexOf(state.level);
+  const before = REPUTATION_LEVELS.indexOf(state.level);
   const levels = MEASURES.map((measure) => ({
     measure,
     level: levelOf(shares[measure], limits[measure], state.measure === measure ? before : 0),
@@ -100,29 +100,29 @@ const worstOf = (
   return worst.find(({ measure }) => measure === state.measure) ?? worst[0] ?? { measure: 'bounces', level: 0 };
 };
 
-const recovered = ({ domainId, organizationId }: Sender): StandingEvent =>
+const recovered = ({ domainId, organizationId }: Sender): ReputationEvent =>
   domainId === null
     ? { type: 'OrganizationSendingRecovered', data: { organizationId } }
     : { type: 'SendingRecovered', data: { domainId } };
 
-type Found = Omit<Extract<StandingEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
+type Found = Omit<Extract<ReputationEvent, { readonly type: 'SendingPaused' }>['data'], 'domainId'>;
 
-const reached = ({ domainId, organizationId }: Sender, level: Level, found: Found): StandingEvent =>
+const reached = ({ domainId, organizationId }: Sender, level: Level, found: Found): ReputationEvent =>
   domainId === null
     ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
     : { type: REACHED[level], data: { domainId, ...found } };
 
 /** What follows from the rates of a domain or an organization; nothing where it stands so already. */
-export const judgeSending = (
-  state: Standing,
-  { counts, limits, ...sender }: JudgeSending,
-): readonly StandingEvent[] => {
+export const evaluateReputation = (
+  state: Reputation,
+  { counts, limits, ...sender }: EvaluateReputation,
+): readonly ReputationEvent[] => {
   // Counted before what was released was forgotten.
   if (counts.releasedAt !== state.releasedAt) return [];
   const shares = sharesOf(counts);
   const { measure, level } = worstOf(state, shares, limits);
   if (level === 0) return state.level === 'good' ? [] : [recovered(sender)];
-  if (STANDING_LEVELS[level] === state.level && measure === state.measure) return [];
+  if (REPUTATION_LEVELS[level] === state.level && measure === state.measure) return [];
   const { count, of } = shares[measure];
   const limitPercent = limits[measure]?.[level - 1] ?? 0;
   return [reached(sender, level as Level, { measure, count, of, limitPercent })];

@@ -19,7 +19,7 @@ const organization = { organizationId: z.string() };
  * Streams `standing-<domainId>` and `standing-<organizationId>`: what becomes of the live bulk mail of a sending domain,
  * and of all of its organization's together, and what follows from that.
  */
-export const standingEvents = {
+export const reputationEvents = {
   /** Nothing follows yet. */
   SendingWarned: z.object({ ...domain, ...found }),
   /** Its bulk mail leaves message by message. */

@@ -1,15 +1,15 @@
 import type { Aggregate } from '../aggregate.ts';
-import type { StandingEvent } from '../events.ts';
+import type { ReputationEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Measure } from './events.ts';
 
 /** Each follows from reaching one more of the limits. */
-export const STANDING_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
-export type StandingLevel = (typeof STANDING_LEVELS)[number];
+export const REPUTATION_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
+export type ReputationLevel = (typeof REPUTATION_LEVELS)[number];
 
 /** How a sending domain, or an organization with all of its domains, stands with those it sends bulk mail to. */
-export interface Standing {
-  readonly level: StandingLevel;
+export interface Reputation {
+  readonly level: ReputationLevel;
   /** Why it is not good; null: it is. */
   readonly measure: Measure | null;
   /** Since when it is as it is; null: always. */
@@ -18,10 +18,10 @@ export interface Standing {
   readonly releasedAt: string | null;
 }
 
-export const GOOD_STANDING: Standing = { level: 'good', measure: null, since: null, releasedAt: null };
+export const GOOD_REPUTATION: Reputation = { level: 'good', measure: null, since: null, releasedAt: null };
 
 /** Bulk mail may not leave as it comes. */
-export const holdsBack = ({ level }: Pick<Standing, 'level'>): boolean => level === 'slowed' || level === 'paused';
+export const holdsBack = ({ level }: Pick<Reputation, 'level'>): boolean => level === 'slowed' || level === 'paused';
 
 /** Whose live bulk mail it is about. */
 export interface Sender {
@@ -33,12 +33,13 @@ export interface Sender {
 export const senderIdOf = ({ domainId, organizationId }: Sender): string => domainId ?? organizationId;
 
 /** The same, of an event. */
-export const judgedIn = ({ data }: StandingEvent): string => ('domainId' in data ? data.domainId : data.organizationId);
+export const senderIdIn = ({ data }: ReputationEvent): string =>
+  'domainId' in data ? data.domainId : data.organizationId;
 
 /** A domain that is deleted and registered again stands as it stood: its mail is what it was. */
-export const standing: Aggregate<Standing, StandingEvent> = {
+export const reputation: Aggregate<Reputation, ReputationEvent> = {
   category: CATEGORIES.standing,
-  initial: GOOD_STANDING,
+  initial: GOOD_REPUTATION,
   evolve: (state, { type, data }, { occurredAt: since }) => {
     switch (type) {
       case 'SendingWarned':
@@ -63,7 +64,10 @@ export const standing: Aggregate<Standing, StandingEvent> = {
 };
 
 /** Ends whatever was held against a domain or an organization; one that stands well is left as it is. */
-export const releaseSending = ({ level }: Standing, { domainId, organizationId }: Sender): readonly StandingEvent[] => {
+export const releaseSending = (
+  { level }: Reputation,
+  { domainId, organizationId }: Sender,
+): readonly ReputationEvent[] => {
   if (level === 'good') return [];
   return domainId === null
     ? [{ type: 'OrganizationSendingReleased', data: { organizationId } }]

@@ -1,4 +1,4 @@
-import type { StandingEvent } from '../events.ts';
+import type { ReputationEvent } from '../events.ts';
 
 const TYPES = {
   SendingWarned: 'domain.sending_warned',
@@ -11,12 +11,12 @@ const TYPES = {
   OrganizationSendingPaused: 'organization.sending_paused',
   OrganizationSendingRecovered: 'organization.sending_recovered',
   OrganizationSendingReleased: 'organization.sending_released',
-} as const satisfies Readonly<Record<StandingEvent['type'], string>>;
+} as const satisfies Readonly<Record<ReputationEvent['type'], string>>;
 
 const BECAME = { bounces: 'bounced because there is no such mailbox', complaints: 'complained' } as const;
 
-/** What customers are told of a standing, and why in a sentence, which addresses have no part in. */
-export const tellStanding = ({ type, data }: StandingEvent) => {
+/** What customers are told of a reputation, and why in a sentence, which addresses have no part in. */
+export const tellStanding = ({ type, data }: ReputationEvent) => {
   if (!('measure' in data)) return { type: TYPES[type], facts: {} };
   const { measure, count, of, limitPercent } = data;
   const reason = `${count} of ${of} recipients of bulk mail ${BECAME[measure]}: the limit is ${limitPercent} %`;

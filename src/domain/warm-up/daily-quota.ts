@@ -1,10 +1,10 @@
 import type { Aggregate } from '../aggregate.ts';
-import type { WarmUpDayEvent } from '../events.ts';
+import type { DailyQuotaEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
 /** What is taken of a day's caps, by destination. */
-export interface WarmUpDay {
+export interface DailyQuota {
   readonly taken: ReadonlyMap<string, number>;
 }
 
@@ -14,7 +14,7 @@ const add = (before: ReadonlyMap<string, number>, taken: readonly { operator: st
   return after;
 };
 
-export const warmUpDay: Aggregate<WarmUpDay, WarmUpDayEvent> = {
+export const dailyQuota: Aggregate<DailyQuota, DailyQuotaEvent> = {
   category: CATEGORIES.warmUpDay,
   initial: { taken: new Map() },
   evolve: (state, { type, data }) => {
@@ -31,29 +31,29 @@ export const warmUpDay: Aggregate<WarmUpDay, WarmUpDayEvent> = {
 export type Places = ReadonlyMap<string, number>;
 
 /** A message that is to leave. */
-export interface Want {
+export interface QuotaRequest {
   readonly places: Places;
   /** It leaves whatever is left, and is counted. */
   readonly always: boolean;
 }
 
-export interface AllotPlaces {
+export interface ReserveQuota {
   readonly domainId: string;
   readonly day: string;
   /** Recipients a destination gets that day. */
   readonly cap: number;
   /** In order. */
-  readonly wants: readonly Want[];
+  readonly wants: readonly QuotaRequest[];
   /** What this process took already and has not used. */
   readonly inHand: Places;
 }
 
-export interface Allotted {
+export interface Reserved {
   /** Of each want: null, it may leave; or the destination that has had its share. */
   readonly full: readonly (string | null)[];
   /** What is left in hand. */
   readonly inHand: Places;
-  readonly events: readonly WarmUpDayEvent[];
+  readonly events: readonly DailyQuotaEvent[];
 }
 
 /**
@@ -68,7 +68,7 @@ const LOTS = 20;
 const DESTINATIONS_MAX = 2_000;
 
 /** A message passes while any place is left, so that one to many recipients does not wait for ever behind smaller ones. */
-export const allotPlaces = (state: WarmUpDay, { domainId, day, cap, wants, inHand }: AllotPlaces): Allotted => {
+export const reserveQuota = (state: DailyQuota, { domainId, day, cap, wants, inHand }: ReserveQuota): Reserved => {
   const lot = Math.ceil(cap / LOTS);
   const held = new Map(inHand);
   const taken = new Map<string, number>();
@@ -93,7 +93,7 @@ export const allotPlaces = (state: WarmUpDay, { domainId, day, cap, wants, inHan
     return null;
   });
   const list = [...taken].map(([operator, places]) => ({ operator, places }));
-  const events: readonly WarmUpDayEvent[] =
+  const events: readonly DailyQuotaEvent[] =
     list.length === 0 ? [] : [{ type: 'WarmUpPlacesTaken', data: { domainId, day, taken: list } }];
   return { full, inHand: held, events };
 };
@@ -111,7 +111,7 @@ export interface Turn {
  * When the turn of a recipient comes that has to wait, in milliseconds since 1970: on the first later day that has a
  * place for it, each day's places spread over all of the day; after the plan's last day, some time of the day after.
  */
-export const turnAt = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
+export const nextSlot = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
   let place = before;
   const tomorrow = Math.max(0, daysBetween(startsOn, today)) + 1;
   for (const [index, cap] of caps.entries()) {

@@ -11,8 +11,8 @@ export const warmUpEvents = {
   WarmUpEnded: z.object({ domainId: z.string() }),
 };
 
-/** Stream `warmUpDay-<domainId>.<day>`: what was taken of a day's caps. */
-export const warmUpDayEvents = {
+/** Stream `dailyQuota-<domainId>.<day>`: what was taken of a day's caps. */
+export const dailyQuotaEvents = {
   /** The claim: whoever appended it, and nobody else, may send to so many recipients of these destinations that day. */
   WarmUpPlacesTaken: z.object({
     domainId: z.string(),

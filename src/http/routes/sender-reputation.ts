@@ -3,14 +3,14 @@ import { load } from '../../commands/execute.ts';
 import { releaseSending } from '../../commands/reputation.ts';
 import {
   countedFrom,
-  NOTHING_SENT,
-  type SendingCounts,
+  NO_COUNTS,
+  type ReputationCounts,
   type Share,
   sharesOf,
 } from '../../domain/reputation/evaluate-reputation.ts';
 import { MEASURES } from '../../domain/reputation/events.ts';
-import { STANDING_LEVELS, type Standing, standing } from '../../domain/reputation/reputation.ts';
-import { standingStream } from '../../domain/streams.ts';
+import { REPUTATION_LEVELS, type Reputation, reputation } from '../../domain/reputation/reputation.ts';
+import { reputationStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';
@@ -23,7 +23,7 @@ const shareSchema = z.strictObject({
 });
 
 const level = z
-  .enum(STANDING_LEVELS)
+  .enum(REPUTATION_LEVELS)
   .describe(
     '`warned`: nothing follows yet. `slowed`: live bulk mail leaves message by message. `paused`: it waits. Transactional mail is never held back.',
   );
@@ -42,7 +42,7 @@ export const domainStandingSchema = z.strictObject({
   domain_id: z.string(),
   ...reputationFields,
   organization_level: z
-    .enum(STANDING_LEVELS)
+    .enum(REPUTATION_LEVELS)
     .describe('How all domains of the organization stand together: the worse of the two levels applies.'),
 });
 
@@ -60,7 +60,7 @@ const serializeShare = ({ count, of, percent }: Share): z.infer<typeof shareSche
   percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
 });
 
-const serializeStanding = ({ level, measure, since, releasedAt }: Standing, counts: SendingCounts) => {
+const serializeStanding = ({ level, measure, since, releasedAt }: Reputation, counts: ReputationCounts) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
     level,
@@ -74,8 +74,8 @@ const serializeStanding = ({ level, measure, since, releasedAt }: Standing, coun
 
 export const serializeDomainStanding = (
   domainId: string,
-  { own, ofOrganization }: { readonly own: Standing; readonly ofOrganization: Standing },
-  counts: SendingCounts,
+  { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
+  counts: ReputationCounts,
 ): z.infer<typeof domainStandingSchema> => ({
   object: 'domain_standing',
   domain_id: domainId,
@@ -85,8 +85,8 @@ export const serializeDomainStanding = (
 
 export const serializeOrganizationStanding = (
   organizationId: string,
-  standing: Standing,
-  counts: SendingCounts,
+  standing: Reputation,
+  counts: ReputationCounts,
 ): z.infer<typeof organizationStandingSchema> => ({
   object: 'organization_standing',
   organization_id: organizationId,
@@ -109,13 +109,13 @@ export const getStandingRoute = (route: RouteContext): void => {
       await loadDomain(deps, caller, id);
       const { store } = deps.context;
       const [{ state: own }, { state: ofOrganization }] = await Promise.all([
-        load(store, standing, standingStream(id)),
-        load(store, standing, standingStream(caller.organizationId)),
+        load(store, reputation, reputationStream(id)),
+        load(store, reputation, reputationStream(caller.organizationId)),
       ]);
       await readYourWrites(deps, ['standings']);
       const from = countedFrom(deps.context.system.now());
       const counts = await deps.readModels.standings.ofSender({ from, senderId: id });
-      return serializeDomainStanding(id, { own, ofOrganization }, counts ?? NOTHING_SENT);
+      return serializeDomainStanding(id, { own, ofOrganization }, counts ?? NO_COUNTS);
     },
   );
 };
@@ -134,11 +134,11 @@ export const getOrganizationStandingRoute = (route: RouteContext): void => {
     },
     async ({ caller: { organizationId } }) => {
       const { store, system } = deps.context;
-      const { state } = await load(store, standing, standingStream(organizationId));
+      const { state } = await load(store, reputation, reputationStream(organizationId));
       await readYourWrites(deps, ['standings']);
       const by = { from: countedFrom(system.now()), senderId: organizationId };
       const counts = await deps.readModels.standings.ofSender(by);
-      return serializeOrganizationStanding(organizationId, state, counts ?? NOTHING_SENT);
+      return serializeOrganizationStanding(organizationId, state, counts ?? NO_COUNTS);
     },
   );
 };

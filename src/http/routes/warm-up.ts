@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../commands/warm-up.ts';
-import { warmUpDayStream, warmUpStream } from '../../domain/streams.ts';
-import { type Places, warmUpDay } from '../../domain/warm-up/daily-quota.ts';
+import { dailyQuotaStream, warmUpStream } from '../../domain/streams.ts';
+import { dailyQuota, type Places } from '../../domain/warm-up/daily-quota.ts';
 import {
   CAP_MAX,
   DEFAULT_PLAN,
@@ -81,7 +81,7 @@ export const serializeWarmUpOf = async (
   const today = dayOf(system.now());
   const planned = plan === null ? null : plannedDay(plan, today);
   const { state } =
-    planned === null ? { state: warmUpDay.initial } : await load(store, warmUpDay, warmUpDayStream(domainId, today));
+    planned === null ? { state: dailyQuota.initial } : await load(store, dailyQuota, dailyQuotaStream(domainId, today));
   return serializeWarmUp(domainId, { plan, planned, taken: state.taken });
 };
 

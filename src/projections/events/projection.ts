@@ -2,8 +2,8 @@ import { type CustomerEvent, customerEvents } from '../../domain/customer-events
 import type {
   ApiKeyEvent,
   MessageEvent,
+  ReputationEvent,
   SendingDomainEvent,
-  StandingEvent,
   SuppressionEvent,
   WarmUpEvent,
   WebhookEvent,
@@ -15,9 +15,9 @@ import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
-type DomainStandingEvent = Extract<StandingEvent, { readonly data: { readonly domainId: string } }>;
+type DomainStandingEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;
 type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
-type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<StandingEvent, DomainStandingEvent>;
+type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<ReputationEvent, DomainStandingEvent>;
 type Followed = MessageEvent | OfDomain | OfOrganization;
 
 interface SentFrom {

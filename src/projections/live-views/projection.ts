@@ -3,7 +3,7 @@ import { eventCodec } from '../../domain/codec.ts';
 import { destination } from '../../domain/destination/destination.ts';
 import { organization } from '../../domain/organization/organization.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { standing } from '../../domain/reputation/reputation.ts';
+import { reputation } from '../../domain/reputation/reputation.ts';
 import { domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { warmUp } from '../../domain/warm-up/warm-up.ts';
@@ -23,7 +23,7 @@ const KEPT_WHOLE = [organization.category, sendingDomain.category, apiKey.catego
  * Their state follows from the last event of each type in a stream, taken in order: a destination that is suspended every
  * few minutes for a year is two rows. A new event of theirs that adds to an earlier one of its type moves the family up.
  */
-const KEPT_LAST = [destination.category, domainRecords.category, standing.category];
+const KEPT_LAST = [destination.category, domainRecords.category, reputation.category];
 
 const isKeptLast: ReadonlySet<string> = new Set(KEPT_LAST);
 const copied: ReadonlySet<string> = new Set([...KEPT_WHOLE, ...KEPT_LAST]);

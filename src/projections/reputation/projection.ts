@@ -1,7 +1,7 @@
 import { suppresses } from '../../domain/bounce/categories.ts';
-import type { MessageEvent, StandingEvent } from '../../domain/events.ts';
+import type { MessageEvent, ReputationEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import { judgedIn } from '../../domain/reputation/reputation.ts';
+import { senderIdIn } from '../../domain/reputation/reputation.ts';
 import { asRecords, type Database } from '../database.ts';
 import { earlierMessages } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
@@ -93,8 +93,8 @@ const complain = (changes: Changes, event: EventOf<'RecipientComplained'>): void
   for (const counted of countedBy(changes, event)) counted.complained += 1;
 };
 
-const release = (changes: Changes, event: RecordedEvent<StandingEvent>): void => {
-  const senderId = judgedIn(event);
+const release = (changes: Changes, event: RecordedEvent<ReputationEvent>): void => {
+  const senderId = senderIdIn(event);
   const { organizationId, occurredAt } = event.metadata;
   changes.senders.set(senderId, organizationId);
   changes.released.set(senderId, occurredAt);
@@ -116,7 +116,7 @@ const write = async (db: Database, { accepted, senders, counts, released }: Chan
   }
 };
 
-export const standingsProjection = defineProjection<MessageEvent | StandingEvent, Changes>({
+export const standingsProjection = defineProjection<MessageEvent | ReputationEvent, Changes>({
   name: 'standings',
   version: 2,
   categories: ['message', 'standing'],

@@ -1,7 +1,7 @@
-import type { SendingCounts } from '../../domain/reputation/evaluate-reputation.ts';
+import type { ReputationCounts } from '../../domain/reputation/evaluate-reputation.ts';
 import type { Database } from '../database.ts';
 
-export interface SenderCounts extends SendingCounts {
+export interface SenderCounts extends ReputationCounts {
   /** A domain, or the organization itself: all of its domains together. */
   readonly senderId: string;
   readonly organizationId: string;

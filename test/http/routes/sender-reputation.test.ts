@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { judgeSending } from '../../../src/commands/reputation.ts';
+import { evaluateReputation } from '../../../src/commands/reputation.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;
@@ -10,7 +10,7 @@ let manager: string;
 let stranger: string;
 
 const pause = () =>
-  judgeSending(service.deps.context, {
+  evaluateReputation(service.deps.context, {
     domainId,
     organizationId,
     limits: { bounces: [2, 4, 5], complaints: null },
@@ -108,7 +108,7 @@ describe('the standing of an organization', () => {
 
   test('is its own, is shown with each of its domains, and is released by admin keys alone, once', async () => {
     expect(await look(manager)).toMatchObject({ object: 'organization_standing', level: 'good', since: null });
-    await judgeSending(service.deps.context, {
+    await evaluateReputation(service.deps.context, {
       domainId: null,
       organizationId,
       limits: { bounces: [2, 4, 5], complaints: null },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { takePlaces } from '../../../src/commands/warm-up.ts';
+import { reserveDailyQuota } from '../../../src/commands/warm-up.ts';
 import { DEFAULT_PLAN, dayOf } from '../../../src/domain/warm-up/warm-up.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -65,7 +65,7 @@ describe('the warm-up of a domain', () => {
       ['small.test', 1],
       ['large.test', 7],
     ]);
-    await takePlaces(service.deps.context, {
+    await reserveDailyQuota(service.deps.context, {
       organizationId,
       domainId,
       day: today(),

@@ -2,13 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
-import { GOOD_STANDING } from '../../../src/domain/reputation/reputation.ts';
+import { GOOD_REPUTATION } from '../../../src/domain/reputation/reputation.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { heldMail, holdersOfMail } from '../../../src/projections/deliveries/held-queries.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import { dueByDestination, dueDeliveries } from '../../../src/projections/deliveries/queries.ts';
-import type { DeliveryJob, DeliveryQueue } from '../../../src/workers/delivery/due.ts';
-import { createRecentlyQueued } from '../../../src/workers/delivery/due.ts';
+import { createRecentlyQueued, type DeliveryJob, type DeliveryQueue } from '../../../src/workers/delivery/due.ts';
 import { createFindReleased } from '../../../src/workers/delivery/released.ts';
 import { sweepDeliveries } from '../../../src/workers/delivery/sweep.ts';
 import { openApplied } from '../../projections/support/applied.ts';
@@ -74,7 +73,7 @@ const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Prom
     ...(isOneServer ? {} : { destinations: { operatorOf: async (domain: string) => domain } }),
     released: createFindReleased({
       heldMail: { holders: (ask) => holdersOfMail(pool, ask), held: (ask) => heldMail(pool, ask) },
-      sendingHolds: { standingOf: () => GOOD_STANDING },
+      sendingHolds: { standingOf: () => GOOD_REPUTATION },
       warmUpHolds: { keeps: () => false, offered: () => undefined },
       sendingDomains: { isDeleted: () => false },
       isOneServer,

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../../src/commands/warm-up.ts';
-import { warmUpDayStream } from '../../../src/domain/streams.ts';
-import { warmUpDay } from '../../../src/domain/warm-up/daily-quota.ts';
+import { dailyQuotaStream } from '../../../src/domain/streams.ts';
+import { dailyQuota } from '../../../src/domain/warm-up/daily-quota.ts';
 import { dayOf, startOf } from '../../../src/domain/warm-up/warm-up.ts';
 import { openDelivering, statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';
@@ -30,7 +30,7 @@ const plan = (service: Service, caps: readonly number[]) =>
   startWarmUp(service.dependencies, originOf(service), { domainId: 'dom_1', caps });
 
 const takenOf = async ({ dependencies: { store }, system }: Service, operator: string): Promise<number> => {
-  const { state } = await load(store, warmUpDay, warmUpDayStream('dom_1', dayOf(system.now())));
+  const { state } = await load(store, dailyQuota, dailyQuotaStream('dom_1', dayOf(system.now())));
   return state.taken.get(operator) ?? 0;
 };
 

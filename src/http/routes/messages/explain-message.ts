@@ -16,14 +16,14 @@ import { isOpen } from '../../../domain/message/recipient.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
-import { type Standing, standing } from '../../../domain/reputation/reputation.ts';
+import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import {
   apiKeyStream,
   destinationStream,
   messageStream,
+  reputationStream,
   sendingDomainStream,
-  standingStream,
 } from '../../../domain/streams.ts';
 import { wants } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -97,11 +97,13 @@ export const deliveriesOf = async (
 export const standingsOf = async (
   { context: { store } }: HttpDependencies,
   { recipients }: ExistingMessage,
-): Promise<ReadonlyMap<string, Standing>> => {
+): Promise<ReadonlyMap<string, Reputation>> => {
   const holders = [
     ...new Set(recipients.flatMap(({ held }) => (held?.reason === 'warm_up' ? [] : (held?.heldBy ?? [])))),
   ];
-  const standings = holders.map(async (id) => [id, (await load(store, standing, standingStream(id))).state] as const);
+  const standings = holders.map(
+    async (id) => [id, (await load(store, reputation, reputationStream(id))).state] as const,
+  );
   return new Map(await Promise.all(standings));
 };
 

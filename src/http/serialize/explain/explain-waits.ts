@@ -2,7 +2,7 @@ import { classifyReply } from '../../../domain/bounce/classify.ts';
 import { isOwnDestination, type Suspension } from '../../../domain/destination/destination.ts';
 import type { HoldReason } from '../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
-import { holdsBack, type Standing } from '../../../domain/reputation/reputation.ts';
+import { holdsBack, type Reputation } from '../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { nextOf, saidOf, speakerOf } from './explain-event.ts';
 import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
@@ -35,7 +35,7 @@ export interface Waiting {
   /** Of recipients' domains whose servers get nothing now. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
   /** By the ids of those whose standing keeps recipients back; who is missing stands well. */
-  readonly standings: ReadonlyMap<string, Standing>;
+  readonly standings: ReadonlyMap<string, Reputation>;
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
 import type { Suspension } from '../../../../src/domain/destination/destination.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
-import type { Standing } from '../../../../src/domain/reputation/reputation.ts';
+import type { Reputation } from '../../../../src/domain/reputation/reputation.ts';
 import {
   about,
   attemptStarted,
@@ -155,7 +155,7 @@ describe('an explanation of a recipient who is kept back', () => {
     },
     at: 1,
   });
-  const paused: Standing = { level: 'paused', measure: 'bounces', since: minute(0), releasedAt: null };
+  const paused: Reputation = { level: 'paused', measure: 'bounces', since: minute(0), releasedAt: null };
   const standings = new Map([['dom_1', paused]]);
 
   test('says since when and why, and when it is looked at again at the latest', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { turnAt } from '../../../src/domain/warm-up/daily-quota.ts';
+import { nextSlot } from '../../../src/domain/warm-up/daily-quota.ts';
 
 const PLAN = { startsOn: '2026-11-22', caps: [2, 4, 8] };
 const turn = (before: number, random = 0, today = '2026-11-22'): string =>
-  new Date(turnAt(PLAN, { today, before, random })).toISOString();
+  new Date(nextSlot(PLAN, { today, before, random })).toISOString();
 
 describe('the turn of what has to wait', () => {
   test('comes on the first later day with a place, spread over all of it', () => {

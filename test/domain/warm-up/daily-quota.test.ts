@@ -1,20 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  allotPlaces,
+  type DailyQuota,
+  dailyQuota,
   type Places,
-  type Want,
-  type WarmUpDay,
-  warmUpDay,
+  type QuotaRequest,
+  reserveQuota,
 } from '../../../src/domain/warm-up/daily-quota.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const NONE: Places = new Map();
-const to = (operator: string, count = 1, always = false): Want => ({ places: new Map([[operator, count]]), always });
-const command = (cap: number, wants: readonly Want[], inHand = NONE) => ({
+const to = (operator: string, count = 1, always = false): QuotaRequest => ({
+  places: new Map([[operator, count]]),
+  always,
+});
+const command = (cap: number, wants: readonly QuotaRequest[], inHand = NONE) => ({
   ...{ domainId: 'dom_1', day: '2026-11-22', cap, wants, inHand },
 });
-const taken = (...operators: readonly (readonly [string, number])[]): WarmUpDay => ({ taken: new Map(operators) });
+const taken = (...operators: readonly (readonly [string, number])[]): DailyQuota => ({ taken: new Map(operators) });
 
 interface Asked {
   readonly process: number;
@@ -23,13 +26,13 @@ interface Asked {
 
 /** Recipients that left for one destination, by processes each of which takes lots of its own. */
 const takenByMany = (asked: readonly Asked[], cap: number) => {
-  let day = warmUpDay.initial;
+  let day = dailyQuota.initial;
   let left = 0;
   const hands = new Map<number, Places>();
   for (const { process, count } of asked) {
-    const allotted = allotPlaces(day, command(cap, [to('a.test', count)], hands.get(process)));
+    const allotted = reserveQuota(day, command(cap, [to('a.test', count)], hands.get(process)));
     hands.set(process, allotted.inHand);
-    day = allotted.events.reduce((before, event) => warmUpDay.evolve(before, event, contextAt(NOW)), day);
+    day = allotted.events.reduce((before, event) => dailyQuota.evolve(before, event, contextAt(NOW)), day);
     left += allotted.full[0] === null ? count : 0;
   }
   const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
@@ -38,21 +41,21 @@ const takenByMany = (asked: readonly Asked[], cap: number) => {
 
 describe('places of a day', () => {
   test('are taken in lots, so that few messages cost an append', () => {
-    const first = allotPlaces(taken(), command(1000, [to('a.test'), to('a.test')]));
+    const first = reserveQuota(taken(), command(1000, [to('a.test'), to('a.test')]));
     expect(first.full).toEqual([null, null]);
     expect(first.events).toMatchObject([{ data: { taken: [{ operator: 'a.test', places: 50 }] } }]);
     expect(first.inHand.get('a.test')).toBe(48);
-    expect(allotPlaces(taken(['a.test', 50]), command(1000, [to('a.test')], first.inHand)).events).toEqual([]);
+    expect(reserveQuota(taken(['a.test', 50]), command(1000, [to('a.test')], first.inHand)).events).toEqual([]);
   });
 
   test('are refused once they are gone, to their own destination alone', () => {
-    const { full, events } = allotPlaces(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
+    const { full, events } = reserveQuota(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
     expect(full).toEqual(['a.test', null]);
     expect(events).toMatchObject([{ data: { taken: [{ operator: 'b.test' }] } }]);
   });
 
   test('are enough for a message to many as long as one is left, and for all that must not wait', () => {
-    const { full, inHand } = allotPlaces(
+    const { full, inHand } = reserveQuota(
       taken(['a.test', 49]),
       command(50, [to('a.test', 40), to('a.test'), to('a.test', 7, true)]),
     );
@@ -61,13 +64,13 @@ describe('places of a day', () => {
   });
 
   test('are taken of all destinations of a message or of none', () => {
-    const both: Want = { places: new Map([...to('b.test').places, ...to('a.test').places]), always: false };
-    expect(allotPlaces(taken(['a.test', 50]), command(50, [both]))).toMatchObject({ full: ['a.test'], events: [] });
+    const both: QuotaRequest = { places: new Map([...to('b.test').places, ...to('a.test').places]), always: false };
+    expect(reserveQuota(taken(['a.test', 50]), command(50, [both]))).toMatchObject({ full: ['a.test'], events: [] });
   });
 
   test('of destinations beyond the first two thousand are not counted', () => {
     const many = taken(...Array.from({ length: 2000 }, (_, index) => [`${index}.test`, 50] as const));
-    const { full, events } = allotPlaces(many, command(50, [to('0.test'), to('new.test')]));
+    const { full, events } = reserveQuota(many, command(50, [to('0.test'), to('new.test')]));
     expect(full).toEqual(['0.test', null]);
     expect(events).toEqual([]);
   });

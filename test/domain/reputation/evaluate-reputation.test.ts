@@ -2,42 +2,42 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   countedFrom,
-  judgeSending,
-  NOTHING_SENT,
+  evaluateReputation,
+  NO_COUNTS,
+  type ReputationCounts,
+  type ReputationLimits,
   readLimits,
-  type SendingCounts,
-  type SendingLimits,
 } from '../../../src/domain/reputation/evaluate-reputation.ts';
 import {
-  GOOD_STANDING,
+  GOOD_REPUTATION,
+  REPUTATION_LEVELS,
+  type Reputation,
   releaseSending,
-  STANDING_LEVELS,
-  type Standing,
-  standing,
+  reputation,
 } from '../../../src/domain/reputation/reputation.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
 
 const DOMAIN = { domainId: 'dom_1', organizationId: 'org_1' };
-const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
+const LIMITS: ReputationLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const counts = (delivered: number, bounced: number, complained = 0, releasedAt: string | null = null) => ({
   ...{ delivered, bounced, complained, releasedAt },
 });
 
 const judge =
-  (found: SendingCounts, limits = LIMITS) =>
-  (state: Standing) =>
-    judgeSending(state, { domainId: 'dom_1', organizationId: 'org_1', counts: found, limits });
+  (found: ReputationCounts, limits = LIMITS) =>
+  (state: Reputation) =>
+    evaluateReputation(state, { domainId: 'dom_1', organizationId: 'org_1', counts: found, limits });
 
 /** How it stands after judging these one after another. */
-const after = (state: Standing, found: readonly SendingCounts[], limits = LIMITS): Standing =>
+const after = (state: Reputation, found: readonly ReputationCounts[], limits = LIMITS): Reputation =>
   found.reduce(
     (before, each) =>
-      judge(each, limits)(before).reduce((is, event) => standing.evolve(is, event, contextAt(NOW)), before),
+      judge(each, limits)(before).reduce((is, event) => reputation.evolve(is, event, contextAt(NOW)), before),
     state,
   );
 
-const levelAfter = (...found: readonly SendingCounts[]): string => after(GOOD_STANDING, found).level;
+const levelAfter = (...found: readonly ReputationCounts[]): string => after(GOOD_REPUTATION, found).level;
 
 describe('a domain', () => {
   test.each([
@@ -71,16 +71,16 @@ describe('a domain', () => {
     expect(levelAfter(paused, counts(969, 31))).toBe('warned');
     expect(levelAfter(paused, counts(985, 15))).toBe('good');
     expect(levelAfter(paused, counts(150, 10))).toBe('paused');
-    expect(levelAfter(paused, NOTHING_SENT)).toBe('good');
+    expect(levelAfter(paused, NO_COUNTS)).toBe('good');
   });
 
   test('stands so for the measure that goes furthest', () => {
-    const both = after(GOOD_STANDING, [counts(950, 50, 3), counts(10_000, 20, 25)]);
+    const both = after(GOOD_REPUTATION, [counts(950, 50, 3), counts(10_000, 20, 25)]);
     expect(both).toMatchObject({ level: 'slowed', measure: 'complaints' });
   });
 
   test('is told what led to it', () => {
-    expect(judge(counts(950, 50))(GOOD_STANDING)).toEqual([
+    expect(judge(counts(950, 50))(GOOD_REPUTATION)).toEqual([
       {
         type: 'SendingPaused',
         data: { domainId: 'dom_1', measure: 'bounces', count: 50, of: 1000, limitPercent: 5 },
@@ -89,31 +89,31 @@ describe('a domain', () => {
   });
 
   test('is released once, and is not judged by what was counted before', () => {
-    const paused = after(GOOD_STANDING, [counts(950, 50)]);
-    const { given } = specify(standing);
+    const paused = after(GOOD_REPUTATION, [counts(950, 50)]);
+    const { given } = specify(reputation);
     given([{ type: 'SendingReleased', data: { domainId: 'dom_1' } }])
       .when((state) => releaseSending(state, DOMAIN))
       .thenNothing();
     const [released] = releaseSending(paused, DOMAIN);
     if (released === undefined) throw new Error('nothing was released');
-    const state = standing.evolve(paused, released, contextAt(NOW));
+    const state = reputation.evolve(paused, released, contextAt(NOW));
     expect(state).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
     expect(judge(counts(950, 50))(state)).toEqual([]);
     expect(after(state, [counts(950, 50, 0, NOW)]).level).toBe('paused');
   });
 
   test('recovers when what led to it is judged no more', () => {
-    const paused = after(GOOD_STANDING, [counts(950, 50)]);
+    const paused = after(GOOD_REPUTATION, [counts(950, 50)]);
     expect(after(paused, [counts(950, 50)], { ...LIMITS, bounces: null }).level).toBe('good');
   });
 });
 
 describe('an organization', () => {
   const sender = { domainId: null, organizationId: 'org_1' };
-  const judgeAll = (state: Standing, found: SendingCounts) =>
-    judgeSending(state, { ...sender, counts: found, limits: LIMITS });
-  const evolved = (state: Standing, found: SendingCounts): Standing =>
-    judgeAll(state, found).reduce((is, event) => standing.evolve(is, event, contextAt(NOW)), state);
+  const judgeAll = (state: Reputation, found: ReputationCounts) =>
+    evaluateReputation(state, { ...sender, counts: found, limits: LIMITS });
+  const evolved = (state: Reputation, found: ReputationCounts): Reputation =>
+    judgeAll(state, found).reduce((is, event) => reputation.evolve(is, event, contextAt(NOW)), state);
 
   test.each([
     [980, 20, 'warned', 'OrganizationSendingWarned'],
@@ -121,20 +121,20 @@ describe('an organization', () => {
     [950, 50, 'paused', 'OrganizationSendingPaused'],
   ])('is judged as a domain is, with %i delivered and %i bounced %s', (delivered, bounced, level, type) => {
     const limitPercent = { warned: 2, slowed: 4, paused: 5 }[level];
-    expect(judgeAll(GOOD_STANDING, counts(delivered, bounced))).toEqual([
+    expect(judgeAll(GOOD_REPUTATION, counts(delivered, bounced))).toEqual([
       { type, data: { organizationId: 'org_1', measure: 'bounces', count: bounced, of: 1000, limitPercent } },
     ]);
-    expect(evolved(GOOD_STANDING, counts(delivered, bounced))).toMatchObject({ level, measure: 'bounces' });
+    expect(evolved(GOOD_REPUTATION, counts(delivered, bounced))).toMatchObject({ level, measure: 'bounces' });
   });
 
   test('recovers, and is released once', () => {
-    const paused = evolved(GOOD_STANDING, counts(950, 50));
+    const paused = evolved(GOOD_REPUTATION, counts(950, 50));
     expect(judgeAll(paused, counts(999, 1))).toEqual([
       { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_1' } },
     ]);
     const events = releaseSending(paused, sender);
     expect(events).toEqual([{ type: 'OrganizationSendingReleased', data: { organizationId: 'org_1' } }]);
-    const released = events.reduce((is, event) => standing.evolve(is, event, contextAt(NOW)), paused);
+    const released = events.reduce((is, event) => reputation.evolve(is, event, contextAt(NOW)), paused);
     expect(released).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
     expect(releaseSending(released, sender)).toEqual([]);
     expect(judgeAll(released, counts(950, 50))).toEqual([]);
@@ -152,8 +152,8 @@ describe('whatever is counted', () => {
   test('the same judged again changes nothing', () => {
     fc.assert(
       fc.property(fc.array(found, { minLength: 1, maxLength: 8 }), (all) => {
-        const state = after(GOOD_STANDING, all);
-        expect(judge(all.at(-1) ?? NOTHING_SENT)(state)).toEqual([]);
+        const state = after(GOOD_REPUTATION, all);
+        expect(judge(all.at(-1) ?? NO_COUNTS)(state)).toEqual([]);
       }),
     );
   });
@@ -176,7 +176,7 @@ describe('whatever is counted', () => {
     fc.assert(
       fc.property(found, few, (before, then) => {
         const [was, is] = [levelAfter(before), levelAfter(before, then)];
-        const order = (level: string): number => (STANDING_LEVELS as readonly string[]).indexOf(level);
+        const order = (level: string): number => (REPUTATION_LEVELS as readonly string[]).indexOf(level);
         expect(order(is)).toBeLessThanOrEqual(order(was));
       }),
     );
