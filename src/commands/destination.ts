@@ -8,10 +8,10 @@ import { destinationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
-/** Nobody's in particular: mail servers of others are the same for every organization. */
+/** None: destinations are the same for every organization. */
 const NO_ORGANIZATION = '';
 
-/** Puts on record that a destination gets nothing for a while; once, whoever else finds it so. */
+/** Suspends a destination; once, if several processes decide so. */
 export const suspendDestination = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   suspension: SuspendDestination,

@@ -18,7 +18,7 @@ import {
 import type { System } from '../domain/ports/system.ts';
 import type { CommandContext } from './context.ts';
 
-/** Others who write the same stream at the same moment are few: more tries than this and something loops. */
+/** Concurrent writers of one stream are few: more tries than this and something loops. */
 const CONFLICT_RETRIES = 5;
 /** An unknown outcome is asked again with the same ids; more tries keep the caller waiting, fewer give up on a blip. */
 const UNKNOWN_OUTCOME_RETRIES = 3;
@@ -32,7 +32,7 @@ export interface Loaded<State> {
 
 /** What a change is made conditional on. */
 export interface Condition {
-  /** The stream must be at one of these revisions when it is changed, whoever writes meanwhile. Absent: at any. */
+  /** The stream must be at one of these revisions when it is changed. Absent: at any. */
   readonly atRevisions?: readonly Revision[];
 }
 
@@ -116,8 +116,7 @@ const once = async <State, E extends OutboxEvent>(
 };
 
 /**
- * Read, fold, decide, append at the revision read: the one place that does this. When somebody else wrote in between,
- * all of it again.
+ * Read, fold, decide, append at the revision read: the only place that does this. On a write conflict it starts again.
  * @throws {DomainError} of the decision; `precondition_failed`; `resource_conflict` after too many conflicts.
  */
 export const execute = async <State, E extends OutboxEvent>(

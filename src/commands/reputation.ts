@@ -7,7 +7,7 @@ import { reputationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
-/** Puts on record what follows from the rates of a domain's or an organization's live bulk mail; once, whoever else judges it. */
+/** Records the reputation that follows from the rates of a sender's live bulk mail; once, if several processes evaluate it. */
 export const evaluateReputation = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   judged: EvaluateReputation,

@@ -10,8 +10,8 @@ import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
-import type { SendingLimits } from '../domain/reputation/evaluate-reputation.ts';
-import { standing } from '../domain/reputation/reputation.ts';
+import type { ReputationLimits } from '../domain/reputation/evaluate-reputation.ts';
+import { reputation } from '../domain/reputation/reputation.ts';
 import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
@@ -56,7 +56,7 @@ export interface WorkersDependencies {
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
-  readonly senders?: { readonly counts: PageOfCounts; readonly limits: SendingLimits };
+  readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
   /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
   /** Mail is captured, and domains need no verification. Absent: it leaves. */
@@ -138,7 +138,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: sendingDomain.category, apply: shared.checkSchedule.apply },
     { category: sendingDomain.category, apply: shared.formerKeys.apply },
     { category: destination.category, apply: applyDestination },
-    { category: standing.category, apply: sendingHolds.apply },
+    { category: reputation.category, apply: sendingHolds.apply },
     { category: warmUp.category, apply: warmUpHolds.apply },
   ]);
   const webhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...shared });

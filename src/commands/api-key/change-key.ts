@@ -26,7 +26,7 @@ export interface KeyChange extends Condition {
 
 interface Decision extends KeyChange {
   decide(state: ApiKey, circumstances: KeyCircumstances): readonly ApiKeyEvent[];
-  /** Whether these events would shut out whoever asks for them. */
+  /** Whether these events would lock out the requester. */
   shutsOut?(events: readonly ApiKeyEvent[]): boolean;
 }
 
@@ -37,7 +37,7 @@ export interface KeyAtRevision {
 
 type Lost = ReturnType<ReleaseAdminKeys['lost']>;
 
-/** Others who change the same key, or take away admin keys, at the same moment are few. */
+/** Concurrent changes of one key, or of admin keys, are few. */
 const TRIES_MAX = 5;
 
 /** Whether an admin key that works now would not any more, or not for as long. */

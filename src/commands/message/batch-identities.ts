@@ -34,7 +34,7 @@ const keyedIdentities = async (
   },
 ): Promise<BatchIdentities> => {
   const whole = sha256Hex([await bodyDigest({ system }, rest), ...parts].join(' '));
-  // Each covers the whole batch: whoever sends another one under the key is refused by its first message.
+  // Each covers the whole batch: another batch under the same key is refused by its first message.
   const digests = messages.map((_, index) => keyedDigest(sender.secret, 'batch-body', `${index} ${whole}`));
   const placeOf = (index: number, opener: number): number => {
     if (index === opener) return 0;

@@ -22,7 +22,7 @@ export interface Returned {
   readonly message: Loaded<ExistingMessage>;
   /** Places of those who had this copy: it is about one of them. */
   readonly places: readonly number[];
-  /** Nobody else can have said so: the copy was one recipient's, or whoever says so was told what only servers are. */
+  /** No other recipient can have caused it: the copy was one recipient's, or the reporter knows the envelope id. */
   readonly isVouched: boolean;
 }
 

@@ -37,7 +37,7 @@ export interface MessageIdentity {
   readonly idempotent: boolean;
 }
 
-/** Who sends, and the secret of his organization. */
+/** The caller, and the secret of its organization. */
 export interface Sender {
   readonly caller: Caller;
   readonly secret: Uint8Array;

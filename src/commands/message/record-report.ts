@@ -35,7 +35,7 @@ export const REPORT_OUTCOMES = [
 ] as const;
 export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
 
-/** Of several recipients whoever was delivered to says most. */
+/** Of several recipients the one that had been delivered decides. */
 const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
   if (events.length === 0) return 'unchanged';
   if (events.some(({ type }) => type === 'RecipientComplained')) return 'complained';

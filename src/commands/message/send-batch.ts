@@ -12,7 +12,7 @@ import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } f
 import { acceptPrepared, type SentMessage } from './send-message.ts';
 
 export interface SendBatch {
-  /** What is refused already stands as its refusal. */
+  /** An item that is refused already is its refusal. */
   readonly items: readonly (SendRequest | DomainError)[];
   /** One that is refused refuses all. */
   readonly strict: boolean;

@@ -58,7 +58,7 @@ export const isRecipientUnsubscribed = async (context: Tools, recipient: LinkedR
   });
 
 /**
- * Records that a recipient wants no more mail; again only where his address was taken off the list since.
+ * Records that a recipient unsubscribed; a second time only if the address was removed from the list since.
  * @param by `request`: null where it was not by a request to this service.
  * @returns whether something was written.
  */
@@ -100,8 +100,8 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
 };
 
 /**
- * Records that the recipient of a link wants no more mail; a second time nothing is written, unless his address was taken
- * off the list since.
+ * Records that the recipient of a link unsubscribed. Repeating it writes nothing, unless the address was removed from the
+ * list since.
  * @returns the message.
  * @throws {DomainError} `not_found`.
  */
@@ -115,8 +115,8 @@ export const unsubscribeRecipient = async (
 };
 
 /**
- * Records that a recipient wants no more mail: he has written to the address of his `List-Unsubscribe` (RFC 2369 §3.2).
- * Whatever he wrote, and whoever he says he is: nobody else was told the address.
+ * Records that a recipient unsubscribed by writing to the address of its `List-Unsubscribe` (RFC 2369 §3.2). The text and
+ * the sender do not matter: only the recipient was told the address.
  */
 export const unsubscribeByMail = async (context: Context, token: ReturnToken): Promise<ReportOutcome> => {
   const returned = await findReturned(context, [token]);

@@ -19,7 +19,7 @@ import { type Condition, execute, type Loaded, load } from '../execute.ts';
 import { leaveName, takeName } from './domain-name.ts';
 import { lookAtRecords } from './look-at-records.ts';
 
-/** Host of the key record that mail of the domain stands or falls with. */
+/** Host of the deciding DKIM key's record. */
 const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {
   const pair = decidingPair(dkim);
   const rsa = pair === null ? undefined : rsaOf(pair);
@@ -118,7 +118,7 @@ export const checkDomain = async (
   return { domain: now, revision: Number(revision), records };
 };
 
-/** What another look later may find otherwise: the name is another’s for now, others write there at this moment, or it was just deleted. */
+/** Temporary: another organization has the name for now, others write there, or the domain was just deleted. */
 const LATER: readonly string[] = ['domain_already_exists', 'resource_conflict', 'not_found'];
 
 /** Looks at a domain's records because it is time to. One that is gone is left alone. */

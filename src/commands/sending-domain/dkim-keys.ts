@@ -4,7 +4,7 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import { rotateDkim as decideRotateDkim } from '../../domain/sending-domain/change-domain.ts';
 import { dkimHost, signingKeys } from '../../domain/sending-domain/dkim.ts';
 import type { DkimKey } from '../../domain/sending-domain/events.ts';
-import { formerKeys, needless } from '../../domain/sending-domain/former-keys.ts';
+import { formerKeys, unneededKeys } from '../../domain/sending-domain/former-keys.ts';
 import {
   type ExistingSendingDomain,
   requireOwnDomain,
@@ -15,7 +15,7 @@ import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 
-/** Three bytes tell a key from all others of its name, whoever made them, which are few. */
+/** Three bytes tell a key from the few others of its name. */
 const SELECTOR_BYTES = 3;
 const PREFIXES = { 'rsa-sha256': 'ob-r', 'ed25519-sha256': 'ob-e' } as const;
 
@@ -91,7 +91,7 @@ export const destroyFormerKeys = async (
   const now = system.now().toISOString();
   const known = await load(store, formerKeys, stream);
   const { domain } = known.state;
-  const keys = needless(known.state, now);
+  const keys = unneededKeys(known.state, now);
   if (keys.length === 0 || domain.status === 'absent') return;
   const destroyed = new Set(keys.map(({ secretId }) => secretId));
   await secrets.destroy([...destroyed]);

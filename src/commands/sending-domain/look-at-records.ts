@@ -27,7 +27,7 @@ type Answer = DnsAnswer<string> | null;
 /** Nearest names above that are asked for a policy; deeper names are nobody's (as many as a tree walk of DMARC may take). */
 const ABOVE_MAX = 8;
 
-/** A label that nobody publishes: whoever answers for it answers for every name. */
+/** A label that nobody publishes: a server that answers for it answers for every name. */
 const NOBODY = '_outbox-nobody';
 
 /** No answer says nothing. */
@@ -36,7 +36,7 @@ const orNull = (error: unknown): null => {
   throw error;
 };
 
-/** Whoever mends a record is not to wait for the time that the wrong one is remembered. */
+/** Bypasses the cache: a corrected record is seen at once. */
 const FRESH = { fresh: true } as const;
 
 const ask = (resolver: Resolver, host: string): Promise<Answer> => resolver.txt(host, FRESH).catch(orNull);

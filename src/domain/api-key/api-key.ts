@@ -12,7 +12,7 @@ export interface NumberedSecret extends SecretFacts {
   readonly number: number;
 }
 
-/** A secret that was replaced and still opens the door until it ends. */
+/** A secret that was replaced and is still accepted until it ends. */
 export interface EarlierSecret extends NumberedSecret {
   readonly expiresAt: string;
 }
@@ -37,13 +37,13 @@ export interface ExistingApiKey {
 
 export type ApiKey = { readonly status: 'absent' } | ExistingApiKey;
 
-/** Secrets that still open the door besides the current one. */
+/** Secrets that are accepted besides the current one. */
 export const liveEarlierSecrets = (state: ExistingApiKey, now: string): readonly EarlierSecret[] =>
   state.earlierSecrets.filter(({ expiresAt }) => expiresAt > now);
 
 type Rotated = Extract<ApiKeyEvent, { type: 'KeyRotated' }>['data'];
 
-/** What has ended by then is forgotten: a key may be rotated for years. */
+/** Drops secrets that have ended: a key may be rotated for years. */
 const rotated = (state: ExistingApiKey, data: Rotated, occurredAt: string): ExistingApiKey => {
   const kept = data.revokesPrevious ? [] : liveEarlierSecrets(state, occurredAt);
   const previous = { ...state.secret, expiresAt: data.previousExpiresAt };
@@ -95,7 +95,7 @@ export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingAp
   return key;
 };
 
-/** Facts about a key that its own stream does not tell. */
+/** Facts about a key that are not in its own stream. */
 export interface KeyCircumstances {
   /** ISO 8601. */
   readonly now: string;
@@ -106,11 +106,11 @@ export interface KeyCircumstances {
 export const isExpired = ({ expiresAt }: ExistingApiKey, now: string): boolean =>
   expiresAt !== null && expiresAt <= now;
 
-/** Whether the key opens the door. */
+/** Whether requests with the key are accepted. */
 export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumstances): boolean =>
   key.status === 'active' && !endedWithDomain && !isExpired(key, now);
 
-/** A key that has ended for good is not changed any more. @throws {DomainError} `key_not_active`. */
+/** A key that has ended for good cannot be changed. @throws {DomainError} `key_not_active`. */
 export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
   if (key.status === 'revoked')
     throw new DomainError('key_not_active', 'API key is revoked: create a new one in its place');

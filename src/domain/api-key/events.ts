@@ -42,7 +42,7 @@ export const apiKeyEvents = {
     expiresAt: z.string().nullable().optional(),
   }),
   KeyRevoked: z.object({ keyId: z.string() }),
-  /** Noted after the fact: a key ends at its `expiresAt`, whether anybody notes it or not. */
+  /** Recorded after the fact: a key ends at its `expiresAt`, recorded or not. */
   KeyExpired: z.object({ keyId: z.string() }),
   KeyDeleted: z.object({ keyId: z.string() }),
 };

@@ -4,7 +4,7 @@ import type { Environment } from '../environment.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
 import type { Permission } from './events.ts';
 
-/** The key behind a request, as the door knows it: facts for decisions, never looked up again. */
+/** The key that authenticated a request: facts for decisions, never looked up again. */
 export interface Caller {
   readonly keyId: string;
   /** Number of the secret that was shown: 1 for the key's first, one more with each rotation. */

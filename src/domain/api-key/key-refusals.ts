@@ -19,7 +19,7 @@ export interface NoteRefusal extends NotedRefusal {
   readonly keyId: string;
 }
 
-/** Of one key: more would let whoever repeats himself fill the log, fewer would leave out some that somebody asks about. */
+/** Per key. Higher: repeated requests fill the log. Lower: refusals that someone asks about are missing. */
 export const REFUSALS_PER_MINUTE_MAX = 20;
 const MINUTE_MS = 60_000;
 

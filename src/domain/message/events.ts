@@ -5,7 +5,7 @@ import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail-transport.ts';
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
 
-/** What the other side said; the text is in the vault's contents under `replyId`. */
+/** The reply of the other server; its text is in the vault's contents under `replyId`. */
 const smtpFacts = z.object({
   /** Reply code (RFC 5321 §4.2), 0 where none was received. */
   code: z.number().int(),
@@ -97,23 +97,23 @@ export const messageEvents = {
     /** When undelivered recipients expire. */
     expiresAt: z.string(),
   }),
-  /** In the same append as `MessageAccepted`: nobody is to have it before `scheduledAt`. */
+  /** In the same append as `MessageAccepted`: not to be sent before `scheduledAt`. */
   MessageScheduled: z.object(schedule),
   /** Another time for recipients that still wait for theirs. */
   MessageRescheduled: z.object(schedule),
-  /** Nobody was asked anything: whatever attempts came to before stands as it was. */
+  /** No attempt was made: earlier outcomes stay as they are. */
   RecipientsHeld: z.object({
     ...about,
     recipientIds: z.array(z.string()),
     reason: z.enum(HOLD_REASONS),
-    /** Whose release lets them go before `until`: a domain, an organization, or the stream of a warm-up; null: nobody's does. */
+    /** Whose release ends it before `until`: a domain, an organization, or the stream of a warm-up; null: only time does. */
     heldBy: z.string().nullable(),
-    /** When they are looked at again, whatever happens. */
+    /** When the hold is checked again, whatever happens. */
     until: z.string(),
     /** When the message expires from now on; absent: when it did before. */
     expiresAt: z.string().optional(),
   }),
-  /** The claim: whoever appended it at the revision it read, and nobody else, sends until the lease ends. */
+  /** The claim: only the worker that appended it, at the revision it read, sends until the lease ends. */
   AttemptStarted: z.object({
     ...about,
     attempt: z.number().int(),
@@ -131,14 +131,14 @@ export const messageEvents = {
   RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string(), category }),
   RecipientBounced: z.object({
     ...{ ...attempted, reason: z.string(), category },
-    /** It had been delivered, as far as the other side had said until then. */
+    /** It had been reported as delivered before. */
     late: z.literal(true).optional(),
     shared,
   }),
   RecipientExpired: z.object(ended),
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
-  /** Called off by its sender before it was sent. */
+  /** Cancelled by its sender before it was sent. */
   RecipientCancelled: z.object(ended),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
   /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */

@@ -51,7 +51,8 @@ export interface ReleaseAdminKeys {
 }
 
 /**
- * Whoever takes admin keys away says so first, where all who do so meet; what is left must administer all that is lost.
+ * Announces that admin keys are taken away, in the one stream where all who do so meet. The remaining keys must be able to
+ * replace those that are lost.
  * @throws {DomainError} `last_admin_key`.
  */
 export const releaseAdminKeys = (

@@ -43,7 +43,7 @@ export interface UnsubscribeWays {
 /** Somebody named in a header: of a name that has no address (`undisclosed-recipients`) the address is empty. */
 export type ShownMailbox = Mailbox;
 
-/** Whom readers see addressed, whoever gets the message. */
+/** Recipients named in the headers. They may differ from the envelope. */
 export interface ShownRecipients {
   readonly to: readonly ShownMailbox[];
   readonly cc: readonly ShownMailbox[];

@@ -1,4 +1,4 @@
-/** PORT: time and chance. Only `adapters/system.ts` reads a clock or makes randomness; tests give a seeded one. */
+/** PORT: time and randomness. Only `adapters/system.ts` reads a clock or makes randomness; tests give a seeded one. */
 export interface System {
   /** Wall clock. */
   now(): Date;

@@ -65,11 +65,11 @@ export interface EvaluateReputation extends Sender {
   readonly limits: ReputationLimits;
 }
 
-/** Of fewer recipients each is too large a part to say anything; more let a small sender do harm unseen. */
+/** Sample size. Lower: one recipient weighs too much. Higher: a small sender does harm unseen. */
 const RECIPIENTS_MIN = 200;
-/** Fewer bounces or complaints happen to anybody; at more, a small sender is stopped late. */
+/** Fewer bounces or complaints happen to everybody; with more, a small sender is stopped late. */
 const HAPPENINGS_MIN = 5;
-/** What was reached lasts until the rate is below this part of the limit: nearer to it, a rate at the limit flaps. */
+/** Hysteresis: a level ends when the rate is below this share of its limit. Nearer to 1, a rate at the limit flaps. */
 const RECOVERY = 0.8;
 
 /** How many of the limits hold: those that are reached, and those that were and are not left far enough behind. */
@@ -84,7 +84,7 @@ const levelOf = ({ count, of, percent }: Share, limits: Limits | null, before: n
 const REACHED = { 1: 'SendingWarned', 2: 'SendingSlowed', 3: 'SendingPaused' } as const;
 type Level = keyof typeof REACHED;
 
-/** The measure that goes furthest, and how far; of two that go as far, the one that it stands so for. */
+/** The measure with the highest level. Of two with the same level, the one that is on record. */
 const worstOf = (
   state: Reputation,
   shares: Readonly<Record<Measure, Share>>,
@@ -112,7 +112,7 @@ const reached = ({ domainId, organizationId }: Sender, level: Level, found: Foun
     ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
     : { type: REACHED[level], data: { domainId, ...found } };
 
-/** What follows from the rates of a domain or an organization; nothing where it stands so already. */
+/** Decides the reputation that follows from the rates. No event if it is unchanged. */
 export const evaluateReputation = (
   state: Reputation,
   { counts, limits, ...sender }: EvaluateReputation,

@@ -16,8 +16,8 @@ const domain = { domainId: z.string() };
 const organization = { organizationId: z.string() };
 
 /**
- * Streams `standing-<domainId>` and `standing-<organizationId>`: what becomes of the live bulk mail of a sending domain,
- * and of all of its organization's together, and what follows from that.
+ * Streams `standing-<domainId>` and `standing-<organizationId>`: reputation of a sending domain by its live bulk
+ * mail, and of an organization by that of all its domains.
  */
 export const reputationEvents = {
   /** Nothing follows yet. */

@@ -3,24 +3,24 @@ import type { ReputationEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Measure } from './events.ts';
 
-/** Each follows from reaching one more of the limits. */
+/** Each limit that is reached raises the level by one. */
 export const REPUTATION_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
 export type ReputationLevel = (typeof REPUTATION_LEVELS)[number];
 
-/** How a sending domain, or an organization with all of its domains, stands with those it sends bulk mail to. */
+/** Reputation of a sender of bulk mail: a domain, or an organization with all of its domains. */
 export interface Reputation {
   readonly level: ReputationLevel;
   /** Why it is not good; null: it is. */
   readonly measure: Measure | null;
   /** Since when it is as it is; null: always. */
   readonly since: string | null;
-  /** Nothing from before it counts; null: everything does. */
+  /** Outcomes from before are not counted; null: all are. */
   readonly releasedAt: string | null;
 }
 
 export const GOOD_REPUTATION: Reputation = { level: 'good', measure: null, since: null, releasedAt: null };
 
-/** Bulk mail may not leave as it comes. */
+/** Whether bulk mail is slowed or paused. */
 export const holdsBack = ({ level }: Pick<Reputation, 'level'>): boolean => level === 'slowed' || level === 'paused';
 
 /** Whose live bulk mail it is about. */
@@ -36,7 +36,7 @@ export const senderIdOf = ({ domainId, organizationId }: Sender): string => doma
 export const senderIdIn = ({ data }: ReputationEvent): string =>
   'domainId' in data ? data.domainId : data.organizationId;
 
-/** A domain that is deleted and registered again stands as it stood: its mail is what it was. */
+/** A domain keeps its reputation when it is deleted and registered again. */
 export const reputation: Aggregate<Reputation, ReputationEvent> = {
   category: CATEGORIES.standing,
   initial: GOOD_REPUTATION,
@@ -63,7 +63,7 @@ export const reputation: Aggregate<Reputation, ReputationEvent> = {
   },
 };
 
-/** Ends whatever was held against a domain or an organization; one that stands well is left as it is. */
+/** Restores a good reputation. One that is good already is left as it is. */
 export const releaseSending = (
   { level }: Reputation,
   { domainId, organizationId }: Sender,

@@ -49,7 +49,7 @@ export interface CheckRecords {
   readonly now: string;
 }
 
-/** Whoever asks more often gets the same answer without another note. Shorter lets one who polls fill the log. */
+/** Within it a repeated request gets the same answer without an event. Shorter lets polling fill the log. */
 const NOTED_AGAIN_MS = 60_000;
 
 const same = (a: readonly RecordSeen[], b: readonly RecordSeen[]): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -83,7 +83,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Since something is waited for; whoever publishes at once does not wait for the hour. */
+/** First checks while records are waited for: a record that is published at once is found within minutes. */
 const EAGER_MS: readonly number[] = [1, 3, 8, 23].map((minutes) => minutes * MINUTE_MS);
 /** After those. Shorter asks for nothing, longer leaves people waiting. */
 const WAITING_EVERY_MS = HOUR_MS;

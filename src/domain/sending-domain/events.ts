@@ -21,12 +21,12 @@ export const sendingDomainEvents = {
     domainId: z.string(),
     /** A-labels, lower case. */
     name: z.string(),
-    /** To be published as TXT by whoever owns the name. */
+    /** To be published as TXT by the owner of the name. */
     token: z.string(),
     /** Its first keys. */
     dkim: z.array(dkimKey),
   }),
-  /** For the first time, or again after what was lost is back. */
+  /** For the first time, or again once lost records are back. */
   DomainVerified: z.object({ domainId: z.string(), name: z.string(), method: verificationMethod }),
   /** A record it needs is gone or wrong. It goes on sending until `failsAt`. */
   DomainDegraded: z.object({
@@ -92,6 +92,6 @@ export const domainRecordsEvents = {
 /** Stream `domainName-<name>`: who has proved that the name is theirs. */
 export const domainNameEvents = {
   DomainNameTaken: z.object({ name: z.string(), domainId: z.string(), method: verificationMethod }),
-  /** Whoever had proved it could prove it no more. */
+  /** The domain that had proved it no longer can. */
   DomainNameReleased: z.object({ name: z.string(), domainId: z.string() }),
 };

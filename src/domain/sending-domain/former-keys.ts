@@ -54,6 +54,6 @@ export const formerKeys: Aggregate<DomainWithFormerKeys, SendingDomainEvent> = {
   },
 };
 
-/** Those that nobody needs any more. @param now ISO 8601. */
-export const needless = ({ former }: DomainWithFormerKeys, now: string): readonly FormerKey[] =>
+/** Keys that are not needed any more. @param now ISO 8601. */
+export const unneededKeys = ({ former }: DomainWithFormerKeys, now: string): readonly FormerKey[] =>
   former.filter((key) => key.neededUntil <= now);

@@ -13,7 +13,7 @@ export const isLong = (value: string): boolean => value.length > STRING_OCTETS_M
 
 /** As much as tells values apart; a longer one costs room in the log and in every process. */
 const SHOWN_CHARACTERS_MAX = 500;
-/** Of one answer. Whoever has more has a problem that five show as well. */
+/** Of one answer. Five show the problem as well as more would. */
 const SHOWN_VALUES_MAX = 5;
 /** Room for a key in strings and what is to be done with it. */
 const SENTENCE_CHARACTERS_MAX = 1000;
@@ -48,7 +48,7 @@ const QUOTE = /["“”'\\]/;
 export const hasQuotes = (text: string): boolean => QUOTE.test(text);
 export const withoutQuotes = (text: string): string => text.replace(/["“”'\\]/g, '').trim();
 
-/** One record that whoever owns the name is to publish. */
+/** One record that the owner of the name is to publish. */
 export interface RecordToPublish {
   readonly kind: RecordKind;
   readonly type: 'TXT' | 'CNAME';

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 
 /**
  * How long a domain goes on sending without a record it needs. Shorter ends mail over a mistake made on a Friday; longer
- * sends mail that receivers do not believe, and lets whoever lost a name go on sending from it.
+ * sends mail that receivers do not believe, and lets a former owner of the name go on sending from it.
  */
 const FAILS_AFTER_MS = 72 * HOUR_MS;
 

@@ -14,8 +14,8 @@ export interface AddSuppression extends Added {
 }
 
 /**
- * What happened before somebody took the address off the list was known to him, or might have been: it does not put the
- * address back, so that events that are read twice do not undo him.
+ * An event from before the address was removed from the list does not put it back: events that are read twice do not undo
+ * the removal.
  */
 const isForgiven = (state: Suppression, { happenedAt }: AddSuppression): boolean =>
   state.status !== 'absent' && happenedAt !== null && state.removedAt !== null && happenedAt <= state.removedAt;
@@ -28,8 +28,8 @@ const isKnown = (state: Suppression, command: AddSuppression): boolean => {
 };
 
 /**
- * Another entry; none where one of the same reason and scope is in force already. Somebody who says it again with another
- * expiry changes that.
+ * Adds an entry unless one of the same reason and scope is in force already. Adding it by hand with another expiry changes
+ * the expiry.
  * @throws {DomainError} `invalid_request`: it has expired already.
  */
 export const addSuppression = (state: Suppression, command: AddSuppression): readonly SuppressionEvent[] => {
@@ -55,7 +55,7 @@ export const requireSuppression = (state: Suppression, { organizationId, environ
 };
 
 /**
- * Takes an address off the list; one that is off it stays so.
+ * Removes an address from the list. Repeating it changes nothing.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const removeSuppression = (state: Suppression, by: Owner): readonly SuppressionEvent[] => {

@@ -8,13 +8,10 @@ type Suppressing = Extract<
   { type: 'RecipientBounced' | 'RecipientComplained' | 'RecipientUnsubscribed' }
 >;
 
-/** An event after which an address is to be sent less, or nothing. */
+/** An event that suppresses an address. */
 export type SuppressingEvent = RecordedEvent<Suppressing>;
 
-/**
- * A bounce without a category, or of one that does not blame the address, suppresses nobody; nor does what somebody else
- * could have said.
- */
+/** A bounce suppresses only if its category blames the address; a shared report never does. */
 export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent => {
   switch (event.type) {
     case 'RecipientBounced':
@@ -29,9 +26,8 @@ export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent =
 };
 
 /**
- * What follows from it. Whoever complains wants nothing of the sender's, and an address that does not exist can have
- * nothing. Whoever unsubscribes from bulk mail still wants what is sent to him alone; whoever unsubscribes from that
- * wants no bulk mail either.
+ * The suppression that follows. A bounce or a complaint suppresses all mail. Unsubscribing from bulk mail leaves
+ * transactional mail; unsubscribing from transactional mail ends bulk mail too.
  */
 export const suppressionFor = (
   { type }: Pick<Suppressing, 'type'>,

@@ -8,7 +8,7 @@ import type { SuppressionReason } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 
-/** One thing that speaks against an address. */
+/** One reason to suppress an address. */
 export interface SuppressionEntry extends Pick<Added, 'reason' | 'scope' | 'expiresAt' | 'contentId' | 'source'> {
   readonly addedAt: string;
   /** null: it was not taken back. */
@@ -88,10 +88,10 @@ export const entryOfKind = (
   kind: Pick<Added, 'reason' | 'scope'>,
 ): SuppressionEntry | undefined => entries.find(isSameKind(kind));
 
-/** What says most about why nothing is to be sent: the recipient's own word, then that of his server, then ours. */
+/** Strongest first: the recipient's own decision, then the recipient's server, then the customer. */
 const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];
 
-/** Whoever is sent nothing at all before whoever is sent no bulk mail; then by reason. */
+/** By scope, the widest first, then by reason. */
 const rank = ({ scope, reason }: SuppressionEntry): number =>
   (scope === 'all' ? 0 : STRENGTH.length) + STRENGTH.indexOf(reason);
 
@@ -122,8 +122,8 @@ export interface IsUnsubscribed {
 const endOf = ({ removedAt, expiresAt }: SuppressionEntry): string | null => removedAt ?? expiresAt;
 
 /**
- * Whether somebody's word that he wants no more mail still counts. It does while it is on the list, and before it got
- * there, which takes a moment; not once it was taken off, or has expired, after he said it.
+ * Whether an unsubscription still counts: while it is on the list, and before it gets there, which takes a moment. Not if it
+ * was removed or has expired since.
  */
 export const isUnsubscribed = (state: Suppression, { stream, saidAt, now }: IsUnsubscribed): boolean => {
   if (state.status === 'absent') return true;

@@ -3,7 +3,7 @@ import type { DailyQuotaEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
-/** What is taken of a day's caps, by destination. */
+/** The quota of one day that is reserved so far, by destination. */
 export interface DailyQuota {
   readonly taken: ReadonlyMap<string, number>;
 }
@@ -30,10 +30,10 @@ export const dailyQuota: Aggregate<DailyQuota, DailyQuotaEvent> = {
 /** Recipients by destination. */
 export type Places = ReadonlyMap<string, number>;
 
-/** A message that is to leave. */
+/** A message that is about to be sent. */
 export interface QuotaRequest {
   readonly places: Places;
-  /** It leaves whatever is left, and is counted. */
+  /** It is counted, but leaves even if the quota is used up. */
   readonly always: boolean;
 }
 
@@ -44,30 +44,30 @@ export interface ReserveQuota {
   readonly cap: number;
   /** In order. */
   readonly wants: readonly QuotaRequest[];
-  /** What this process took already and has not used. */
+  /** Reserved by this process and not used yet. */
   readonly inHand: Places;
 }
 
 export interface Reserved {
-  /** Of each want: null, it may leave; or the destination that has had its share. */
+  /** For each request: null, it may leave; or the destination whose quota is used up. */
   readonly full: readonly (string | null)[];
-  /** What is left in hand. */
+  /** Reserved and still unused. */
   readonly inHand: Places;
   readonly events: readonly DailyQuotaEvent[];
 }
 
 /**
- * Places are taken in lots of this share of a cap, so that a message costs no append of its own. Larger lets more be lost
- * for the day with a process that dies; smaller makes more events, and more processes meet in the day's stream.
+ * Quota is reserved in lots of this fraction of a cap, so that a message costs no append of its own. Fewer lots: a process
+ * that dies loses more of the day. More lots: more events, and more write conflicts between processes.
  */
 const LOTS = 20;
-/**
- * Destinations that are counted in a day. What is to be warmed up is among the first of them; more cost memory in every
- * worker, fewer leave some uncounted that get enough to matter.
- */
+/** Destinations counted in a day. Higher: memory in every worker. Lower: destinations that matter go uncounted. */
 const DESTINATIONS_MAX = 2_000;
 
-/** A message passes while any place is left, so that one to many recipients does not wait for ever behind smaller ones. */
+/**
+ * Reserves quota. A message passes while any quota is left, so that one with many recipients does not wait for ever behind
+ * smaller ones.
+ */
 export const reserveQuota = (state: DailyQuota, { domainId, day, cap, wants, inHand }: ReserveQuota): Reserved => {
   const lot = Math.ceil(cap / LOTS);
   const held = new Map(inHand);
@@ -99,7 +99,7 @@ export const reserveQuota = (state: DailyQuota, { domainId, day, cap, wants, inH
 };
 
 export interface Turn {
-  /** `YYYY-MM-DD`, UTC: the day whose places are gone. */
+  /** `YYYY-MM-DD`, UTC: the day whose quota is used up. */
   readonly today: string;
   /** How many recipients of the same destination wait before this one. */
   readonly before: number;
@@ -108,8 +108,8 @@ export interface Turn {
 }
 
 /**
- * When the turn of a recipient comes that has to wait, in milliseconds since 1970: on the first later day that has a
- * place for it, each day's places spread over all of the day; after the plan's last day, some time of the day after.
+ * When a waiting recipient may be sent to, in milliseconds since 1970: on the first later day with quota left, each day's
+ * quota spread over the day; after the plan's last day, at some time of the day after.
  */
 export const nextSlot = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
   let place = before;

@@ -13,7 +13,7 @@ export const warmUpEvents = {
 
 /** Stream `dailyQuota-<domainId>.<day>`: what was taken of a day's caps. */
 export const dailyQuotaEvents = {
-  /** The claim: whoever appended it, and nobody else, may send to so many recipients of these destinations that day. */
+  /** Reserves quota: only the process that appended it may send to these numbers of recipients that day. */
   WarmUpPlacesTaken: z.object({
     domainId: z.string(),
     day: z.string(),

@@ -26,7 +26,7 @@ export interface Plan {
   readonly caps: readonly number[];
 }
 
-/** How a sending domain is made known to those it sends to; null: its mail is not held back. */
+/** The warm-up of a sending domain; null: its mail has no daily quota. */
 export interface WarmUp {
   readonly plan: Plan | null;
 }
@@ -71,7 +71,7 @@ export const lastDayOf = ({ startsOn, caps }: Plan): string => dayAfter(startsOn
 
 /** Providers take a month or two to know a sender; a longer plan holds back mail of one that is known. */
 export const PLAN_DAYS_MAX = 90;
-/** A destination that takes so many a day from a sender knows him; a larger cap would hold nothing back. */
+/** A destination that accepts this many a day knows the sender; a larger cap would hold nothing back. */
 export const CAP_MAX = 10_000_000;
 
 /**
@@ -90,13 +90,13 @@ export interface StartWarmUp {
   readonly today: string;
 }
 
-/** Begins a plan today, in place of another; one that runs already goes on as it is. */
+/** Starts a plan today, replacing another. The same plan, if it runs already, continues. */
 export const startWarmUp = ({ plan }: WarmUp, { domainId, caps, today }: StartWarmUp): readonly WarmUpEvent[] => {
   const runs = plan !== null && plannedDay(plan, today) !== null && plan.caps.join() === caps.join();
   return runs ? [] : [{ type: 'WarmUpStarted', data: { domainId, startsOn: today, plan: [...caps] } }];
 };
 
-/** Ends a plan before its last day is over; where none runs there is nothing to end. */
+/** Ends a running plan before its last day. */
 export const endWarmUp = (
   { plan }: WarmUp,
   { domainId, today }: { readonly domainId: string; readonly today: string },

@@ -3,7 +3,7 @@ import type { SendingDomainEvent } from '../../domain/events.ts';
 import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { type DomainWithFormerKeys, formerKeys, needless } from '../../domain/sending-domain/former-keys.ts';
+import { type DomainWithFormerKeys, formerKeys, unneededKeys } from '../../domain/sending-domain/former-keys.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 
@@ -29,7 +29,7 @@ export const createFormerKeys = (): FormerKeys => {
       if (after.domain.status === 'registered' || after.former.length > 0) domains.set(id, after);
       else domains.delete(id);
     },
-    due: (now) => [...domains].filter(([, state]) => needless(state, now).length > 0).map(([id]) => id),
+    due: (now) => [...domains].filter(([, state]) => unneededKeys(state, now).length > 0).map(([id]) => id),
   };
 };
 

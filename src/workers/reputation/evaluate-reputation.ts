@@ -1,17 +1,17 @@
-import { judgeSending as record } from '../../commands/reputation.ts';
+import { evaluateReputation as record } from '../../commands/reputation.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import {
   countedFrom,
-  judgeSending,
-  type SendingCounts,
-  type SendingLimits,
+  evaluateReputation as decide,
+  type ReputationCounts,
+  type ReputationLimits,
 } from '../../domain/reputation/evaluate-reputation.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import type { SendingHolds } from './sending-holds.ts';
 
-interface SenderCounts extends SendingCounts {
+interface SenderCounts extends ReputationCounts {
   /** A domain, or the organization itself. */
   readonly senderId: string;
   readonly organizationId: string;
@@ -27,7 +27,7 @@ export type PageOfCounts = (query: {
 export interface EvaluateReputation {
   readonly store: EventStore;
   readonly counts: PageOfCounts;
-  readonly limits: SendingLimits;
+  readonly limits: ReputationLimits;
   /** Saves reading the stream of a sender whose standing does not change. */
   readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
   readonly leadership: Pick<Leadership, 'isLeader'>;
@@ -55,7 +55,7 @@ export const evaluateReputation = ({
   const evaluate = async ({ senderId, organizationId, ...counted }: SenderCounts): Promise<void> => {
     const domainId = senderId === organizationId ? null : senderId;
     const judged = { domainId, organizationId, counts: counted, limits };
-    if (judgeSending(sendingHolds.standingOf(senderId), judged).length === 0) return;
+    if (decide(sendingHolds.standingOf(senderId), judged).length === 0) return;
     await record({ store, system }, judged);
   };
 

@@ -1,10 +1,10 @@
-import type { StandingEvent } from '../../domain/events.ts';
+import type { ReputationEvent } from '../../domain/events.ts';
 import { jitter, random } from '../../domain/jitter.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { GOOD_STANDING, judgedIn, type Standing, standing } from '../../domain/reputation/reputation.ts';
+import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
 
 type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 
@@ -13,7 +13,7 @@ export interface SendingHolds {
   /** Applies an event of a sender. */
   apply(event: RecordedEvent): void;
   /** @param senderId of a domain or an organization. */
-  standingOf(senderId: string): Standing;
+  standingOf(senderId: string): Reputation;
   /** null: it may leave, as transactional mail and mail of the test environment always may. */
   of(message: Sent): Hold | null;
 }
@@ -32,7 +32,7 @@ const REASONS = {
 } as const;
 
 interface Known {
-  readonly standing: Standing;
+  readonly standing: Reputation;
   /** When the next message of a slowed sender may pass. */
   passMs: number;
 }
@@ -75,12 +75,12 @@ export const createSendingHolds = (system: System): SendingHolds => {
 
   return {
     apply: (event) => {
-      const said = event as RecordedEvent<StandingEvent>; // of the family that it is given
-      const senderId = judgedIn(said);
-      const before = senders.get(senderId)?.standing ?? standing.initial;
-      senders.set(senderId, { standing: standing.evolve(before, said, said.metadata), passMs: 0 });
+      const said = event as RecordedEvent<ReputationEvent>; // of the family that it is given
+      const senderId = senderIdIn(said);
+      const before = senders.get(senderId)?.standing ?? reputation.initial;
+      senders.set(senderId, { standing: reputation.evolve(before, said, said.metadata), passMs: 0 });
     },
-    standingOf: (senderId) => senders.get(senderId)?.standing ?? GOOD_STANDING,
+    standingOf: (senderId) => senders.get(senderId)?.standing ?? GOOD_REPUTATION,
     of: (message) => (message.accepted.stream === 'bulk' && message.environment === 'live' ? holdOf(message) : null),
   };
 };

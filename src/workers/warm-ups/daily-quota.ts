@@ -1,9 +1,9 @@
 import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Loaded } from '../../commands/execute.ts';
-import { takePlaces } from '../../commands/warm-up.ts';
+import { reserveDailyQuota } from '../../commands/warm-up.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { Places, Want, WarmUpDay } from '../../domain/warm-up/daily-quota.ts';
+import type { Places, QuotaRequest, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
 
 /** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */
 export interface DailyQuota {
@@ -13,7 +13,7 @@ export interface DailyQuota {
    * @returns null: it may leave; or the destination whose quota is used up.
    * @throws {DomainError} `resource_conflict`: other processes reserved at the same moment.
    */
-  reserve(want: Want, cap: number): Promise<string | null>;
+  reserve(want: QuotaRequest, cap: number): Promise<string | null>;
 }
 
 export interface DailyQuotaOptions {
@@ -28,12 +28,12 @@ export interface DailyQuotaOptions {
 const WANTS_MAX = 1_000;
 
 interface Reservation {
-  readonly want: Want;
+  readonly want: QuotaRequest;
   readonly cap: number;
 }
 
 export const createDailyQuota = ({ store, system, ...of }: DailyQuotaOptions): DailyQuota => {
-  let known: Loaded<WarmUpDay> | undefined;
+  let known: Loaded<UsedQuota> | undefined;
   let inHand: Places = new Map();
 
   const batcher = createBatcher<Reservation, string | null>({
@@ -43,7 +43,7 @@ export const createDailyQuota = ({ store, system, ...of }: DailyQuotaOptions): D
     run: async (asked) => {
       const wants = asked.map(({ want }) => want);
       const cap = asked.at(-1)?.cap ?? 0; // a plan that was just replaced has another
-      const taken = await takePlaces({ store, system }, { ...of, cap, wants, inHand, known });
+      const taken = await reserveDailyQuota({ store, system }, { ...of, cap, wants, inHand, known });
       known = taken.day;
       inHand = taken.inHand;
       return fulfilled(asked.map((_, index) => taken.full[index] ?? null));

@@ -7,7 +7,7 @@ import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { warmUpStream } from '../../domain/streams.ts';
-import { turnAt, type Want } from '../../domain/warm-up/daily-quota.ts';
+import { nextSlot, type QuotaRequest } from '../../domain/warm-up/daily-quota.ts';
 import {
   dayOf,
   domainOfWarmUp,
@@ -114,7 +114,7 @@ const stillHeld = (recipients: readonly Recipient[], { domainId, now }: Today): 
 };
 
 /** On a write conflict, mail exempt from the cap is sent anyway. */
-const reserve = async (quota: DailyQuota, want: Want, cap: number): Promise<string | null> => {
+const reserve = async (quota: DailyQuota, want: QuotaRequest, cap: number): Promise<string | null> => {
   try {
     return await quota.reserve(want, cap);
   } catch (error) {
@@ -157,7 +157,7 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
   ): Hold => {
     const before = waiting.get(operator) ?? 0;
     waiting.set(operator, before + recipients);
-    const atMs = turnAt(plan, { today: quota.day, before, random: random(system) });
+    const atMs = nextSlot(plan, { today: quota.day, before, random: random(system) });
     return {
       reason: 'warm_up',
       heldBy: warmUpStream(domainId),

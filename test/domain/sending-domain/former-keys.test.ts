@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SendingDomainEvent } from '../../../src/domain/events.ts';
 import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
-import { formerKeys, needless } from '../../../src/domain/sending-domain/former-keys.ts';
+import { formerKeys, unneededKeys } from '../../../src/domain/sending-domain/former-keys.ts';
 import { contextAt } from '../../support/specification.ts';
 
 const DAY_MS = 86_400_000;
@@ -33,7 +33,7 @@ const destroyed = (name: string): SendingDomainEvent => ({
 const after = (...events: readonly SendingDomainEvent[]) =>
   events.reduce((state, event, day) => formerKeys.evolve(state, event, contextAt(at(day))), formerKeys.initial);
 const names = (state: ReturnType<typeof after>, days: number): readonly string[] => [
-  ...new Set(needless(state, at(days)).map(({ secretId }) => secretId.split(' ')[1] ?? '')),
+  ...new Set(unneededKeys(state, at(days)).map(({ secretId }) => secretId.split(' ')[1] ?? '')),
 ];
 
 describe('keys that nobody needs any more', () => {
@@ -48,7 +48,7 @@ describe('keys that nobody needs any more', () => {
   test('are a pair that another has taken over from, once its records may go', () => {
     const state = after(registered('a'), activated('a', null), added('b'), activated('b', at(10)));
     expect([names(state, 9.99), names(state, 10)]).toEqual([[], ['a']]);
-    expect(needless(state, at(10))).toHaveLength(2);
+    expect(unneededKeys(state, at(10))).toHaveLength(2);
   });
 
   test('are those that were replaced before they signed, a day later', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { judgeSending, releaseSending } from '../../../src/commands/reputation.ts';
-import type { SendingLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
-import { messageStream, sendingDomainStream, standingStream } from '../../../src/domain/streams.ts';
+import { evaluateReputation, releaseSending } from '../../../src/commands/reputation.ts';
+import type { ReputationLimits } from '../../../src/domain/reputation/evaluate-reputation.ts';
+import { messageStream, reputationStream, sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { PageOfCounts } from '../../../src/workers/reputation/evaluate-reputation.ts';
 import { createSendingHolds } from '../../../src/workers/reputation/sending-holds.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -11,14 +11,14 @@ import { createShiftableSystem } from '../shiftable-system.ts';
 
 const ANN = 'ann@example.org';
 const BULK = { stream: 'bulk' } as const;
-const LIMITS: SendingLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
+const LIMITS: ReputationLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const bad = (percent: number) => ({
   ...{ releasedAt: null, delivered: 10_000 - percent * 100, bounced: percent * 100, complained: 0 },
 });
 
 const judge = (service: Service, percent: number): Promise<void> =>
-  judgeSending(service.dependencies, {
+  evaluateReputation(service.dependencies, {
     ...{ domainId: 'dom_1', organizationId: service.organizationId, counts: bad(percent), limits: LIMITS },
   });
 
@@ -33,7 +33,7 @@ const release = ({ dependencies, organizationId }: Service, domainId: string | n
   );
 
 const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_1'): Promise<readonly string[]> =>
-  (await store.readStream(standingStream(domainId))).map(({ type }) => type);
+  (await store.readStream(reputationStream(domainId))).map(({ type }) => type);
 
 describe('a domain whose bulk mail is paused', () => {
   test('sends transactional mail and no bulk mail, which waits without attempts and leaves at once when released', async () => {
@@ -91,7 +91,7 @@ describe('an organization whose bulk mail is paused', () => {
     const service = await openDelivering();
     const { dependencies, organizationId } = service;
     const all = { domainId: null, organizationId, counts: bad(6), limits: LIMITS };
-    await judgeSending(dependencies, all);
+    await evaluateReputation(dependencies, all);
     const [bulk, own] = [await service.send(ANN, 'live', 'News', BULK), await service.send(ANN)];
     service.workers().start();
     const held = async () => (await service.message(bulk)).recipients[0]?.held;
@@ -153,7 +153,7 @@ describe('senders', () => {
     await until(async () => expect(await standingOf(service, 'dom_0749')).toEqual(['SendingPaused']));
     expect(await standingOf(service, 'dom_0000')).toEqual([]);
     await until(async () => expect(await standingOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
-    const [event] = await service.dependencies.store.readStream(standingStream('dom_0749'));
+    const [event] = await service.dependencies.store.readStream(reputationStream('dom_0749'));
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
   }, 30_000);
 
@@ -181,7 +181,7 @@ describe('a sending hold', () => {
     const found = { measure: 'bounces', count: 40, of: 1000, limitPercent: 4 };
     const recorded = { id: 'e', position: '1', revision: 0, metadata: contextAt('2026-11-22T11:00:00.000Z') };
     const happens = (event: { readonly type: string; readonly data: object }): void =>
-      holds.apply({ ...recorded, stream: standingStream('dom_1'), ...event } as never); // as stored
+      holds.apply({ ...recorded, stream: reputationStream('dom_1'), ...event } as never); // as stored
     happens({ type, data: { domainId: 'dom_1', ...found } });
     const toAll = (all: string): void => happens({ type: all, data: { organizationId: 'org_1', ...found } });
     return { holds, at, toAll };
