@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GOOD_STANDING, type StandingLevel } from '../../../src/domain/reputation/reputation.ts';
+import { GOOD_REPUTATION, type ReputationLevel } from '../../../src/domain/reputation/reputation.ts';
 import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
 import { createFindReleased, type HeldMail } from '../../../src/workers/delivery/released.ts';
 
@@ -33,7 +33,11 @@ const mailOf = (rows: readonly Waiting[]): HeldMail => ({
   },
 });
 
-const search = (rows: readonly Waiting[], levels: Readonly<Record<string, StandingLevel>> = {}, isOneServer = true) => {
+const search = (
+  rows: readonly Waiting[],
+  levels: Readonly<Record<string, ReputationLevel>> = {},
+  isOneServer = true,
+) => {
   const look = createFindReleased({
     ...{ heldMail: mailOf(rows), isOneServer },
     warmUpHolds: {
@@ -41,7 +45,7 @@ const search = (rows: readonly Waiting[], levels: Readonly<Record<string, Standi
       keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',
     },
     sendingDomains: { isDeleted: (id) => id === 'dom_gone' },
-    sendingHolds: { standingOf: (id) => ({ ...GOOD_STANDING, level: levels[id] ?? 'good' }) },
+    sendingHolds: { standingOf: (id) => ({ ...GOOD_REPUTATION, level: levels[id] ?? 'good' }) },
   });
   return () => look(() => true);
 };
@@ -51,7 +55,7 @@ const many = (count: number, holder: string, destination = 'a.example'): readonl
 
 describe('held mail', () => {
   test('is found once its domain is not paused any more', async () => {
-    const levels: Record<string, StandingLevel> = { dom_1: 'paused' };
+    const levels: Record<string, ReputationLevel> = { dom_1: 'paused' };
     const look = search(many(3, 'dom_1'), levels);
     expect(await look()).toEqual([]);
     for (const level of ['good', 'warned'] as const) {
@@ -63,7 +67,7 @@ describe('held mail', () => {
   });
 
   test('is found once its warm-up was ended', async () => {
-    const levels: Record<string, StandingLevel> = {};
+    const levels: Record<string, ReputationLevel> = {};
     const look = search([...many(3, 'warmUp-dom_1'), ...many(2, 'dom_2')], levels);
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
     levels['warmUp-dom_1'] = 'warned';
@@ -71,7 +75,7 @@ describe('held mail', () => {
   });
 
   test('is found when its domain is deleted, whatever held it', async () => {
-    const levels: Record<string, StandingLevel> = { dom_gone: 'paused', dom_1: 'paused' };
+    const levels: Record<string, ReputationLevel> = { dom_gone: 'paused', dom_1: 'paused' };
     const look = search([...many(3, 'dom_gone'), ...many(3, 'dom_1'), ...many(2, 'warmUp-dom_gone')], levels);
     expect((await look()).map(({ found, most }) => [found.length, most])).toEqual([
       [3, 250],
