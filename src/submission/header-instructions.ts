@@ -90,7 +90,7 @@ const metadataOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<stri
 /** @param envelope addresses in their canonical form. */
 export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): Instructions => {
   const problems: Problem[] = [];
-  // One that is misspelt would be a wish that nobody hears.
+  // A misspelt instruction would be ignored silently.
   for (const { name } of mail.headers) {
     if (name.toLowerCase().startsWith(PREFIX) && !KNOWN.has(name.toLowerCase())) {
       problems.push(['headers', `${name} is not known to this service`]);
@@ -148,7 +148,7 @@ const readAll = (field: 'To' | 'Cc', written: readonly WrittenAddress[], problem
 
 /**
  * The envelope says who gets a message, its header who is seen to: a recipient named in `To` or `Cc` is of that kind,
- * any other is a blind copy. Programs that send each recipient a copy of his own leave the same header in all of them:
+ * any other is a blind copy. Programs that send each recipient a separate copy leave the same header in all of them:
  * it stays as it is written.
  * @param envelope addresses, as parsed, each once.
  */

@@ -38,7 +38,7 @@ const AUTH_REPLIES: Readonly<Record<number, Reply>> = {
 };
 const AUTH_LATER: Reply = [454, '4.7.0'];
 
-/** The first problems, where there are any; on one line, in ASCII: whoever reads it has not asked for more. */
+/** The first problems, if any, on one line in ASCII. */
 const textOf = (error: unknown, message: string): string => {
   // Of a key there is nothing more to say: its details are about a header of HTTP.
   const isToldAll = !(error instanceof DomainError) || error.code === 'unauthorized';

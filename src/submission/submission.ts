@@ -26,7 +26,7 @@ export interface SubmissionOptions {
   readonly times?: { readonly authMs?: number; readonly dataMs?: number };
 }
 
-/** The connections of whoever listens. */
+/** The connections of the listener. */
 interface Connections {
   /** The client has given a key: it may stay. */
   welcome(session: SMTPServerSession): void;
@@ -34,7 +34,7 @@ interface Connections {
   end(session: SMTPServerSession): void;
 }
 
-/** What whoever listens is to do. */
+/** What the listener needs. */
 export interface Submission {
   readonly bounds: { readonly perNeighbour: number; readonly strangerMs: number; readonly durationMs: number };
   serve(connections: Connections): SMTPServerOptions;

@@ -62,7 +62,7 @@ const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the message did no
 
 export interface ReceivedMessage {
   readonly chunks: readonly Uint8Array[];
-  /** Of the budget: whoever is done with the message gives it back. */
+  /** The share of the byte budget; released when the message is done with. */
   readonly reservation: Reservation;
 }
 

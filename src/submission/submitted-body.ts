@@ -48,7 +48,7 @@ const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signatur
 const SEALING = new Set(['signed', 'encrypted']);
 /** RFC 6522, RFC 8098: its parts say something in their order alone. */
 const REPORT = 'report';
-/** RFC 5322 §3.6, RFC 2369 §3, RFC 3834 §5: of two nobody knows which. */
+/** At most once each (RFC 5322 §3.6, RFC 2369 §3, RFC 3834 §5): of two, it is unclear which counts. */
 const AT_MOST_ONCE =
   /^(?:from|subject|reply-to|in-reply-to|references|list-(?:id|help|subscribe|owner|post|archive)|auto-submitted|feedback-id)$/;
 /**

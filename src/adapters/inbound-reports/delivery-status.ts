@@ -142,7 +142,7 @@ const isRecipient = (fields: Fields): boolean =>
 
 /**
  * Recipients that a `message/delivery-status` (RFC 3464, RFC 6533) says were given up; the delayed, relayed, expanded
- * and delivered ones are not. null: it is about nobody.
+ * and delivered ones are not. null: it names no recipient.
  * @param said what the report says to people: what became of a recipient where its fields do not tell.
  */
 export const readDeliveryStatus = (text: string, said: string): readonly ReportedFailure[] | null => {
@@ -154,6 +154,6 @@ export const readDeliveryStatus = (text: string, said: string): readonly Reporte
   if (recipients.length === 0) return null;
   const toPeople = readSaid(said);
   const failures = recipients.flatMap((fields) => failureOf(fields, toPeople) ?? []);
-  // What is said to people is about the one whom it is about, and of several about nobody in particular.
+  // The text for people is about the recipient if there is one; with several it cannot be assigned.
   return recipients.length === 1 ? failures.map((failure) => withText(failure, said)) : failures;
 };

@@ -13,7 +13,7 @@ const INLINE_BYTES_MAX = 16_000;
 /** The largest, made to be slow, take a fifth of it. Longer holds a connection for nothing. */
 const RUN_MS_MAX = 5_000;
 const WAIT_MS_MAX = 10_000;
-/** Reports come from outside, from nobody that is known yet. */
+/** Reports come from outside: no organization is known yet. */
 const OWNER = '';
 /** One for each connection that there may be. */
 const WAITING_MAX = 100;

@@ -43,10 +43,10 @@ export const decodeWords = (value: string): string =>
 /** Fields of a header or of a report, by lower-case name; the values unfolded, in order. */
 export type Fields = ReadonlyMap<string, readonly string[]>;
 
-/** RFC 5322 §3.6.8; nobody writes longer names. */
+/** RFC 5322 §3.6.8; real names are shorter. */
 const FIELD = /^([!-9;-~]{1,76})[ \t]{0,8}:(.*)$/;
 const FOLD = /\n[ \t]+/g;
-/** Of one value; longer ones are references and keys, which nobody reads here. */
+/** Of one value; longer ones are references and keys, which are not read here. */
 const VALUE_CHARACTERS_MAX = 4000;
 
 /** @param text with LF alone. What is no field is passed over. */

@@ -16,7 +16,7 @@ export interface PostmasterOptions {
 
 export interface Postmaster {
   /**
-   * Resolves once the mail has been handed over to whoever reads it.
+   * Resolves once the mail has been handed over to POSTMASTER.
    * @param from of its envelope.
    * @throws {Error} with a `responseCode`: it was not, and is to be brought again, or never.
    */
@@ -42,7 +42,7 @@ const hasPassed = (raw: Buffer, domain: string): boolean => {
   return head.split(/\r?\n/).some((line) => line.toLowerCase() === `x-loop: ${markOf(domain)}`);
 };
 
-/** The mail travels unchanged inside another: passed on as it is, it would be a forgery to whoever checks its sender. */
+/** The mail travels unchanged inside another: passed on as it is, a server that checks its sender would call it a forgery. */
 const wrapped = ({ domain, address, system }: PostmasterOptions, raw: Buffer, from: string): OutgoingMail => {
   const recipientId = 'postmaster';
   const sender = from === '' ? 'a machine (without a return address)' : from;

@@ -9,7 +9,7 @@ const PRECEDENCE = /^(?:auto_reply|auto-reply)$/i;
 const SUBJECT =
   /^\s*(?:(?:re|aw|sv):\s*)?(?:auto(?:matic|mated|matische)?[ :-]{0,2}(?:re(?:ply|sponse)|antwort)|out of (?:the )?office|abwesenheit|abwesend|vacation|urlaub|r[ée]ponse automatique|absence|fuera de (?:la )?oficina|respuesta autom[áa]tica|risposta automatica)/i;
 
-/** Somebody's program answers in his place (RFC 3834); delivery reports call themselves automatic too, and are none. */
+/** An automatic reply (RFC 3834). Delivery reports call themselves automatic too, and are not replies. */
 export const isAnswerOfProgram = ({ headers, subject }: MailParts): boolean =>
   ANSWERING.some((name) => headers.has(name)) ||
   PRECEDENCE.test(firstField(headers, 'precedence') ?? '') ||
@@ -60,7 +60,7 @@ const returnedHeaders = ({ parts }: MailParts): Fields => {
  */
 export const readComplaint = (parts: MailParts): Report | null => {
   const report = parts.parts.find(({ type }) => type === 'message/feedback-report');
-  // Microsoft's loop names him in the message that it returns, with or without a report.
+  // Microsoft's loop names the recipient in the returned message, with or without a report.
   const original = firstField(returnedHeaders(parts), 'x-hmxmroriginalrecipient');
   if (report === undefined && original === undefined) return null;
   const fields = readFields((report?.text ?? 'Feedback-Type: abuse').replace(/\n[ \t]*\n/g, '\n'));

@@ -39,7 +39,7 @@ export interface InboundReportOptions {
   readonly domain: string;
   /** Resolves once what follows from it is in the log, or nothing does. Rejects: it must be brought again. */
   take(received: Received): Promise<void>;
-  /** Absent: nobody reads what is written to the postmaster. */
+  /** Absent: mail to the postmaster is refused. */
   readonly postmaster?: Postmaster | undefined;
   readonly reader: InboundReportReader;
   readonly logger: Logger;
@@ -60,7 +60,7 @@ const RECIPIENTS_MAX = 20;
 /** Of one host: several others can still bring theirs. A large provider brings its reports one after another. */
 const CLIENTS_PER_ADDRESS_MAX = 20;
 const IDLE_MS = 60_000;
-/** However busy: whoever sends a byte a minute has had his time. The largest takes a minute at 1 MB/s. */
+/** Limit for a session, however busy: it ends clients that send a byte a minute. The largest mail takes 1 min at 1 MB/s. */
 const SESSION_MS_MAX = 600_000;
 const CLOSE_MS = 2_000;
 

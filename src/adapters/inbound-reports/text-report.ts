@@ -67,7 +67,7 @@ export const saidByAddress = (text: string): ReadonlyMap<string, string> =>
       .flatMap((segment) => segment.addresses.map((address) => [address, segment.text] as const)),
   );
 
-/** Given up after tries: nobody knows whether another would come to the same. */
+/** Given up after several tries: another might still succeed. */
 const AFTER_TRIES = /retry time|timed? ?out|expired/i;
 
 /** Exim names those whom it has given up, in whatever language its text is (`bounce_message_file`). */

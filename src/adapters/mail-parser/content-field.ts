@@ -36,7 +36,7 @@ const decoderOf = (charset: string) => {
   }
 };
 
-/** Text in a charset, by the name mail gives it (empty: none); null: nobody here knows it. */
+/** Text in a charset, by the name mail gives it (empty: none); null: it is not supported. */
 export const bytesInCharset = (bytes: Uint8Array, label: string): string | null => {
   const charset = label.trim().toLowerCase();
   if (UNDECLARED.has(charset)) return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);

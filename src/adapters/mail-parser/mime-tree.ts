@@ -44,7 +44,7 @@ const quotedPrintableDecoded = (body: Buffer): Buffer => {
   return out.subarray(0, length);
 };
 
-/** Each a piece with its padding, one after the other: nobody writes so many. */
+/** Each a piece with its padding, one after the other; more than any program writes. */
 const BASE64_PIECES_MAX = 1_000;
 
 const base64Decoded = (body: Buffer): Buffer => {
@@ -56,7 +56,7 @@ const base64Decoded = (body: Buffer): Buffer => {
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64')));
 };
 
-/** RFC 2045 §6.4: what is in an encoding that nobody knows cannot be shown, nor sent in another. */
+/** RFC 2045 §6.4: content in an unknown encoding can be neither shown nor re-encoded. */
 const UNKNOWN_ENCODING = /^x-|uu/;
 
 /** By a `Content-Transfer-Encoding` (RFC 2045 §6). @throws {Unreadable} */

@@ -33,7 +33,7 @@ const filenameOf = ({ type, disposition }: MimeEntity): string | null => {
 
 const dispositionOf = ({ disposition: { value } }: MimeEntity): ParsedPart['disposition'] => {
   if (value === '') return null;
-  // RFC 2183 §2.8: one that nobody knows is an attachment.
+  // RFC 2183 §2.8: an unknown disposition is an attachment.
   return value === 'inline' ? 'inline' : 'attachment';
 };
 

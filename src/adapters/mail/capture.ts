@@ -24,7 +24,7 @@ export interface CaptureServer {
   close(): Promise<void>;
 }
 
-/** Loopback alone: whoever can reach it can fill the inbox. */
+/** Loopback only: any client that reaches it can fill the inbox. */
 const HOST = '127.0.0.1';
 /** The largest encoded message the API takes, and some room for its headers. */
 const MESSAGE_BYTES_MAX = 26_500_000;

@@ -42,7 +42,7 @@ const simulate = (recipientId: string, address: string, attempt: number): Recipi
 
 /**
  * The transport of test keys: nothing leaves, ordinary recipients are delivered, sandbox addresses choose their fate.
- * @param capture takes what is delivered, so that it can be looked at. Absent: nobody does.
+ * @param capture takes what is delivered, so that it can be looked at.
  */
 export const createSimulatedTransport = (capture?: MailTransport): MailTransport => {
   /** As it was simulated, unless it could not be captured: then that is what came of it, and it is tried again. */

@@ -118,7 +118,7 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** What is done for whoever connects. */
+/** What a listener does with its connections. */
 export interface SmtpTask {
   readonly bounds: ConnectionBounds;
   /** Name, limits and what each command does. */
@@ -146,7 +146,7 @@ export interface SmtpListener {
   close(): Promise<void>;
 }
 
-/** For whoever was sent away to read why and go; a client that stays would hold what it was refused. */
+/** Time for a refused client to read why and leave; one that stayed would hold a connection. */
 const REFUSED_MS = 2_000;
 
 const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
@@ -154,7 +154,7 @@ const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from th
 type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
 
-/** Nobody comes in beyond the bounds, and whoever leaves makes room. */
+/** Counts connections: refuses those beyond the bounds, and frees room when one closes. */
 const counted = (task: Handlers, connections: () => Connections): Required<Handlers> => ({
   onConnect: (session, callback) => {
     if (!connections().enter(session)) {

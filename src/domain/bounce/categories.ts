@@ -1,4 +1,4 @@
-/** Why a recipient could not be delivered to, whoever said so and in whatever words. */
+/** Why a delivery to a recipient failed, in the words of no particular server. */
 export const BOUNCE_CATEGORIES = [
   'no_mailbox',
   'no_domain',

@@ -15,7 +15,7 @@ export interface ReplyWords {
   readonly example: string;
 }
 
-/** A line about one category, whoever answers. */
+/** A line about one category, for any host. */
 export const saying =
   (category: BounceCategory) =>
   (words: RegExp, source: string, example: string): ReplyWords => ({ category, words, source, example });

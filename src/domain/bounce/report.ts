@@ -2,9 +2,9 @@ import { canonicalAddress } from '../email-address.ts';
 
 /** A recipient whom the other side has given up. */
 export interface ReportedFailure {
-  /** As `canonicalAddress` writes them; none: the report names nobody. */
+  /** As `canonicalAddress` writes them; none: the report names no recipient. */
   readonly addresses: readonly string[];
-  /** Another try would come to the same; false: it was given up after tries, or nobody says why. */
+  /** Another try would come to the same; false: it was given up after tries, or the reason is not known. */
   readonly isPermanent: boolean;
   /** Reply code (RFC 5321 §4.2), 0 where none is told. */
   readonly code: number;
@@ -57,8 +57,8 @@ export const recipientsNamed = (
   candidates.length === 1 ? candidates : candidates.filter((each) => isAbout(addresses, each));
 
 /**
- * Whom the failures of a report are about. With one recipient in question it is him, under whatever address he is
- * known where it failed (forwarding, an alias); otherwise those who are named. What names nobody is about nobody.
+ * Whom the failures of a report are about. With one recipient in question it is that one, under whatever address it is
+ * known where it failed (forwarding, an alias); otherwise those that are named. A failure without an address is about no recipient.
  */
 export const attributeFailures = (
   candidates: readonly ReturnedRecipient[],

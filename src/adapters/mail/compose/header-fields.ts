@@ -90,7 +90,7 @@ const NON_ASCII = /[^\0-\x7f]/;
 /** The first of some spaces between words; what follows it is no line of spaces alone, which ends the header for some. */
 const FOLDING_POINT = /(?<=[^ ]) (?= *[^ ])/;
 
-/** No control character reaches a header, whoever let it through. */
+/** No control character reaches a header, even if validation missed it. */
 const withoutControls = (text: string): string => text.replace(/\p{Cc}/gu, ' ');
 
 /** Folded between words. */

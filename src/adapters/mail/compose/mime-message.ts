@@ -65,7 +65,7 @@ const givenHeaders = ({ body, unsubscribe }: OutgoingMail): string => {
   return lines;
 };
 
-/** One a message: the sender's own, where he wrote one, is what his statistics are kept by. */
+/** One a message. The sender's own wins: its statistics are kept by it. */
 const feedbackIdHeader = ({ feedbackId, body: { headers } }: OutgoingMail): string => {
   const isGiven = Object.keys(headers).some((name) => name.toLowerCase() === 'feedback-id');
   return feedbackId === undefined || isGiven ? '' : givenHeader('Feedback-ID', feedbackId);

@@ -60,7 +60,7 @@ export const createTally = (mail: OutgoingMail) => {
         if (isBetter(outcome, open.get(outcome.recipientId))) open.set(outcome.recipientId, outcome);
       }
     },
-    /** For those who are still to be sent to; null: nobody. */
+    /** The mail for the recipients without an outcome; null: there are none. */
     rest: (): OutgoingMail | null => {
       const to = mail.envelope.to.filter(({ recipientId }) => !settled.has(recipientId));
       return to.length === 0 ? null : { ...mail, envelope: { ...mail.envelope, to } };
@@ -95,7 +95,7 @@ async function* firstTries(steps: AsyncGenerator<Step>): AsyncGenerator<Step> {
   }
 }
 
-/** RFC 7435: mail in clear is better than none, where nobody has promised TLS. */
+/** RFC 7435: mail in clear is better than none, unless TLS is required. */
 const inClear = ({ key, target }: DeliveryTarget): DeliveryTarget => ({
   key: `${key} in clear`,
   target: { ...target, tls: { ...target.tls, avoided: true } },
@@ -103,7 +103,7 @@ const inClear = ({ key, target }: DeliveryTarget): DeliveryTarget => ({
 
 const mayGoInClear = ({ target: { tls } }: DeliveryTarget): boolean => !tls.required && tls.avoided !== true;
 
-/** What a failed session tells something of; null: nobody was asked, or our time was over before the server could answer. */
+/** The destination that a failed session says something about; null: no server was asked, or our time ran out first. */
 const failedDestination = (
   domain: string,
   deliveryTarget: DeliveryTarget,

@@ -97,7 +97,7 @@ export interface DeliveryTargetsOptions {
 
 type Route = Extract<MxRoute, { kind: 'hosts' }>;
 
-/** More are asked about by nobody but whoever wants us to be busy. */
+/** More hosts than any real domain has; a longer list would only cost look-ups. */
 const HOSTS_MAX = 10;
 /** More leave no time for the next server of a domain whose first is dead, fewer miss one that works. */
 const ADDRESSES_PER_HOST_MAX = 3;

@@ -121,7 +121,7 @@ export interface DirectTransportOptions {
  * session of its own, having ended the one that the next would have used; slow ones keep theirs for long.
  */
 const SESSIONS_MAX = 2000;
-/** No server wants more from one address; what it wants is learned by whoever gives out the work. */
+/** No server wants more from one address; the delivery queue learns the limit of each destination. */
 const SESSIONS_PER_SERVER_MAX = 20;
 /** Anybody can have names that lead to somebody else's server, which counts all of its sessions with us. Fewer make those of one name wait for others'. */
 const SESSIONS_PER_ADDRESS_MAX = 40;

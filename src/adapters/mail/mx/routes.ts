@@ -73,7 +73,7 @@ const NO_HOSTS = nowhere('deferred', '4.4.4', 'what the domain names as its mail
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 const isHosted = ({ exchange }: MxRecord): boolean => HOST_NAME.test(exchange);
 
-/** RFC 5321 §5.1: who is in the list himself gives to those before him only, or mail would go in circles. */
+/** RFC 5321 §5.1: a host that is itself in the list delivers only to hosts before it, or mail would loop. */
 const beforeUs = (records: readonly MxRecord[], ehloName: string): readonly MxRecord[] => {
   const ours = records.filter(({ exchange }) => exchange === ehloName);
   if (ours.length === 0) return records;

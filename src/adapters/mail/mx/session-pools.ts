@@ -3,14 +3,14 @@ import { noReply } from '../smtp-client/reply.ts';
 import type { SessionTarget, SmtpSession } from '../smtp-client/session.ts';
 import { createSessionPool, type PooledSession, type SessionPool } from '../smtp-client/session-pool.ts';
 
-/** Whoever has sessions that idle, and can end one of them. @returns false: there was none. */
+/** Ends one idle session. @returns false: there was none. */
 export type EndIdle = () => boolean;
 
 type Waiter = (hasRoom: boolean) => void;
 
 /**
- * Room for so many sessions in all, whomever they are with. Where there is none left, one that idles ends to make room;
- * where none idles, whoever asked waits his turn.
+ * Room for so many sessions in all, with any server. If there is none left, an idle session ends to make room; if
+ * none is idle, the request waits.
  */
 export const createSessionRoom = (sessionsMax: number) => {
   /** Those who were idle first come first. */

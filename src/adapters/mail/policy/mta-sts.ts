@@ -27,9 +27,9 @@ export interface MtaSts {
 const FAILURE_MS = 5 * 60 * 1000;
 /** A shorter `max_age` would get the policy for each message. */
 const AGE_SECONDS_MIN = 60;
-/** A policy is got anew this long before its end (RFC 8461 §10.2), so that nobody has to be stopped for long to end it. */
+/** A policy is fetched again this long before it expires (RFC 8461 §10.2), so that blocking one fetch does not end it. */
 const REFRESH_SECONDS_MAX = 24 * 60 * 60;
-/** Of policies as they travelled, and what each costs beside: 20,000 usual ones. Those that are forgotten protect nobody. */
+/** Policy texts and their overhead: 20,000 usual ones. An evicted policy no longer protects its domain. */
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
 const ENTRY_BYTES = 500;
 

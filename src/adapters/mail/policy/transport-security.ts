@@ -51,7 +51,7 @@ export const createTransportSecurity = (options: TransportSecurityOptions): Tran
     return { key: `dane ${judged} ${JSON.stringify(records)}`, tls: { required: true, check, policy: 'dane' } };
   };
 
-  /** RFC 8461 §5: mail goes on, and whoever tests wants to know. */
+  /** RFC 8461 §5: a policy in testing is reported and does not stop mail. */
   const tested = (policy: StsPolicy, domain: string, host: string): HostSecurity => {
     const check = (socket: TLSSocket): undefined => {
       const reason = mxMatches(policy, host) ? socket.authorizationError : 'a host that the policy does not name';

@@ -24,7 +24,7 @@ export type SmarthostProblem =
   | 'blocked'
   | 'refused';
 
-/** What is wrong, and what to do about it: for whoever set `MAIL_URL`. No secret, and nothing that the server said. */
+/** What is wrong and what to do about it, for the operator. Contains no secret and nothing that the server said. */
 export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
   unknown_name: 'its name is not known: correct the host in MAIL_URL, or the resolver of this machine',
   unreachable: 'nothing answers there: correct host and port in MAIL_URL, or open the way to it',
@@ -47,8 +47,8 @@ export const SMARTHOST_REMEDIES: Readonly<Record<SmarthostProblem, string>> = {
   ehlo_name:
     'it does not accept the name that this service calls itself by: set EHLO_NAME to a name that leads to this machine',
   blocked:
-    'it blocks the address of this machine: ask whoever runs it, give the address a reverse name, or send from another',
-  refused: 'it refuses the session: ask whoever runs it whether it takes mail from this machine',
+    'it blocks the address of this machine: ask its operator, give the address a reverse name, or send from another',
+  refused: 'it refuses the session: ask its operator whether it takes mail from this machine',
 };
 
 /** What nodemailer says of an error beside its sentence, and OpenSSL (`reason`). */

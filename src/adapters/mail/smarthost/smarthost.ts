@@ -69,7 +69,7 @@ export interface SmtpTransportOptions {
   readonly tls?: ConnectionOptions;
   /** Default: `GREETING_TIMEOUTS`. */
   readonly greeting?: GreetingTimeouts;
-  /** Told how the server bears itself. Absent: nobody is. */
+  /** Gets every outcome and failure of the server. */
   readonly watch?: SmarthostWatch;
 }
 

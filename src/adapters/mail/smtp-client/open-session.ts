@@ -14,7 +14,7 @@ const isTlsError = (cause: (Error & { readonly code?: string }) | undefined): bo
 export class SmtpConnectFailed extends Error {
   override readonly name = 'SmtpConnectFailed';
   readonly reply: SmtpReply;
-  /** Null: nobody was asked. */
+  /** Null: no server was asked. */
   readonly peer: Peer | null;
   /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
   readonly isTlsBroken: boolean;
@@ -103,7 +103,7 @@ const REPLY = /^(?:\d{3}-.*\r?\n){0,100}\d{3}(?: .*)?\r?\n/;
 const REPLY_BYTES_MAX = 64 * 1024;
 
 /**
- * Says STARTTLS and reads the reply itself: nobody hears what else came in clear (RFC 3207 §6).
+ * Says STARTTLS and reads the reply itself: whatever else came in clear is dropped (RFC 3207 §6).
  * @returns '' if the connection ended first.
  */
 const startTls = async ({ socket }: SmtpConnection): Promise<string> => {

@@ -49,7 +49,7 @@ export const transactionOutcomes = (
 
 const noPeer = (mx: string): Peer => ({ mx, address: null, tls: null, cipher: null, policy: null });
 
-/** Nothing was sent to anybody. @param side null: nobody was asked. */
+/** Nothing was sent. @param peer null: no server was asked. */
 export const deferredAll = (
   { envelope }: OutgoingMail,
   mx: string,

@@ -6,9 +6,9 @@ export interface SessionPoolOptions {
   readonly open: (signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
   /** More are refused by many servers, fewer leave their latency on the table. */
   readonly sessionsMax: number;
-  /** A session idles that nobody waits for. */
+  /** A session is idle, and no message waits for one. */
   readonly onIdle?: () => void;
-  /** The last session has ended, and nobody waits for another. */
+  /** The last session has ended, and no message waits for another. */
   readonly onEmpty?: () => void;
 }
 
@@ -50,7 +50,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     count -= 1;
     if (closed && count === 0) for (const done of closing.splice(0)) done();
     serve();
-    if (count === 0) onEmpty?.(); // whoever waited has got the room
+    if (count === 0) onEmpty?.(); // a waiting message has taken the room by now
   };
 
   const takeIdle = (): Kept | undefined => {
@@ -74,7 +74,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
   };
 
   const passOn = (kept: Kept): void => {
-    const waiter = waiting.shift(); // whoever waits found none idle
+    const waiter = waiting.shift(); // a waiter found no idle session
     if (waiter === undefined) keepIdle(kept);
     else handOut(kept, waiter);
   };

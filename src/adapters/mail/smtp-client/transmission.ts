@@ -99,7 +99,7 @@ const isReadyFor = async (
   return connection.isOpen();
 };
 
-/** Some have the message: nobody shall take this for a session that died before anything was sent. */
+/** Some recipients have the message: this must not look like a session that died before anything was sent. */
 const afterOthers = (end: End): End => {
   if (end.kind === 'broken') return { ...end, begun: true };
   return end.kind === 'refused' && end.stage === 'mail' ? { ...end, stage: 'session' } : end;

@@ -30,7 +30,7 @@ const greylisted = saying('greylisted');
 const relayDenied = saying('relay_denied');
 const senderRejected = saying('sender_rejected');
 
-/** What is held against whoever sends. Read first: it must never be held against a recipient. */
+/** Replies about the sender. Read first: they must never count against a recipient. */
 export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
   policy(/resolver\.rst\./, EXCHANGE, '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required'),
   senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),

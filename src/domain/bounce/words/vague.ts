@@ -53,11 +53,7 @@ export const VAGUE_WORDS: readonly ReplyWords[] = [
   ),
   network(/\btls\b.{0,30}(?:fail|handshake|error)|certificate/, POSTFIX, '0 Server certificate not trusted'),
 
-  system(
-    /mail loop|loops back to|routing loop|too many hops|hop count/,
-    POSTFIX,
-    '554 5.4.6 Too many hops',
-  ),
+  system(/mail loop|loops back to|routing loop|too many hops|hop count/, POSTFIX, '554 5.4.6 Too many hops'),
   system(
     /not accepting (?:connections|network messages|mail)|service (?:is |currently )?(?:not available|unavailable)/,
     POSTFIX,

@@ -25,7 +25,7 @@ describe('a smarthost that takes no mail', () => {
     expect(await of(`127.0.0.1:${login}`, 'smtps')).toMatch(/TLS with it fails: `smtps:` in MAIL_URL is for/);
     expect(await of(`127.0.0.1:${secure}`, 'smtps')).toMatch(/its certificate is not trusted/);
     expect(await of(`127.0.0.1:${http}`)).toMatch(/says nothing that is SMTP: correct port and scheme in MAIL_URL/);
-    expect(await of(`127.0.0.1:${refusing}`)).toMatch(/refuses the session: ask whoever runs it/);
+    expect(await of(`127.0.0.1:${refusing}`)).toMatch(/refuses the session: ask its operator/);
   }, 30_000);
 
   test('is said without the password, the user and the words of the server', async () => {
