@@ -1,9 +1,25 @@
 import type { FastifyReply } from 'fastify';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type ActionKind, effectiveLimits, type RateLimitResult } from '../../domain/rate-limits.ts';
-import type { AuthContext, Authenticated } from './authenticate.ts';
+import {
+  type ActionKind,
+  effectiveLimits,
+  type RateLimiter,
+  type RateLimitResult,
+  type RateLimits,
+} from '../../domain/rate-limits.ts';
+import type { KeyCache } from './key-cache.ts';
 
-type Limiting = Pick<AuthContext, 'rateLimiter' | 'keyCache'>;
+interface Limiting {
+  readonly rateLimiter: RateLimiter;
+  readonly keyCache: Pick<KeyCache, 'ceilingsOf'>;
+}
+
+/** A caller with the rate limits of its key. */
+interface Limited {
+  readonly caller: Pick<Caller, 'keyId' | 'organizationId'>;
+  readonly rateLimits: RateLimits;
+}
 
 /** How many actions of a kind. */
 export interface Cost {
@@ -29,7 +45,7 @@ const setRateLimitHeaders = (
 };
 
 /** Actions a minute: the key's own limit or the default, capped by the organization's ceiling. */
-export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Authenticated, kind: ActionKind): number =>
+export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Limited, kind: ActionKind): number =>
   effectiveLimits(rateLimits, keyCache.ceilingsOf(caller.organizationId))[kind];
 
 /**
@@ -39,7 +55,7 @@ export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Authenti
  */
 export const consumeRateLimit = async (
   auth: Limiting,
-  authenticated: Authenticated,
+  authenticated: Limited,
   { kind, count }: Cost,
   reply: FastifyReply | null,
 ): Promise<void> => {
