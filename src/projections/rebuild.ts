@@ -54,14 +54,24 @@ interface Rebuilding extends RebuildOptions {
   readonly builds: readonly Build[];
 }
 
-const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
+/** One after another: of two processes that begin at once, one gets all. @throws {RebuildInHand} */
+const lock = async ({ client, projection }: Build['target']): Promise<void> => {
   await endWhenGone(client);
   if (!(await tryLockRebuilding(client, projection.name))) throw new RebuildInHand(projection.name);
+};
+
+const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
   await client.query('set search_path to read_models');
   await readCheckpoint(client, projection, logId); // so that there is a live checkpoint to switch
   await makeTables(client, projection);
   await client.query('set search_path to read_models_building');
   await readCheckpoint(client, projection, logId);
+};
+
+/** At the same time, each on its connection, which none gives back before all have ended. @throws what one threw. */
+const allOf = async (builds: readonly Build[], work: (target: Build['target']) => Promise<void>): Promise<void> => {
+  const ended = await Promise.allSettled(builds.map(({ target }) => work(target)));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
 };
 
 const applyTo = async (build: Build, page: Page): Promise<void> => {
@@ -144,7 +154,10 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
       await db.query(`set local idle_in_transaction_session_timeout to '${SWITCH_SILENCE}'`);
       const { rows } = await db.query<{ position: Position; logId: string }>(LOCK_LIVE, [projection.name]);
       const live = rows[0];
-      const isAhead = live?.logId === rebuilding.logId && (await isInLog(rebuilding.store, live.position));
+      const isAhead =
+        live?.logId === rebuilding.logId &&
+        live.position > build.position &&
+        (await isInLog(rebuilding.store, live.position));
       if (isAhead) await catchUpTo(rebuilding, build, live.position);
       if (!(await switchTables(db, projection, build.position))) throw new RebuildInHand(projection.name);
     }),
@@ -166,9 +179,10 @@ const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<
 
 const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
   const { builds, logger } = rebuilding;
-  for (const { target } of builds) await prepare(target);
+  for (const { target } of builds) await lock(target);
+  await allOf(builds, prepare);
   const events = await catchUp(rebuilding, builds);
-  await Promise.all(builds.map(({ target }) => makeIndexes(target.client, target.projection)));
+  await allOf(builds, ({ client, projection }) => makeIndexes(client, projection));
   const later = await catchUp(rebuilding, builds);
   for (const one of builds) {
     await switchWithRetries(rebuilding, one);

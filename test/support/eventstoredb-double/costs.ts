@@ -43,7 +43,7 @@ export interface Counter {
 }
 
 const SECOND_MS = 1_000;
-/** Timers are no finer: what is owed is paid in pieces of this. */
+/** Timers are no finer: time is taken in pieces of this. */
 const OWED_MS_MIN = 4;
 
 interface Caller {
@@ -90,13 +90,14 @@ export const createToll = (costs: Costs) => {
   const enter = async (call: Caller): Promise<ReadPlace | null> => {
     await turn();
     let left = false;
-    let owedMs = 0;
+    let dueMs = Number.NEGATIVE_INFINITY;
     const place: ReadPlace = {
+      // What the double itself takes for an event is part of its time.
       scan: async () => {
-        owedMs += left ? 0 : SECOND_MS / costs.scannedPerSecond;
-        if (owedMs < OWED_MS_MIN) return;
-        await sleep(owedMs);
-        owedMs = 0;
+        if (left) return;
+        const nowMs = performance.now();
+        dueMs = Math.max(dueMs, nowMs - OWED_MS_MIN) + SECOND_MS / costs.scannedPerSecond;
+        if (dueMs - nowMs >= OWED_MS_MIN) await sleep(dueMs - nowMs);
       },
       leave: () => {
         if (!left) leave();
