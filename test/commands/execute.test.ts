@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { execute } from '../../src/commands/execute.ts';
 import { apiKey } from '../../src/domain/api-key/api-key.ts';
@@ -9,6 +8,7 @@ import type { ApiKeyEvent } from '../../src/domain/events.ts';
 import { type Append, AppendOutcomeUnknown, type EventStore } from '../../src/domain/ports/event-store.ts';
 import { apiKeyStream } from '../../src/domain/streams.ts';
 import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../support/specification.ts';
 
 const system = createSystem();

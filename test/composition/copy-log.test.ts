@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../src/adapters/system.ts';
@@ -9,6 +8,7 @@ import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import { openEventStoreDb } from '../contracts/event-store/eventstoredb-store.ts';
 import { aContext, events, first, newStream, next } from '../contracts/event-store/samples.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { silentLogger } from '../support/logger.ts';
 import { migratedDatabase } from '../support/postgres.ts';
 import { slowness } from '../support/slowness.ts';

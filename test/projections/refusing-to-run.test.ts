@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { eventCodec, UnknownEvent } from '../../src/domain/codec.ts';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { silentLogger } from '../support/logger.ts';
 import { contextAt } from '../support/specification.ts';
 import { appendKey, LONG_AGO, newStore, system, until } from './support/keys-log.ts';

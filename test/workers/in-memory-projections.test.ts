@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import { createInMemoryProjections } from '../../src/workers/in-memory-projections.ts';
 import { keyCreated } from '../support/controls/api-key.ts';
 import { messageAccepted } from '../support/controls/message.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../support/specification.ts';
 
 const system = createSystem();

@@ -1,7 +1,6 @@
 import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
 import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
-import { createInMemoryEventStore } from '../../src/adapters/event-store/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
 import { createInMemoryQueues, type InMemoryJobs } from '../../src/adapters/queue/in-memory.ts';
@@ -32,6 +31,7 @@ import {
 import type { HeldMail } from '../../src/workers/delivery/released.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep.ts';
 import { callerWith } from '../support/controls/api-key.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 

@@ -1,4 +1,3 @@
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import {
@@ -8,6 +7,7 @@ import {
   LOG_START,
   type RecordedEvent,
 } from '../../../src/domain/ports/event-store.ts';
+import { createInMemoryEventStore } from '../../../test/support/in-memory-event-store.ts';
 import type { Ground } from '../ground.ts';
 
 /** An event, when it was appended and by which process. */

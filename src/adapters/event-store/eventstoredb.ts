@@ -4,6 +4,7 @@ import type { Contents } from '../../domain/ports/contents.ts';
 import {
   AppendOutcomeUnknown,
   type EventStore,
+  LOG_START,
   type LogLook,
   type Position,
   StoreUnavailable,
@@ -136,7 +137,10 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
   const tail = createTail({ ...atTail, codec, recovery });
   return {
     logId: createLogId(system, appendEvents, tailReader),
-    look: async (): Promise<LogLook> => ({ logId: await readLogId(lookReader), head: await lookReader.head() }),
+    look: async (): Promise<LogLook> => {
+      const found = await readLogId(lookReader);
+      return { logId: found, head: found === null ? LOG_START : await lookReader.head() };
+    },
     append,
     readStream: reader.readStream,
     readAll: async (options) => {

@@ -10,8 +10,15 @@ import {
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
-import { appendFailure, isDataFault, readFailure } from './postgres-faults.ts';
-import { integerArray, type TextRow, textArray, toPosition } from './postgres-rows.ts';
+import {
+  appendFailure,
+  integerArray,
+  isDataFault,
+  readFailure,
+  type TextRow,
+  textArray,
+  toPosition,
+} from './postgres-rows.ts';
 
 /**
  * Calls under way at once. They would only queue for the lock: measured on two cores, one and two in flight append the

@@ -1,5 +1,17 @@
+import { DatabaseError } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import type { EventMetadata, Position, RecordedEvent, StreamName } from '../../domain/ports/event-store.ts';
+import {
+  AppendOutcomeUnknown,
+  type EventMetadata,
+  type Position,
+  type RecordedEvent,
+  StoreUnavailable,
+  type StreamName,
+} from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { isUnreachable } from '../postgres/faults.ts';
+
+/** Rows of the log in PostgreSQL as events, and its faults as those of the port. */
 
 /** Wide enough for every exact integer of JavaScript: 9 · 10^15 events. */
 const POSITION_DIGITS = 16;
@@ -79,3 +91,42 @@ export const textArray = (values: readonly string[]): Buffer => {
 
 /** An `integer[]` parameter: numbers need no escaping, so they are not searched for quotes one by one. */
 export const integerArray = (values: readonly number[]): string => `{${values.join(',')}}`;
+
+/** Classes of SQLSTATE that may also come after the commit: connection, operator intervention, system error. */
+const UNSURE = new Set(['08', '57', '58']);
+/** Something in what was sent: data exception, constraint. */
+const DATA = new Set(['22', '23']);
+
+const classOf = (error: unknown): string | undefined =>
+  error instanceof DatabaseError ? (error.code ?? '').slice(0, 2) : undefined;
+
+const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What a failed read or connection attempt means to the caller; anything but an absent server is a fault, as it is. */
+export const readFailure = (error: unknown): unknown =>
+  isUnreachable(error)
+    ? new StoreUnavailable(`the log cannot be reached: ${sentence(error)}`, { cause: error })
+    : error;
+
+/** What a failure after sending an append means: unless the server itself said that it rolled back, nobody knows. */
+export const appendFailure = (error: unknown): unknown => {
+  const sqlstate = classOf(error);
+  if (sqlstate === undefined || UNSURE.has(sqlstate)) {
+    return new AppendOutcomeUnknown(`the append was not answered: ${sentence(error)}`, { cause: error });
+  }
+  return readFailure(error);
+};
+
+/** Whether one member of a group is to blame, so that the others deserve another try without it. */
+export const isDataFault = (error: unknown): boolean => DATA.has(classOf(error) ?? '');
+
+/** Short: most interruptions are a restart. */
+const RETRY_MS_MIN = 50;
+/** How late a recovery may be noticed; shorter knocks more often on a server that is starting. */
+const RETRY_MS_MAX = 2000;
+
+/** Doubling wait before the next attempt, between half and all of it, so that processes do not come back as one. */
+export const retryDelayMs = (system: Pick<System, 'randomBytes'>, attempt: number): number => {
+  const wait = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(attempt, 10));
+  return wait * (0.5 + (system.randomBytes(1)[0] ?? 0) / 512);
+};

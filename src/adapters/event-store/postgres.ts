@@ -8,12 +8,9 @@ import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.t
 import { PIN_ISOLATION } from '../postgres/isolation.ts';
 import { KEEP_ALIVE_MS } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
-import { readFailure } from './postgres-faults.ts';
-import { type PageRequest, readPage } from './postgres-read-all.ts';
-import { createStreamReading } from './postgres-read-streams.ts';
-import { asText, toPosition } from './postgres-rows.ts';
-import { followLog } from './postgres-subscribe.ts';
-import { createWakeUps } from './postgres-wake-ups.ts';
+import { createStreamReading, type PageRequest, readPage } from './postgres-read.ts';
+import { asText, readFailure, toPosition } from './postgres-rows.ts';
+import { createWakeUps, followLog } from './postgres-subscribe.ts';
 import { createSharedReading } from './shared-reading.ts';
 
 export interface PostgresEventStoreOptions {
@@ -145,7 +142,10 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
 
   return {
     logId: async () => ownId,
-    look: async () => ({ logId: await readLogId(), head: await head() }),
+    look: async () => {
+      const found = await readLogId();
+      return { logId: found, head: found === ownId ? await head() : LOG_START };
+    },
     append: appending.append,
     readStream: streams.readStream,
     readAll: read,

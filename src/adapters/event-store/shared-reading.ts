@@ -1,5 +1,5 @@
 import { LOG_START, type Page, type Position, passes, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { isBeside, type PageRequest } from './postgres-read-all.ts';
+import { isBeside, type PageRequest } from './postgres-read.ts';
 
 type Read = (request: PageRequest) => Promise<Page>;
 

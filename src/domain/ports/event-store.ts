@@ -4,8 +4,8 @@ import type { OutboxEvent } from '../events.ts';
 import type { MessageContents } from './contents.ts';
 
 /**
- * PORT: the log. Adapters: `adapters/event-store/{in-memory,postgres,eventstoredb}`; one contract suite
- * (`test/contracts/event-store`) holds all of them to what is written here.
+ * PORT: the log. Adapters: `adapters/event-store/{postgres,eventstoredb}`, and a double in memory for tests. One contract
+ * suite (`test/contracts/event-store`) holds all of them to what is written here.
  */
 
 /** Zero-based number of an event within its stream. */
@@ -133,7 +133,7 @@ export interface FollowedPage extends Page {
 export interface LogLook {
   /** null: what answers there holds no log. */
   readonly logId: string | null;
-  /** Position of the last event, asked for after the id. */
+  /** Position of the last event, asked for after the id. Of another log than this store's own it says nothing. */
   readonly head: Position;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PageRequest } from '../../../src/adapters/event-store/postgres-read-all.ts';
+import type { PageRequest } from '../../../src/adapters/event-store/postgres-read.ts';
 import { createSharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
 import { LOG_START, type Page, type Position, type RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 

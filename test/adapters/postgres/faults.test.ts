@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
-import { readFailure } from '../../../src/adapters/event-store/postgres-faults.ts';
+import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts';
 import { orUnavailable } from '../../../src/adapters/postgres/faults.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 

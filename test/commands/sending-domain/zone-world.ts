@@ -1,7 +1,6 @@
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
@@ -14,6 +13,7 @@ import { type RecordToPublish, recordsToPublish } from '../../../src/domain/send
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { NameData, Zone } from '../../support/dns-zone.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
 

@@ -1,6 +1,6 @@
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 
 eventStoreContract({

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type RecordedEvent,
   WrongExpectedRevision,
 } from '../../../src/domain/ports/event-store.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
 import { aContext, idsOf, keyRevoked, newStream } from './samples.ts';
 import { sharedLog } from './shared-log.ts';

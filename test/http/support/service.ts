@@ -3,7 +3,6 @@ import { Pool } from 'pg';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
 import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
@@ -24,6 +23,7 @@ import type { RateLimits } from '../../../src/domain/rate-limits.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
 import type { HttpDependencies } from '../../../src/http/dependencies.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { recordAnswers } from './recorded-answers.ts';
 

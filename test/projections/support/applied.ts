@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { OutboxEvent } from '../../../src/domain/events.ts';
@@ -13,6 +12,7 @@ import {
 import { applyBatch } from '../../../src/projections/batch.ts';
 import { type Batch, readCheckpoint } from '../../../src/projections/checkpoints.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { openPool } from './open.ts';
 

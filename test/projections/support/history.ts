@@ -1,7 +1,6 @@
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
 import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import { revokeKey } from '../../../src/commands/api-key/end-key.ts';
@@ -26,6 +25,7 @@ import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';

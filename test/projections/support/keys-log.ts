@@ -1,9 +1,9 @@
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { OutboxEvent } from '../../../src/domain/events.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { keyCreated } from '../../support/controls/api-key.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { contextAt } from '../../support/specification.ts';
 
 export const system = createSystem();

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';

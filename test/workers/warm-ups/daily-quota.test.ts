@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';

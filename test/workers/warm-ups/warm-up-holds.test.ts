@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInMemoryEventStore } from '../../../src/adapters/event-store/in-memory.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createWarmUpHolds } from '../../../src/workers/warm-ups/warm-up-holds.ts';

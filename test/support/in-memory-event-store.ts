@@ -1,5 +1,5 @@
-import type { EventCodec, StoredEvent } from '../../domain/codec.ts';
-import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventCodec, StoredEvent } from '../../src/domain/codec.ts';
+import type { Contents } from '../../src/domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
@@ -18,8 +18,8 @@ import {
   StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
-} from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+} from '../../src/domain/ports/event-store.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 
 export interface InMemoryEventStoreOptions {
   readonly codec: EventCodec;
