@@ -45,6 +45,7 @@ const COMMAND = 'COMMAND';
 
 const CODE = /^[2-5]\d\d(?![^ \n-])/;
 const REFUSAL = /^[45]\d\d[ -]/;
+const EMPTY_LINE = /\n\r?\n/;
 /** RFC 5321 §3.8: the server ends the session, at any time. */
 const CLOSING = '421';
 
@@ -133,6 +134,15 @@ export const openConnection = async (
     });
     smtp.on('end', () => reject(new Error('the server ended the session')));
     smtp.connect((error) => (error === undefined ? resolve() : reject(error)));
+  });
+
+  // nodemailer passes over an empty line and reads what follows it later, when it might be taken for another reply.
+  let isLineStart = true;
+  socket.on('data', (chunk: Buffer) => {
+    const text = chunk.toString('latin1');
+    const isEmptyLine = EMPTY_LINE.test(isLineStart ? `\n${text}` : text);
+    isLineStart = text.endsWith('\n');
+    if (isEmptyLine && asksAt !== null) close(noReply('the server answered with an empty line'));
   });
 
   const [greeting = '', ehlo = '', helo] = replies;

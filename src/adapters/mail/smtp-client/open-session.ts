@@ -1,6 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, TLSSocket } from 'node:tls';
-import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
 import { openConnection, type SmtpConnection } from './connection.ts';
 import { GREETING_TIMEOUTS } from './greeting-timeouts.ts';
@@ -164,14 +163,28 @@ const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const;
 const AUTH = /^AUTH[ =]+(.*)$/i;
 
 /** By a mechanism that the server offers; nothing without credentials. */
-const login = (smtp: SMTPConnection, offered: readonly string[], { credentials }: SessionTarget): Promise<void> =>
+const login = (
+  { smtp, lastWord }: SmtpConnection,
+  offered: readonly string[],
+  { credentials }: SessionTarget,
+): Promise<void> =>
   new Promise((resolve, reject) => {
     if (credentials === null) return resolve();
+    // nodemailer tells of a reply alone, and some servers end the connection instead.
+    const end = (): void => {
+      const { code, text } = lastWord();
+      reject(Object.assign(new Error(text), code > 0 ? { response: text } : {}));
+    };
     const mechanisms = offered.flatMap((line) => AUTH.exec(line)?.[1]?.toUpperCase().split(/ +/) ?? []);
     if (mechanisms.length === 0) return reject(new Error(NO_AUTHENTICATION));
     const method = MECHANISMS.find((each) => mechanisms.includes(each));
     if (method === undefined) return reject(new Error(NO_PASSWORD_AUTHENTICATION));
-    smtp.login({ ...credentials, method }, (error) => (error === null ? resolve() : reject(error)));
+    smtp.once('end', end);
+    smtp.login({ ...credentials, method }, (error) => {
+      smtp.removeListener('end', end);
+      if (error === null) resolve();
+      else reject(error);
+    });
   });
 
 /** Connects, greets, turns to TLS where it is offered or demanded, and authenticates. */
@@ -186,8 +199,8 @@ const setUp = async (options: SmtpSessionOptions, progress: Progress): Promise<S
   const fault = certificateFault(target, connection.socket);
   if (fault !== undefined) throw fault;
   // No login is given in clear to a server that offered TLS and then dropped it.
-  const isDropped = connection === first && first.offered.some(isStartTls);
-  await login(connection.smtp, isDropped ? [] : connection.offered, target);
+  const isDropped = !(connection.socket instanceof TLSSocket) && connection.offered.some(isStartTls);
+  await login(connection, isDropped ? [] : connection.offered, target);
   if (!connection.isOpen()) throw new Error('the server ended the session');
   return connection;
 };

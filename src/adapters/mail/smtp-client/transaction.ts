@@ -26,6 +26,10 @@ export interface OutgoingMessage {
 /** Larger messages are sent in such pieces, each when the one before has left: so much waits in memory. */
 const PIECE_BYTES = 64 * 1024;
 
+/** At worst each line is a dot, which is doubled (RFC 5321 §4.5.2). */
+const STUFFED_PER_BYTE = 4 / 3;
+const FINAL_DOT_BYTES = '\r\n.\r\n'.length;
+
 /** RFC 1870 §6.1: what the server said it will not take is not offered. */
 const TOO_LARGE: SmtpReply = { code: 552, enhanced: '5.3.4', text: 'the message is larger than the server accepts' };
 const TOO_LATE = noReply('the deadline has passed');
@@ -81,8 +85,11 @@ const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
     if (may === false || (may !== true && !(await may))) return connection.close(TOO_LATE);
     if (!connection.isOpen()) return;
     isComplete = true;
-    connection.socket.cork(); // one write
-    writer.once('end', () => connection.socket.uncork());
+    // One write, if it fits: a corked socket whose buffer is full never drains.
+    if (rest.length * STUFFED_PER_BYTE + FINAL_DOT_BYTES < connection.socket.writableHighWaterMark) {
+      connection.socket.cork();
+      writer.once('end', () => connection.socket.uncork());
+    }
     writer.end(rest);
   };
 

@@ -48,6 +48,18 @@ describe('dots at the beginning of lines', () => {
     expect(server.messages).toHaveLength(cuts.length);
   });
 
+  it.each([65_533, 65_534, 65_535, 65_536, 65_537])(
+    'leave a message of %d bytes, about a socket buffer, as it was',
+    async (size) => {
+      const { server, session } = await start();
+      const content = `${'.\r\n'.repeat(50)}${'a'.repeat(size - 152)}\r\n`;
+      const outgoing = { message: messageOf(size, [content]), mayFinish: () => true };
+      const { end } = await session.transmit(envelope, outgoing, AbortSignal.timeout(5_000));
+      expect(end.kind).toBe('accepted');
+      expect(`${unstuffed(server.messages.at(-1) ?? '')}\r\n`).toBe(content);
+    },
+  );
+
   it('a last line without an end gets one', async () => {
     const { server, session } = await start();
     for (const size of [1, LARGE]) {

@@ -121,6 +121,13 @@ describe('TLS that is not to be had', () => {
     expect(await silent.failed()).toMatchObject({ isTlsBroken: false, reply: { code: 0 } });
   });
 
+  it('a server that ends the connection at the login is noticed at once', async () => {
+    const credentials = { user: 'me', pass: 'secret' };
+    const EHLO = (): string => '250-scripted\r\n250 AUTH PLAIN';
+    const { failed } = await start({ EHLO, AUTH: () => 'drop' }, { credentials });
+    expect((await failed())?.reply).toMatchObject({ code: 0, text: expect.stringMatching(/closed/i) });
+  });
+
   it('credentials are not given in clear where a server drops its TLS', async () => {
     const credentials = { user: 'me', pass: 'secret' };
     const EHLO = (): string => '250-x\r\n250-STARTTLS\r\n250 AUTH PLAIN';
