@@ -1,10 +1,10 @@
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
+import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
 
 /** The domain that every message is sent from. */
 export const SENDING_DOMAIN = 'bench.example';

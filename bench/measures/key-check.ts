@@ -1,12 +1,12 @@
-import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
-import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
-import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate } from '../../src/http/auth/authenticate.ts';
 import { createCatchUpLimit } from '../../src/http/auth/catch-up-limit.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
+import { createInMemoryContents } from '../../test/support/in-memory/contents.ts';
+import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
+import { createInMemorySecrets } from '../../test/support/in-memory/secrets.ts';
 import type { Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 import { openStore } from '../harness/open-store.ts';

@@ -1,5 +1,3 @@
-import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import type { LoadKeyCache } from '../../src/domain/key-cache.ts';
@@ -7,6 +5,8 @@ import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
+import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
 import type { Breakage } from './breakage.ts';
 import { processStore } from './parts/event-store.ts';
 import type { Operators } from './parts/operators.ts';

@@ -1,8 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
-import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
-import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { revokeKey } from '../../src/commands/api-key/end-key.ts';
@@ -13,6 +9,10 @@ import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
 import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import { createMemoryStore } from '../http/support/service.ts';
+import { createInMemoryContents } from '../support/in-memory/contents.ts';
+import { createInMemoryDkimKeys } from '../support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../support/in-memory/dns.ts';
+import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
 
 const GIVEN = 'ob_live_0000000000000000000000000000000000000000000000000';
 const LIVE = /^ob_live_\w{49}$/;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryInbox } from '../../src/adapters/inbox/in-memory.ts';
 import { ERROR_CATALOGUE } from '../../src/domain/error-catalogue.ts';
 import { buildServer } from '../../src/http/build-server.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
 import { methodsOf } from '../../src/http/route-paths.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../src/http/route-table.ts';
+import { createInMemoryInbox } from '../support/in-memory/inbox.ts';
 import { type Service, startService } from './support/service.ts';
 
 const names = Object.keys(ROUTES).filter(isRouteName);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
 import { customerEvents } from '../../src/domain/customer-events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
@@ -9,6 +8,7 @@ import { FEED_START, type ReadFeed, readFeed } from '../../src/projections/event
 import { serializeEvents } from '../../src/projections/events/serialize-events.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';

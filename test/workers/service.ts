@@ -1,11 +1,6 @@
-import { createInMemoryContents } from '../../src/adapters/contents/in-memory.ts';
-import { createInMemoryDkimKeys } from '../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../src/adapters/dns/in-memory.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
-import { createInMemoryQueues, type InMemoryJobs } from '../../src/adapters/queue/in-memory.ts';
-import { createInMemorySecrets } from '../../src/adapters/secrets/in-memory.ts';
-import { createInMemoryWebhookDeliveries } from '../../src/adapters/webhook-deliveries/in-memory.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { load } from '../../src/commands/execute.ts';
@@ -31,7 +26,12 @@ import {
 import type { HeldMail } from '../../src/workers/delivery/released.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep.ts';
 import { callerWith } from '../support/controls/api-key.ts';
-import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
+import { createInMemoryContents } from '../support/in-memory/contents.ts';
+import { createInMemoryDkimKeys } from '../support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../support/in-memory/dns.ts';
+import { createInMemoryQueues, type InMemoryJobs } from '../support/in-memory/queue.ts';
+import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
+import { createInMemoryWebhookDeliveries } from '../support/in-memory/webhook-deliveries.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 

@@ -1,5 +1,3 @@
-import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
@@ -7,6 +5,8 @@ import { registerDomain } from '../../../src/commands/sending-domain/register-do
 import { registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
+import { createInMemoryDkimKeys } from '../../../test/support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../../../test/support/in-memory/dns.ts';
 import type { World } from '../world.ts';
 
 /** An organization with a domain and two admin keys, made before any trouble begins. */

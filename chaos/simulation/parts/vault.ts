@@ -1,10 +1,10 @@
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
-import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { createInMemoryContents } from '../../../test/support/in-memory/contents.ts';
+import { createInMemorySecrets } from '../../../test/support/in-memory/secrets.ts';
+import { createInMemoryWebhookDeliveries } from '../../../test/support/in-memory/webhook-deliveries.ts';
 import type { Fault } from '../faults.ts';
 import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Contents, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const AWKWARD = 'a "quote", a \\backslash, {brace}, \u0000, a lone \ud800, ünï©ode 👩‍👩‍👧, a\r\nline, $1';

@@ -1,6 +1,5 @@
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
 import {
   INBOX_BYTES_MAX,
@@ -9,6 +8,7 @@ import {
   type InboxFilter,
   type ReceivedMail,
 } from '../../../src/domain/ports/inbox.ts';
+import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Inbox } from '../../../src/domain/ports/inbox.ts';
+import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 

@@ -1,11 +1,11 @@
 import { type AddressObject, type ParsedMail, simpleParser } from 'mailparser';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
 import { type CaptureServer, startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Inbox, ReceivedMail } from '../../../src/domain/ports/inbox.ts';
 import type { MailTransport, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
+import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { type MailParts, outgoingMail } from './outgoing-mail.ts';
 

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { Pool } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkSecretKey } from '../../../src/adapters/secrets/check-secret-key.ts';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { loadOrMakeSecretKey } from '../../../src/adapters/secrets/load-or-make-secret-key.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Secrets, WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 
 const system = createSystem();

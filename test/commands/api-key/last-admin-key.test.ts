@@ -1,9 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { createInMemoryDkimKeys } from '../../../src/adapters/dkim-keys/in-memory.ts';
-import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { type KeyChange, updateKey } from '../../../src/commands/api-key/change-key.ts';
@@ -18,6 +14,10 @@ import { DomainError } from '../../../src/domain/domain-error.ts';
 import { workingAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
 import { createKeyCache, type KeyCache } from '../../../src/http/auth/key-cache.ts';
 import { UNBOUNDED } from '../../support/controls/api-key.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
+import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
+import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
 

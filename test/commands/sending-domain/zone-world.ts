@@ -1,7 +1,6 @@
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
@@ -13,7 +12,8 @@ import { type RecordToPublish, recordsToPublish } from '../../../src/domain/send
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { NameData, Zone } from '../../support/dns-zone.ts';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
 

@@ -1,5 +1,5 @@
-import { createInMemoryQueues, type InMemoryJobs } from '../../../src/adapters/queue/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { createInMemoryQueues, type InMemoryJobs } from '../../support/in-memory/queue.ts';
 import { describeQueue } from './contract.ts';
 import { createRecordingLogger } from './recorder.ts';
 

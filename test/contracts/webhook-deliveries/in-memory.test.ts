@@ -1,4 +1,4 @@
-import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
+import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { webhookDeliveriesContract } from './contract.ts';
 
 webhookDeliveriesContract('in memory', async () => ({

@@ -1,10 +1,10 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
 import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';
 
 let service: Service;

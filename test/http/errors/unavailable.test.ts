@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
 import { createMemoryStore, type Overrides, type Service, startService } from '../support/service.ts';

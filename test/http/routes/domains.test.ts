@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../src/adapters/dns/in-memory.ts';
 import { ResolverUnavailable } from '../../../src/domain/ports/resolver.ts';
+import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createShiftableSystem } from '../../workers/shiftable-system.ts';
 import { type Overrides, type Service, startService } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createInMemoryInbox } from '../../../src/adapters/inbox/in-memory.ts';
+import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
 import { type Service, startService } from '../support/service.ts';
 
 const inbox = createInMemoryInbox();

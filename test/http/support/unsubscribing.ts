@@ -1,6 +1,6 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { composeMails } from '../../../src/workers/delivery/compose.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { createShiftableSystem } from '../shiftable-system.ts';
 

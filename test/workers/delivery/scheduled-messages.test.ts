@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createInMemoryQueues } from '../../../src/adapters/queue/in-memory.ts';
+import { createInMemoryQueues } from '../../support/in-memory/queue.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/events.ts';

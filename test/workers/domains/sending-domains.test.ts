@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createInMemorySecrets } from '../../../src/adapters/secrets/in-memory.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import type { OutboxEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { removeSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import { type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { createSuppressRecipients } from '../../../src/workers/suppressions/suppress-recipients.ts';
+import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 import type { Service } from '../service.ts';
 import { bounce, complain, suppressing, suppressions, unsubscribe } from './happenings.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createInMemoryContents } from '../../../src/adapters/contents/in-memory.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createInMemoryWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/in-memory.ts';
 import { load } from '../../../src/commands/execute.ts';
 import type { WebhookDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
 import { StartRefused } from '../../../src/domain/start-refused.ts';
 import { webhookStream } from '../../../src/domain/streams.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
+import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { openService, type Service } from '../service.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
 import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { daneOf } from '../../../../src/adapters/mail/policy/dane.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { ResolverUnavailable } from '../../../../src/domain/ports/resolver.ts';
 import type { Zone } from '../../../support/dns-zone.ts';
+import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { startNameServer } from '../../../support/name-server.ts';
 
 const DIGEST = 'ab'.repeat(32);

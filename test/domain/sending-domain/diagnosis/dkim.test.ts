@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createInMemoryDkimKeys } from '../../../../src/adapters/dkim-keys/in-memory.ts';
 import { diagnoseDkim } from '../../../../src/domain/sending-domain/diagnosis/dkim.ts';
 import type { DkimKey } from '../../../../src/domain/sending-domain/events.ts';
 import { dkimValue, inStrings } from '../../../../src/domain/sending-domain/records-to-publish.ts';
+import { createInMemoryDkimKeys } from '../../../support/in-memory/dkim-keys.ts';
 import { type Circumstances, sightingOf } from './sighting-of.ts';
 
 const HOST = 'ob-r-1._domainkey.example.test';

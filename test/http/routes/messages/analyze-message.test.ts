@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
+import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { AnalysisUnavailable } from '../../../../src/domain/ports/analyzer.ts';
 import { type Overrides, type Service, startService } from '../../support/service.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../../../src/adapters/contents/in-memory.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { type Append, StoreUnavailable } from '../../../../src/domain/ports/event-store.ts';
+import { createInMemoryContents } from '../../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../../support/service.ts';
 
 const DAY_MS = 86_400_000;

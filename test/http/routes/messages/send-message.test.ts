@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
+import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;

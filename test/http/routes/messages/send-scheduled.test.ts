@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../../src/adapters/dns/in-memory.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
+import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const DAY_MS = 86_400_000;

@@ -7,7 +7,7 @@ import type {
   WebhookDelivery,
   WebhookDeliveryState,
   WebhookTry,
-} from '../../domain/ports/webhook-deliveries.ts';
+} from '../../../src/domain/ports/webhook-deliveries.ts';
 
 interface Row extends OwedDelivery {
   readonly number: number;

@@ -1,4 +1,4 @@
-import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
+import { type Contents, headOf, type MessageContents } from '../../../src/domain/ports/contents.ts';
 
 /** For tests and simulations: gone with the process. */
 export const createInMemoryContents = (): Contents => {

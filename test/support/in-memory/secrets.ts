@@ -1,4 +1,4 @@
-import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 
 /** For tests and simulations: in clear, gone with the process. */
 export const createInMemorySecrets = (): Secrets => {

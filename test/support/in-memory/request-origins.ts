@@ -1,4 +1,4 @@
-import type { RequestOrigin, RequestOrigins } from '../../domain/ports/request-origins.ts';
+import type { RequestOrigin, RequestOrigins } from '../../../src/domain/ports/request-origins.ts';
 
 /** Origins that end with the process. @param kept where they are put. */
 export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): RequestOrigins => ({

@@ -1,4 +1,5 @@
-import type { Logger } from '../../domain/ports/logger.ts';
+import { createInHand } from '../../../src/adapters/queue/in-hand.ts';
+import type { Logger } from '../../../src/domain/ports/logger.ts';
 import {
   type JobHandler,
   type NewJob,
@@ -6,9 +7,8 @@ import {
   type QueueName,
   type Queues,
   QueueUnavailable,
-} from '../../domain/ports/queue.ts';
-import type { System } from '../../domain/ports/system.ts';
-import { createInHand } from './in-hand.ts';
+} from '../../../src/domain/ports/queue.ts';
+import type { System } from '../../../src/domain/ports/system.ts';
 
 /** The jobs of one name, as the text they would be stored as, and whom to wake for them. */
 interface Line {

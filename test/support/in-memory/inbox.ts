@@ -1,4 +1,5 @@
-import { domainOf } from '../../domain/email-address.ts';
+import { capturedMail, hasPart, subjectOf } from '../../../src/adapters/inbox/captured-mail.ts';
+import { domainOf } from '../../../src/domain/email-address.ts';
 import {
   INBOX_BYTES_MAX,
   INBOX_MAILS_MAX,
@@ -6,8 +7,7 @@ import {
   type Inbox,
   type InboxFilter,
   type ReceivedMail,
-} from '../../domain/ports/inbox.ts';
-import { capturedMail, hasPart, subjectOf } from './captured-mail.ts';
+} from '../../../src/domain/ports/inbox.ts';
 
 interface StoredMail extends ReceivedMail {
   readonly id: string;
