@@ -1,4 +1,4 @@
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Logger } from '../../src/domain/ports/logger.ts';
 import type { System } from '../../src/domain/ports/system.ts';
 import type { Corpus } from './corpus.ts';

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { FromChild, ToChild } from './serve-parent.ts';
 
 /** A process of the run's own; it ends with the run, however that ends. */

@@ -1,4 +1,4 @@
-import { type Closers, createClosers } from '../../src/composition/closers.ts';
+import { type Closers, createClosers } from '../../src/composition/lifecycle.ts';
 import type { Bench } from './bench.ts';
 import { settle } from './durable-postgres.ts';
 import { openStore } from './open-store.ts';

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Logger } from '../../src/domain/ports/logger.ts';
 import type { System } from '../../src/domain/ports/system.ts';
 import { migrate } from '../../src/projections/migrate.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 
 /** A file system in memory, where nothing is durable and syncing costs nothing (`statfs(2)`, TMPFS_MAGIC). */
 const TMPFS = 0x01021994;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 
 /** Waits for our end of its standard input to close, then ends the process (if it still runs) and removes the folders. */
 const SCRIPT =

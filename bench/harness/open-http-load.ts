@@ -1,4 +1,4 @@
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { HttpLoad, HttpLoadResult } from '../processes/http-load.ts';
 import { openChild } from './child.ts';
 

@@ -1,4 +1,4 @@
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { openChild } from './child.ts';
 
 /** A mail server in a process of its own that takes everything. */

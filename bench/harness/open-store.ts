@@ -1,5 +1,5 @@
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import type { Bench } from './bench.ts';

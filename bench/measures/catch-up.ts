@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench, Measure } from '../harness/bench.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClosers } from '../../src/composition/closers.ts';
+import { createClosers } from '../../src/composition/lifecycle.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { openChild } from '../harness/child.ts';
 import { conductOf, domainOf } from '../harness/destinations.ts';

@@ -1,4 +1,4 @@
-import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/in-memory.ts';
+import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate } from '../../src/http/auth/authenticate.ts';
 import { createCatchUpLimit } from '../../src/http/auth/catch-up-limit.ts';

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { System } from '../../src/domain/ports/system.ts';
 import { signWebhook } from '../../src/domain/webhook/webhook-delivery.ts';
 

@@ -1,5 +1,5 @@
 import { Queue, Worker } from 'bullmq';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 
 export interface PlainQueue {
   /** Adds so many jobs and waits until all are worked. */

@@ -1,5 +1,5 @@
 import { getPostgreSQLEventStore } from '@event-driven-io/emmett-postgresql';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 
 export interface Emmett {

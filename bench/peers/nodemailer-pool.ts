@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 
 /** As many as the service keeps. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { guard } from '../harness/guard.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 import { until } from '../harness/until.ts';

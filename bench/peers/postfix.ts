@@ -3,7 +3,7 @@ import { chown, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import { guard } from '../harness/guard.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 import { mainCf, masterCf } from './postfix-config.ts';

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import type { Closers } from '../../src/composition/closers.ts';
+import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 
 /** The columns and indexes of the log, and nothing else of it: no order of commits, no expected revision, no contents. */

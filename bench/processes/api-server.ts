@@ -1,6 +1,6 @@
 import { createLogger } from '../../src/adapters/logger.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
-import { createClosers } from '../../src/composition/closers.ts';
+import { createClosers } from '../../src/composition/lifecycle.ts';
 import { openEngines } from '../../src/composition/open-engines.ts';
 import { startApi } from '../../src/composition/start-api.ts';
 import { readConfig } from '../../src/config.ts';

@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
 import { type Resolver, ResolverUnavailable } from '../domain/ports/resolver.ts';
 import type { Backlog } from '../projections/deliveries/backlog.ts';
-import type { ProjectionLag } from '../projections/lag.ts';
+import type { ProjectionLag } from '../projections/progress.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
 

@@ -12,8 +12,7 @@ import {
   lifeOf,
   verificationRecord,
 } from '../domain/sending-domain/sending-domain.ts';
-import { type OperatorCommand, optional, required, UsageError } from './command.ts';
-import { operatorOrigin } from './operator-origin.ts';
+import { type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
 
 /** What a domain needs depends on how the service sends, which the variables of this shell do not tell. @throws {UsageError} */
 const contextOf = ({ context, mail }: Operator): CommandContext => {

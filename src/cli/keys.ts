@@ -1,19 +1,36 @@
 import { createSystem } from '../adapters/system.ts';
+import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
+import { type KeyChange, updateKey } from '../commands/api-key/change-key.ts';
 import { createKey } from '../commands/api-key/create-key.ts';
+import { deleteKey, revokeKey } from '../commands/api-key/end-key.ts';
+import { rotateKey } from '../commands/api-key/rotate-key.ts';
+import type { CommandContext } from '../commands/context.ts';
 import { readDirectory } from '../composition/directory.ts';
+import type { Operator } from '../composition/open-operator.ts';
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
-import { type OperatorCommand, type PlainCommand, requireAll, required } from './command.ts';
+import type { UsageMark } from '../domain/ports/usage-marks.ts';
+import { serializeApiKey } from '../http/schemas/api-key.ts';
+import {
+  type Invocation,
+  type OperatorCommand,
+  operatorOrigin,
+  optional,
+  type PlainCommand,
+  requireAll,
+  required,
+  UsageError,
+} from './command.ts';
 import {
   cidrsOf,
   environmentOf,
   expiresAtOf,
+  graceOf,
   limitOptions,
   limitsOf,
   nameOf,
   permissionsOf,
   shownKey,
 } from './key-options.ts';
-import { operatorOrigin } from './operator-origin.ts';
 
 export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',
@@ -51,5 +68,129 @@ export const createKeyCommand: OperatorCommand = {
       expiresAt: expiresAtOf(invocation, system.now().toISOString()) ?? null,
     });
     return { ...shownKey(key, await readDirectory(context)), status: key.status, key: value };
+  },
+};
+
+const marksOf = async (
+  { pool, system, logger }: Operator,
+  keyIds: readonly string[],
+): Promise<readonly UsageMark[]> => {
+  const usageMarks = createPostgresUsageMarks({ pool, system, logger });
+  try {
+    return await usageMarks.of(keyIds);
+  } finally {
+    await usageMarks.close();
+  }
+};
+
+export const listKeysCommand: OperatorCommand = {
+  name: 'keys list',
+  usage: '[--organization ORG_ID]',
+  summary: 'lists the keys, never their values; what they were last used for may be a minute old',
+  options: { organization: { type: 'string' } },
+  needs: 'engines',
+  run: async (operator, invocation) => {
+    const { context, system } = operator;
+    const of = optional(invocation, 'organization');
+    if (of !== undefined) await operatorOrigin(context, of);
+    const directory = await readDirectory(context);
+    const wanted = [...directory.keys.values()].filter(
+      ({ key }) => key.status !== 'deleted' && (of === undefined || key.organizationId === of),
+    );
+    const marks = await marksOf(
+      operator,
+      wanted.map(({ key }) => key.keyId),
+    );
+    const now = system.now().toISOString();
+    return wanted.map(({ key, endedWithDomain }) => {
+      const { status, last_used_at, last_used_address } = serializeApiKey(key, { marks, now, endedWithDomain });
+      return { ...shownKey(key, directory), status, last_used_at, last_used_address };
+    });
+  },
+};
+
+const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } as const;
+
+/** What the operator does with a key needs nobody's leave. */
+const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
+  ...{ by: 'operator', keyId: required(invocation, 'key') },
+  loadKeyCache: () => readDirectory(context),
+});
+
+export const rotateKeyCommand: OperatorCommand = {
+  name: 'keys rotate',
+  usage: '--organization ORG_ID --key KEY_ID [--grace-minutes N]',
+  summary: 'gives a key a new value, shown once; the old one works until the grace period ends',
+  options: { ...whichKey, 'grace-minutes': { type: 'string' } },
+  needs: 'engines',
+  run: async ({ context }, invocation) => {
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const { key, value, previousKeyExpiresAt } = await rotateKey(context, origin, {
+      ...changeOf(context, invocation),
+      ...{ gracePeriodMinutes: graceOf(invocation), revokePrevious: false },
+    });
+    return {
+      ...shownKey(key, await readDirectory(context)),
+      previous_key_expires_at: previousKeyExpiresAt,
+      key: value,
+    };
+  },
+};
+
+const changesOf = (invocation: Invocation, now: string) => {
+  const [name, permissions, allowedCidrs] = [nameOf(invocation), permissionsOf(invocation), cidrsOf(invocation)];
+  const [expiresAt, rateLimits] = [expiresAtOf(invocation, now), limitsOf(invocation)];
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(allowedCidrs === undefined ? {} : { allowedCidrs }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(Object.keys(rateLimits).length === 0 ? {} : { rateLimits }),
+  };
+};
+
+export const updateKeyCommand: OperatorCommand = {
+  name: 'keys update',
+  usage:
+    '--organization ORG_ID --key KEY_ID [--name NAME] [--permissions send,read] [--cidr NETWORK,…|any] [--expires-at TIME|never] [--send N] [--read N] [--manage N]',
+  summary: 'changes a key, the last admin key too; what is left out stays as it is',
+  options: {
+    ...{ ...whichKey, name: { type: 'string' }, permissions: { type: 'string' }, ...limitOptions },
+    ...{ cidr: { type: 'string', multiple: true }, 'expires-at': { type: 'string' } },
+  },
+  needs: 'engines',
+  run: async ({ context, system }, invocation) => {
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const changes = changesOf(invocation, system.now().toISOString());
+    if (Object.keys(changes).length === 0) throw new UsageError('name something to change');
+    const change = { ...changeOf(context, invocation), changes, leavesOutRequester: false };
+    const { key } = await updateKey(context, origin, change);
+    return shownKey(key, await readDirectory(context));
+  },
+};
+
+export const revokeKeyCommand: OperatorCommand = {
+  name: 'keys revoke',
+  usage: '--organization ORG_ID --key KEY_ID',
+  summary: 'ends a key, the last admin key too',
+  options: whichKey,
+  needs: 'engines',
+  run: async ({ context }, invocation) => {
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const { key } = await revokeKey(context, origin, changeOf(context, invocation));
+    return { ...shownKey(key, await readDirectory(context)), status: key.status };
+  },
+};
+
+export const deleteKeyCommand: OperatorCommand = {
+  name: 'keys delete',
+  usage: '--organization ORG_ID --key KEY_ID',
+  summary: 'ends a key, the last admin key too, and takes it out of the lists',
+  options: whichKey,
+  needs: 'engines',
+  run: async ({ context }, invocation) => {
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const { key } = await deleteKey(context, origin, changeOf(context, invocation));
+    return { ...shownKey(key, await readDirectory(context)), status: key.status };
   },
 };

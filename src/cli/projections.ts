@@ -1,8 +1,7 @@
-import { ADVISORY_LOCKS } from '../adapters/postgres/advisory-locks.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
-import { type SessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import { ADVISORY_LOCKS, type SessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import { resetRecording } from '../composition/copy-log.ts';
 import type { Operator } from '../composition/open-operator.ts';
-import { resetRecording } from '../composition/reset-recording.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { PROJECTIONS } from '../projections/all.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';

@@ -1,13 +1,13 @@
 import { checkPostgres } from '../adapters/postgres/check-postgres.ts';
 import { openEmbeddedPostgres } from '../adapters/postgres/embedded/open-embedded-postgres.ts';
 import { claimOwnership } from '../adapters/postgres/ownership.ts';
-import { loadOrMakeSecretKey } from '../adapters/secrets/load-or-make-secret-key.ts';
 import type { SecretKeys } from '../adapters/secrets/secret-box.ts';
+import { loadOrMakeSecretKey } from '../adapters/secrets/secret-key.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { StartRefused } from '../domain/start-refused.ts';
-import type { Closers } from './closers.ts';
+import type { Closers } from './lifecycle.ts';
 
 export interface OpenDatabase {
   readonly url: string;

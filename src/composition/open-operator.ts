@@ -1,6 +1,6 @@
 import { createLogger } from '../adapters/logger.ts';
 import type { Config } from '../config.ts';
-import { createClosers } from './closers.ts';
+import { createClosers } from './lifecycle.ts';
 import { type MailSettings, readMailSettings } from './mail-settings.ts';
 import { type Engines, openEngines } from './open-engines.ts';
 

@@ -15,13 +15,12 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
-import { withCopyForFolding } from '../projections/live-views/read-copy.ts';
+import { withCopyForFolding } from '../projections/live-views.ts';
 import { createReadModels } from '../projections/read-models.ts';
-import { baseUrlOf } from './base-url.ts';
-import { listenRefused } from './listen-refused.ts';
+import type { RunningRole } from './lifecycle.ts';
+import { baseUrlOf, listenRefused } from './listen.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
-import type { RunningRole } from './role.ts';
 import { startSubmission } from './start-submission.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 

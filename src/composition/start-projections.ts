@@ -1,7 +1,7 @@
 import { createPool } from '../adapters/postgres/pool.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
+import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
-import type { RoleEvents, RunningRole } from './role.ts';
 
 /**
  * For one statement of a batch of up to a thousand events. Longer waits longer for a server that went away without a

@@ -6,19 +6,19 @@ import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import { withAbsentSuppressions } from '../projections/absent-suppressions.ts';
 import { createReadModels } from '../projections/read-models.ts';
-import { withAbsentSuppressions } from '../projections/suppressions/absent-streams.ts';
 import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
   REMOTE_ATTEMPT_TIMES,
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
-import { measureDeliveries } from './measure-deliveries.ts';
+import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
-import type { RoleEvents, RunningRole } from './role.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
+import { measureDeliveries } from './start-metrics.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });

@@ -1,16 +1,16 @@
-import { apiKeysProjection } from './api-keys/projection.ts';
-import { billingProjection } from './billing/projection.ts';
+import { apiKeysProjection } from './api-keys.ts';
+import { billingProjection } from './billing.ts';
 import { deliveriesProjection } from './deliveries/projection.ts';
-import { destinationsProjection } from './destinations/projection.ts';
-import { domainsProjection } from './domains/projection.ts';
+import { destinationsProjection } from './destinations.ts';
+import { domainsProjection } from './domains.ts';
 import { eventsProjection } from './events/projection.ts';
-import { liveViewsProjection } from './live-views/projection.ts';
+import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
 import { standingsProjection } from './reputation/projection.ts';
 import { statsProjection } from './stats/projection.ts';
-import { suppressionsProjection } from './suppressions/projection.ts';
-import { webhooksProjection } from './webhooks/projection.ts';
+import { suppressionsProjection } from './suppressions.ts';
+import { webhooksProjection } from './webhooks.ts';
 
 /** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
 export const PROJECTIONS: readonly Projection[] = [

@@ -1,8 +1,6 @@
 import { categoryOf, type RecordedEvent, type StreamName } from '../domain/ports/event-store.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
-import { type Database, inTransaction, type ReadModelSchema } from './database.ts';
-import { isPoison } from './fault-kind.ts';
-import { applyOrPark, park } from './parking.ts';
+import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';
 import type { Projection } from './projection.ts';
 
 /** One read model of one log, live or being rebuilt, on a connection of its own. */
@@ -57,4 +55,72 @@ export const applyBatch = async (target: Target, batch: Batch): Promise<readonly
     if (!isPoison(error)) throw error;
     return applyOneByOne(target, batch);
   }
+};
+
+const PARK = `
+  insert into parked_events (projection, position, stream, revision, type, error, parked_at)
+  select $2, position, stream, revision, type, $3, now()
+  from json_to_recordset($1) as e(position text, stream text, revision integer, type text)
+  on conflict (projection, position) do update set error = excluded.error`;
+
+/** Sets events aside for `retryParked`; their data stays where it is, in the log. */
+export const park = async (
+  db: Database,
+  { name }: Projection,
+  events: readonly RecordedEvent[],
+  error: string,
+): Promise<void> => {
+  if (events.length === 0) return;
+  const rows = events.map(({ position, stream, revision, type }) => ({ position, stream, revision, type }));
+  await db.query(PARK, [...asRecords(rows), name, error]);
+};
+
+/** Not a byte that PostgreSQL could refuse in turn. */
+const sentenceOf = (error: unknown): string => String(error).replaceAll('\0', '');
+
+/**
+ * Applies one event by itself under a savepoint; if it cannot be applied, it is parked and its stream with it.
+ * @param parked streams that are parked; added to. @returns whether it was applied. @throws faults that may pass.
+ */
+export const applyOrPark = async (
+  db: Database,
+  projection: Projection,
+  event: RecordedEvent,
+  parked: Set<StreamName>,
+): Promise<boolean> => {
+  if (parked.has(event.stream)) {
+    await park(db, projection, [event], 'an earlier event of this stream is parked');
+    return false;
+  }
+  await db.query('savepoint event');
+  try {
+    await projection.apply(db, [event]);
+    await db.query('release savepoint event');
+    return true;
+  } catch (error) {
+    if (!isPoison(error)) throw error;
+    await db.query('rollback to savepoint event');
+    await park(db, projection, [event], sentenceOf(error));
+    parked.add(event.stream);
+    return false;
+  }
+};
+
+/**
+ * SQLSTATE classes that blame the data: data exception, integrity violation, a program limit such as the size of an
+ * index row. Everything else (connections, serialization, deadlock, shutdown, full disk, a table that is missing) is
+ * about the moment or the installation and would fail for every event.
+ */
+const DATA_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
+const STATEMENT_TOO_COMPLEX = '54001';
+
+/** What code throws about a value it cannot take; drivers and sockets throw plain errors. */
+const isAboutAValue = (error: unknown): boolean =>
+  error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError;
+
+/** Whether this event will fail however often it is tried, so that it is parked; all else is tried again. */
+export const isPoison = (error: unknown): boolean => {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code !== 'string') return isAboutAValue(error);
+  return DATA_CLASSES.has(code.slice(0, 2)) && code !== STATEMENT_TOO_COMPLEX;
 };

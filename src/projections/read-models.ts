@@ -1,16 +1,24 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
-import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys/queries.ts';
-import { billingUsage } from './billing/queries.ts';
+import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
+import { billingUsage } from './billing.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
-import { type AskHeld, type AskHolders, heldMail, holdersOfMail } from './deliveries/held-queries.ts';
-import { type AskDue, type AskDueByDestination, dueByDestination, dueDeliveries } from './deliveries/queries.ts';
-import { type ListSuspensions, listSuspensions } from './destinations/queries.ts';
-import { type ListDomains, listDomains } from './domains/queries.ts';
+import {
+  type AskDue,
+  type AskDueByDestination,
+  type AskHeld,
+  type AskHolders,
+  dueByDestination,
+  dueDeliveries,
+  heldMail,
+  holdersOfMail,
+} from './deliveries/queries.ts';
+import { type ListSuspensions, listSuspensions } from './destinations.ts';
+import { type ListDomains, listDomains } from './domains.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
-import { createLagReader } from './lag.ts';
 import { type ListMessages, listMessages } from './messages/queries.ts';
+import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import {
@@ -18,9 +26,8 @@ import {
   exportSuppressions,
   type ListSuppressions,
   listSuppressions,
-} from './suppressions/queries.ts';
-import { createWaitFor } from './wait-for.ts';
-import { type ListWebhooks, listWebhooks } from './webhooks/queries.ts';
+} from './suppressions.ts';
+import { type ListWebhooks, listWebhooks } from './webhooks.ts';
 
 export interface ReadModelsOptions {
   readonly pool: Pool;

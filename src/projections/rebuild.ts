@@ -3,12 +3,10 @@ import type { EventStore, Page, Position } from '../domain/ports/event-store.ts'
 import type { Logger } from '../domain/ports/logger.ts';
 import { applyBatch, type Target } from './batch.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
-import { withConnection } from './connection.ts';
 import { inTransaction } from './database.ts';
-import { tryLockRebuilding } from './lock.ts';
 import type { Projection } from './projection.ts';
 import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
-import { endWhenGone } from './session.ts';
+import { endWhenGone, tryLockRebuilding, withConnection } from './session.ts';
 
 /** Events applied in one transaction of a rebuild, where nobody waits for locks: more cost memory, fewer cost commits. */
 const REBUILD_EVENTS_MAX = 5_000;

@@ -1,11 +1,10 @@
 import type { Pool } from 'pg';
 import type { EventStore, RecordedEvent, StreamName } from '../domain/ports/event-store.ts';
 import { PROJECTIONS } from './all.ts';
-import { withConnection } from './connection.ts';
+import { applyOrPark } from './batch.ts';
 import { type Database, inTransaction } from './database.ts';
-import type { ProjectionName } from './names.ts';
-import { applyOrPark } from './parking.ts';
-import type { Projection } from './projection.ts';
+import type { Projection, ProjectionName } from './projection.ts';
+import { withConnection } from './session.ts';
 
 export interface RetryParkedOptions {
   readonly pool: Pool;

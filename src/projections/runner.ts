@@ -5,10 +5,10 @@ import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';
-import { type LaneOptions, runLane } from './lane.ts';
 import { createLogFollower, type LogFollower } from './log-follower.ts';
 import type { Projection } from './projection.ts';
 import { rebuild } from './rebuild.ts';
+import { type RunProjectionOptions, runProjection } from './run-projection.ts';
 import { SILENCE_MS_MAX } from './session.ts';
 
 /** Connections a pool must have for a runner: one for each projection as long as it runs, as many for a rebuild of all. */
@@ -94,18 +94,18 @@ export const createProjectionRunner = ({
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const log = shared ?? createLogFollower({ store, system });
-    const options: LaneOptions = { pool, system, logger, logId, log, silenceMs, signal: either };
+    const options: RunProjectionOptions = { pool, system, logger, logId, log, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);
     const stopAll = (error: unknown): never => {
       failed.abort();
       throw error;
     };
-    const lane = async (projection: Projection): Promise<void> => {
+    const runWhenRenewed = async (projection: Projection): Promise<void> => {
       if (old.has(projection)) await renewed;
-      await runLane(projection, options);
+      await runProjection(projection, options);
     };
-    const ended = await Promise.allSettled(projections.map((projection) => lane(projection).catch(stopAll)));
+    const ended = await Promise.allSettled(projections.map((projection) => runWhenRenewed(projection).catch(stopAll)));
     if (log !== shared) await log.close();
     const failure = ended.find(({ status }) => status === 'rejected');
     if (failure?.status === 'rejected' && !signal.aborted) throw failure.reason;

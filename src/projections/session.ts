@@ -1,6 +1,8 @@
+import type { Pool, PoolClient } from 'pg';
 import { withTimeout } from '../async/with-timeout.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
+import type { ProjectionName } from './projection.ts';
 
 /**
  * A session that has said nothing for so long is ended by the server, and its locks with it: of a process that is frozen,
@@ -61,3 +63,35 @@ export const whileAlive = async <T>(pulse: Pulse, waiting: Promise<T>): Promise<
     over.abort();
   }
 };
+
+/**
+ * A connection of one's own, closed afterwards rather than given back, so that the locks of its session end with it.
+ * That it was lost is told by the next query; without a listener the event alone would end the process.
+ */
+export const withConnection = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
+  const client = await pool.connect();
+  client.on('error', () => undefined);
+  try {
+    return await work(client);
+  } finally {
+    client.release(true);
+  }
+};
+
+/** First keys of PostgreSQL's two-key advisory locks; nothing else of this service uses them. */
+const RUNNING = 7_310_011;
+const REBUILDING = 7_310_012;
+
+const TRY_LOCK = 'select pg_try_advisory_lock($1, hashtext($2)) as locked';
+
+const tryLock = async (db: Database, key: number, name: ProjectionName): Promise<boolean> => {
+  const { rows } = await db.query<{ locked: boolean }>(TRY_LOCK, [key, name]);
+  return rows[0]?.locked === true;
+};
+
+/** One process runs a projection, the others stand by. Held until the connection is closed. */
+export const tryLockRunning = (db: Database, name: ProjectionName): Promise<boolean> => tryLock(db, RUNNING, name);
+
+/** One process rebuilds a read model, beside the one that runs its projection. Held until the connection is closed. */
+export const tryLockRebuilding = (db: Database, name: ProjectionName): Promise<boolean> =>
+  tryLock(db, REBUILDING, name);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createClosers } from '../../src/composition/closers.ts';
+import { createClosers } from '../../src/composition/lifecycle.ts';
 import { startSubmission } from '../../src/composition/start-submission.ts';
 import { followRenewals } from '../../src/composition/tls-files.ts';
 import { readConfig } from '../../src/config.ts';

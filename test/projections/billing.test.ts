@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { billingProjection } from '../../src/projections/billing/projection.ts';
-import { billingUsage } from '../../src/projections/billing/queries.ts';
+import { billingProjection, billingUsage } from '../../src/projections/billing.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';

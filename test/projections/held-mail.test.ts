@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { heldMail, holdersOfMail } from '../../src/projections/deliveries/held-queries.ts';
 import { deliveriesProjection } from '../../src/projections/deliveries/projection.ts';
+import { heldMail, holdersOfMail } from '../../src/projections/deliveries/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';

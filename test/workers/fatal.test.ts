@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { type EventCodec, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { openService, type Service } from './service.ts';
 
 const opened: Service[] = [];

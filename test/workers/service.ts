@@ -1,4 +1,3 @@
-import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import { createSmtpTransport } from '../../src/adapters/mail/smarthost/smarthost.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
@@ -32,6 +31,7 @@ import { createInMemoryResolver } from '../support/in-memory/dns.ts';
 import { createInMemoryQueues, type InMemoryJobs } from '../support/in-memory/queue.ts';
 import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../support/in-memory/webhook-deliveries.ts';
+import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 

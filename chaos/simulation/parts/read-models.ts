@@ -1,4 +1,4 @@
-import { apiKeysProjection } from '../../../src/projections/api-keys/projection.ts';
+import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
 import type { AskDue, DueDelivery, DuePlace } from '../../../src/projections/deliveries/queries.ts';
 import { messagesProjection } from '../../../src/projections/messages/projection.ts';

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { type Batcher, createBatcher, fulfilled } from '../../async/batcher.ts';
 import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
-import { orUnavailable } from '../postgres/faults.ts';
+import { orUnavailable } from '../postgres/pool.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 
 type Body = MessageContents['body'];

@@ -9,7 +9,7 @@ import {
   type StreamName,
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { isUnreachable } from '../postgres/faults.ts';
+import { isUnreachable } from '../postgres/pool.ts';
 
 /** Rows of the log in PostgreSQL as events, and its faults as those of the port. */
 

@@ -5,8 +5,7 @@ import { type EventStore, LOG_START, LogReplaced, type Position } from '../../do
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
-import { PIN_ISOLATION } from '../postgres/isolation.ts';
-import { KEEP_ALIVE_MS } from '../postgres/pool.ts';
+import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
 import { createStreamReading, type PageRequest, readPage } from './postgres-read.ts';
 import { asText, readFailure, toPosition } from './postgres-rows.ts';

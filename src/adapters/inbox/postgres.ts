@@ -10,7 +10,7 @@ import {
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/ports/inbox.ts';
-import { orUnavailable } from '../postgres/faults.ts';
+import { orUnavailable } from '../postgres/pool.ts';
 import { capturedMail, HEAD_BYTES_MAX, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
 
 /** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import { isUnreachable } from './faults.ts';
+import { isUnreachable } from './pool.ts';
 
 export interface CheckPostgresOptions {
   readonly url: string;

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { ADVISORY_LOCKS } from './session-lock.ts';
 
 export interface OwnershipOptions {
   readonly url: string;

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
+import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
-import { PIN_ISOLATION } from './isolation.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -46,3 +46,49 @@ export const createPool = (options: PoolOptions): Pool => {
   });
   return pool;
 };
+
+/**
+ * SQLSTATE classes in which the server says that it cannot serve just now (appendix A of its manual): connection,
+ * transaction rolled back, resources, object in use, operator intervention (shutting down, starting up, cancelled, as
+ * after too long), system error. And a standby, or a primary that has become one, whose class holds faults of ours too.
+ */
+const UNAVAILABLE_STATES = /^(?:08...|40...|53...|55...|57...|58...|25006)$/;
+
+const SOCKET_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT', // a socket of the file system
+]);
+
+/** What the client says without a code. */
+const CLIENT_MESSAGES =
+  /^(?:Connection terminated|timeout e|Query read timeout|Client has encountered|Cannot use a pool after calling end)/i;
+
+/** Whether the database was away, so that the same call may work later; else the fault is in the call or the data. */
+export const isUnreachable = (error: unknown): boolean => {
+  const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
+  if (typeof code === 'string') return SOCKET_CODES.has(code) || UNAVAILABLE_STATES.test(code);
+  return typeof message === 'string' && CLIENT_MESSAGES.test(message);
+};
+
+/** Runs a query of the vault. @throws {StoreUnavailable} the database was away. */
+export const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUnreachable(error)) throw new StoreUnavailable('the database cannot be reached', { cause: error });
+    throw error;
+  }
+};
+
+/**
+ * Said first on every connection: every statement here is written for it, and a database may have another default
+ * (`alter database … set default_transaction_isolation`), under which appends and claims would fail one another.
+ */
+export const PIN_ISOLATION = 'set session characteristics as transaction isolation level read committed';

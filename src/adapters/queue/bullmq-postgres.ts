@@ -1,7 +1,8 @@
 import { createPostgresBackend, runMigrations, withBackend } from 'bullmq';
 import pg from 'pg';
 import type { QueueName, Queues } from '../../domain/ports/queue.ts';
-import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
+import { createBullmqQueues } from './bullmq.ts';
+import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
 
 /** The schema is the queue's own: dropping it loses jobs, nothing else, and it is made again. */
 const SCHEMA = 'queue';

@@ -1,8 +1,9 @@
 import { Queue, Worker } from 'bullmq';
 import type { Queues } from '../../domain/ports/queue.ts';
 import { connectRedis, logOutages, redisOptions } from '../redis/connect.ts';
-import { type BullmqEngine, type BullmqOptions, createBullmqQueues, settingsOf } from './bullmq.ts';
-import { answerWithin } from './deadline.ts';
+import { createBullmqQueues } from './bullmq.ts';
+import { type BullmqEngine, type BullmqOptions, settingsOf } from './bullmq-engine.ts';
+import { answerWithin } from './bullmq-worker.ts';
 
 /** Keys are `outbox:<queue>:…`: the server may serve others too. */
 const PREFIX = 'outbox';

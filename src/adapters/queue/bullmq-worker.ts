@@ -1,30 +1,9 @@
 import { type Job as BullJob, WaitingError } from 'bullmq';
-import type { JobHandler, QueueName } from '../../domain/ports/queue.ts';
-import type { BullmqEngine, BullmqSettings } from './bullmq.ts';
-import { answerWithin } from './deadline.ts';
-import { createFaultLog } from './fault-log.ts';
-import { createInHand } from './in-hand.ts';
-
-/** BullMQ's own options that are the same on every engine. */
-export interface WorkerOptions {
-  readonly autorun: false;
-  readonly concurrency: number;
-  readonly lockDuration: number;
-  readonly stalledInterval: number;
-  readonly maxStalledCount: number;
-  readonly runRetryDelay: number;
-}
-
-/** As much of BullMQ's `Worker` as is used. */
-export interface BullWorker {
-  on(event: 'error', listener: (fault: Error) => void): unknown;
-  on(event: 'stalled', listener: (jobId: string) => void): unknown;
-  waitUntilReady(): Promise<void>;
-  run(): Promise<void>;
-  close(): Promise<void>;
-  disconnect(): Promise<void>;
-  getBackend(): { moveToActive(token: string, name?: string): Promise<unknown[]> };
-}
+import { withTimeout } from '../../async/with-timeout.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import { type JobHandler, type QueueName, QueueUnavailable } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { BullmqEngine, BullmqSettings, BullWorker, WorkerOptions } from './bullmq-engine.ts';
 
 interface Work<Job> {
   readonly name: QueueName;
@@ -143,5 +122,93 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
         if (worker !== undefined) cutOff(worker);
       });
     },
+  };
+};
+
+/** How one run of a job ended; a job `given-back` goes to other workers, any other is removed. */
+export type Ending = { readonly kind: 'done' | 'given-back' } | { readonly kind: 'failed'; readonly error: unknown };
+
+/** The jobs a worker is busy with. */
+export interface InHand {
+  run<Job>(handler: JobHandler<Job>, data: Job): Promise<Ending>;
+  count(): number;
+  /** Tells every handler to end, waits for them up to `limitMs`, then gives back what is left. */
+  windDown(limitMs: number): Promise<void>;
+}
+
+interface Hand {
+  readonly abort: AbortController;
+  readonly giveBack: (ending: Ending) => void;
+}
+
+const attempt = async <Job>(handler: JobHandler<Job>, data: Job, signal: AbortSignal): Promise<Ending> => {
+  try {
+    await handler(data, signal);
+    return { kind: 'done' };
+  } catch (error) {
+    return signal.aborted ? { kind: 'given-back' } : { kind: 'failed', error };
+  }
+};
+
+export const createInHand = (system: System): InHand => {
+  const hands = new Set<Hand>();
+  const emptied = Promise.withResolvers<void>();
+  let closing = false;
+
+  const run = async <Job>(handler: JobHandler<Job>, data: Job): Promise<Ending> => {
+    if (closing) return { kind: 'given-back' };
+    // One promise and one controller a job: listeners on shared ones would pile up for as long as the worker lives.
+    const given = Promise.withResolvers<Ending>();
+    const hand: Hand = { abort: new AbortController(), giveBack: given.resolve };
+    hands.add(hand);
+    try {
+      return await Promise.race([attempt(handler, data, hand.abort.signal), given.promise]);
+    } finally {
+      hands.delete(hand);
+      if (closing && hands.size === 0) emptied.resolve();
+    }
+  };
+
+  const windDown = async (limitMs: number): Promise<void> => {
+    closing = true;
+    if (hands.size === 0) return;
+    for (const { abort } of hands) abort.abort();
+    const timer = new AbortController();
+    await Promise.race([emptied.promise, system.sleep(limitMs, timer.signal)]);
+    timer.abort();
+    for (const { giveBack } of hands) giveBack({ kind: 'given-back' });
+  };
+
+  return { run, count: () => hands.size, windDown };
+};
+
+/**
+ * Waits for an answer for `ms`; what the call does later is ignored.
+ * @throws {QueueUnavailable} with the cause, whatever went wrong.
+ */
+export const answerWithin = async <T>(system: System, ms: number, what: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await withTimeout({ system, ms }, work());
+  } catch (cause) {
+    throw new QueueUnavailable(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+};
+
+/** An engine that is away fails many times a second; the log needs to hear of it now and then. Longer hides a change of cause. */
+const QUIET_MS = 10_000;
+
+/** Logs an engine's faults: the first at once, then at most one per `QUIET_MS` with the number of those in between. */
+export const createFaultLog = (system: System, logger: Logger, queue: string): ((fault: unknown) => void) => {
+  let quietUntil = 0;
+  let unsaid = 0;
+  return (err) => {
+    const now = system.monotonicMs();
+    if (now < quietUntil) {
+      unsaid += 1;
+      return;
+    }
+    logger.warn({ queue, err, since_last: unsaid }, 'the queue engine reports a fault');
+    quietUntil = now + QUIET_MS;
+    unsaid = 0;
   };
 };

@@ -1,51 +1,6 @@
-import type { Job as BullJob } from 'bullmq';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { Queue, QueueName, Queues } from '../../domain/ports/queue.ts';
-import type { System } from '../../domain/ports/system.ts';
-import { createBullmqProducer, type Producer } from './bullmq-producer.ts';
-import { type BullWorker, createBullmqWorker, type WorkerOptions } from './bullmq-worker.ts';
-
-export interface BullmqOptions {
-  readonly system: System;
-  readonly logger: Logger;
-  /** How long `close` waits for the jobs in hand. */
-  readonly closeLimitMs?: number;
-  /** A job whose worker has not been heard of for this long goes to another. */
-  readonly lockMs?: number;
-}
-
-export type BullmqSettings = Required<BullmqOptions>;
-
-/** What differs between PostgreSQL and Redis. */
-export interface BullmqEngine {
-  /** Resolves when the engine has answered; a producer that never got ready is not used again. */
-  openProducer(name: QueueName, onFault: (fault: unknown) => void): Promise<Producer>;
-  /** `gone` aborts when nothing is left to be said to the engine: from then on nobody waits for one that is away. */
-  openWorker(
-    name: QueueName,
-    process: (job: BullJob, token?: string) => Promise<void>,
-    options: WorkerOptions,
-    gone: AbortSignal,
-  ): BullWorker;
-  /** Puts right what can be put right (a schema that was dropped); whether it did. */
-  mend(fault: unknown): Promise<boolean>;
-  close(): Promise<void>;
-}
-
-/** SIGTERM leaves 10 s in all. Shorter cuts deliveries off and sends them again later; longer leaves nothing for the rest. */
-const CLOSE_LIMIT_MS = 8_000;
-
-/**
- * Shorter: a worker that freezes for a moment (collection, a busy machine) has its jobs run twice. Longer: the jobs of
- * a worker that died wait longer; they come back within about twice this time.
- */
-const LOCK_MS = 10_000;
-
-export const settingsOf = (options: BullmqOptions): BullmqSettings => ({
-  closeLimitMs: CLOSE_LIMIT_MS,
-  lockMs: LOCK_MS,
-  ...options,
-});
+import { type NewJob, type Queue, type QueueName, type Queues, QueueUnavailable } from '../../domain/ports/queue.ts';
+import type { BulkJob, BullmqEngine, BullmqSettings, Producer } from './bullmq-engine.ts';
+import { answerWithin, createBullmqWorker, createFaultLog } from './bullmq-worker.ts';
 
 const openQueue = <Job>(engine: BullmqEngine, name: QueueName, settings: BullmqSettings): Queue<Job> => {
   const producer = createBullmqProducer<Job>(engine, name, settings);
@@ -83,6 +38,86 @@ export const createBullmqQueues = (engine: BullmqEngine, settings: BullmqSetting
     close: async () => {
       await Promise.all(opened.map((queue) => queue.close()));
       await engine.close();
+    },
+  };
+};
+
+/** A caller may wait this long for an engine that does not answer; shorter refuses while PostgreSQL is only busy. */
+const ANSWER_MS = 5_000;
+
+/** Jobs in one statement or script. More hold the engine longer for everybody else; fewer cost round trips. */
+const BULK_JOBS = 500;
+
+/** On PostgreSQL a bulk insert makes two temporary tables and costs as much as this many single ones. */
+const SINGLE_JOBS_MAX = 4;
+
+/** The adding half of a queue. Opened when first used, and again after an opening that failed. */
+export const createBullmqProducer = <Job>(
+  engine: BullmqEngine,
+  name: QueueName,
+  { system, logger }: BullmqSettings,
+) => {
+  const logFault = createFaultLog(system, logger, name);
+  let opening: Promise<Producer> | undefined;
+  let closed = false;
+
+  /** While it closes, connections that end are no fault. */
+  const sayFault = (fault: unknown): void => {
+    if (!closed) logFault(fault);
+  };
+
+  const opened = async (): Promise<Producer> => {
+    if (closed) throw new QueueUnavailable(`queue ${name} is closed`);
+    opening ??= engine.openProducer(name, sayFault);
+    try {
+      return await opening;
+    } catch (fault) {
+      opening = undefined;
+      throw fault;
+    }
+  };
+
+  const answered = <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> =>
+    answerWithin(system, ANSWER_MS, `${what} ${name}`, async () => {
+      try {
+        return await ask(await opened());
+      } catch (fault) {
+        if (!(await engine.mend(fault))) throw fault;
+        return await ask(await opened());
+      }
+    });
+
+  const bulkJob = ({ data, delayMs = 0 }: NewJob<Job>): BulkJob => ({
+    name,
+    data,
+    // BullMQ ignores a job whose id is still known: an id of its own each time, or a re-creation could be lost.
+    opts: { jobId: system.uuid(), delay: delayMs, attempts: 1, removeOnComplete: true, removeOnFail: true },
+  });
+
+  const addSome = async (producer: Producer, jobs: readonly BulkJob[]): Promise<void> => {
+    if (jobs.length > SINGLE_JOBS_MAX) {
+      await producer.addBulk([...jobs]);
+      return;
+    }
+    for (const { data, opts } of jobs) await producer.add(name, data, opts);
+  };
+
+  return {
+    add: async (jobs: readonly NewJob<Job>[]): Promise<void> => {
+      for (let start = 0; start < jobs.length; start += BULK_JOBS) {
+        const some = jobs.slice(start, start + BULK_JOBS).map(bulkJob);
+        await answered('adding jobs to', (producer) => addSome(producer, some));
+      }
+    },
+    depth: async (): Promise<number> => {
+      const counts = await answered('counting jobs of', (producer) => producer.getJobCounts('waiting', 'active'));
+      return (counts.waiting ?? 0) + (counts.active ?? 0);
+    },
+    close: async (): Promise<void> => {
+      closed = true;
+      const producer = await opening?.catch(() => undefined);
+      // An engine that is away must not keep the process from ending; its connections end with it.
+      await answerWithin(system, ANSWER_MS, 'closing', async () => producer?.close()).catch(() => undefined);
     },
   };
 };

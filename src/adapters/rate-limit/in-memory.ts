@@ -1,7 +1,135 @@
 import type { System } from '../../domain/ports/system.ts';
-import type { RateLimiter } from '../../domain/rate-limits.ts';
-import { createBuckets } from './buckets.ts';
-import { type Run, resultOf, takeFrom, WINDOW_MS } from './sliding-window.ts';
+import type { RateLimiter, RateLimitResult } from '../../domain/rate-limits.ts';
+
+/**
+ * Buckets remembered, of 0.1 to 4 kB each. Fewer let someone who can invent buckets (addresses) push others out, which
+ * then start afresh; more is memory that a flood can fill.
+ */
+const BUCKETS_MAX = 20_000;
+
+export interface BucketsOptions<Bucket> {
+  readonly bucketsMax?: number | undefined;
+  /** Whether nothing is lost with it. */
+  readonly isIdle: (bucket: Bucket, nowMs: number) => boolean;
+}
+
+export interface Buckets<Bucket> {
+  get(name: string): Bucket | undefined;
+  /** Makes it the last used, and forgets those that are idle or too many. */
+  use(name: string, bucket: Bucket, nowMs: number): void;
+}
+
+/** What is known by bucket, bounded: those that have been idle longest go first. */
+export const createBuckets = <Bucket>({
+  bucketsMax = BUCKETS_MAX,
+  isIdle,
+}: BucketsOptions<Bucket>): Buckets<Bucket> => {
+  const buckets = new Map<string, Bucket>();
+  return {
+    get: (name) => buckets.get(name),
+    use: (name, bucket, nowMs) => {
+      buckets.delete(name);
+      buckets.set(name, bucket);
+      for (const [oldest, known] of buckets) {
+        if (!isIdle(known, nowMs) && buckets.size <= bucketsMax) return;
+        buckets.delete(oldest);
+      }
+    },
+  };
+};
+
+/**
+ * A sliding window: whatever the moment, the takes of the last minute never cost more than the limit, and after an
+ * idle minute the whole limit may be taken at once. A token bucket (or GCRA) would let nearly twice the limit through
+ * in the minute that begins with a full bucket, and its 101st request of a hundred a minute is refused or not
+ * depending on how long the first hundred took; here it is always refused, and `remaining` only falls until a minute
+ * has passed.
+ *
+ * Takes close together are remembered as one run that lasts until its last take has left the window: a bucket then
+ * needs at most 61 runs instead of one entry per take, and gives back up to one sixtieth of the window late, never early.
+ */
+export interface Run {
+  readonly firstMs: number;
+  lastMs: number;
+  cost: number;
+}
+
+export const WINDOW_MS = 60_000;
+
+/** Runs are a sixtieth of the window long: more would be exacter and cost memory, fewer give back late. */
+export const RUNS_PER_WINDOW = 60;
+
+/** What is asked of a bucket, and when. */
+export interface Take {
+  readonly cost: number;
+  readonly limit: number;
+  /** Whole milliseconds. */
+  readonly nowMs: number;
+  readonly windowMs: number;
+}
+
+/** What came of it, in units that both adapters share; Redis answers these four from its script. */
+export interface Taken {
+  readonly allowed: boolean;
+  /** Cost in the window, this take included. */
+  readonly used: number;
+  readonly resetMs: number;
+  readonly retryAfterMs: number;
+}
+
+const remember = (runs: Run[], { cost, nowMs, windowMs }: Take): void => {
+  const newest = runs.at(-1);
+  if (newest === undefined || nowMs - newest.firstMs >= windowMs / RUNS_PER_WINDOW) {
+    runs.push({ firstMs: nowMs, lastMs: nowMs, cost });
+  } else {
+    newest.lastMs = nowMs;
+    newest.cost += cost;
+  }
+};
+
+/** When enough runs have left the window; the end of the last one where that would not be enough either. */
+const retryAfterMs = (runs: readonly Run[], used: number, { cost, limit, nowMs, windowMs }: Take): number => {
+  let free = limit - used;
+  let endMs = nowMs;
+  for (const run of runs) {
+    free += run.cost;
+    endMs = run.lastMs + windowMs;
+    if (free >= cost) break;
+  }
+  return Math.max(endMs - nowMs, 1);
+};
+
+const isInWindow = ({ lastMs }: Run, { nowMs, windowMs }: Take): boolean => lastMs + windowMs > nowMs;
+
+const byTime = (one: Run, other: Run): number => one.lastMs - other.lastMs;
+
+/**
+ * Takes from a bucket, all or nothing. `runs` is what was taken here, oldest first, and is changed.
+ * @param elsewhere what counts as well, in any order.
+ */
+export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []): Taken => {
+  const { cost, limit, nowMs, windowMs } = take;
+  while (runs[0] !== undefined && !isInWindow(runs[0], take)) runs.shift();
+  const others = elsewhere.filter((run) => isInWindow(run, take));
+  const before = [...runs, ...others].reduce((sum, run) => sum + run.cost, 0);
+  const allowed = before + cost <= limit;
+  if (allowed && cost > 0) remember(runs, take);
+  const all = others.length === 0 ? runs : [...runs, ...others].sort(byTime);
+  return {
+    allowed,
+    used: allowed ? before + cost : before,
+    resetMs: (all.at(-1)?.lastMs ?? nowMs - windowMs) + windowMs - nowMs,
+    retryAfterMs: allowed ? 0 : retryAfterMs(all, before, take),
+  };
+};
+
+export const resultOf = ({ allowed, used, resetMs, retryAfterMs }: Taken, limit: number): RateLimitResult => ({
+  allowed,
+  limit,
+  remaining: Math.max(limit - used, 0),
+  resetSeconds: Math.ceil(resetMs / 1_000),
+  retryAfterSeconds: Math.ceil(retryAfterMs / 1_000),
+});
 
 /** Counts within this process; nothing survives it. */
 export const createInMemoryRateLimiter = (options: {

@@ -2,8 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
-import { createBuckets } from './buckets.ts';
-import { type Run, resultOf, takeFrom, WINDOW_MS } from './sliding-window.ts';
+import { createBuckets, type Run, resultOf, takeFrom, WINDOW_MS } from './in-memory.ts';
 
 /**
  * Rate limits of several processes without Redis. Each counts what it lets through, in memory, and tells PostgreSQL a few

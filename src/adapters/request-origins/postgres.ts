@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
 import { ORIGIN_DAYS, type RequestOrigins } from '../../domain/ports/request-origins.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { orUnavailable } from '../postgres/faults.ts';
+import { orUnavailable } from '../postgres/pool.ts';
 
 export interface PostgresRequestOriginsOptions {
   readonly pool: Pool;

@@ -1,8 +1,8 @@
 import type { Pool } from 'pg';
 import type { System } from '../../domain/ports/system.ts';
 import { openContents, type Part, sealContents } from '../contents/contents-codec.ts';
-import { CANARY } from './check-secret-key.ts';
 import { createSecretBox, type SecretBox, type SecretKeys } from './secret-box.ts';
+import { CANARY } from './secret-key.ts';
 
 export interface ReencryptOptions {
   readonly pool: Pool;

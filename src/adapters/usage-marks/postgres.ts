@@ -1,9 +1,8 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks } from '../../domain/ports/usage-marks.ts';
-import { orUnavailable } from '../postgres/faults.ts';
-import { createPendingMarks } from './in-memory.ts';
+import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks, type UsedSecret } from '../../domain/ports/usage-marks.ts';
+import { orUnavailable } from '../postgres/pool.ts';
 
 export interface PostgresUsageMarksOptions {
   readonly pool: Pool;
@@ -94,5 +93,42 @@ export const createPostgresUsageMarks = ({ pool, system, logger }: PostgresUsage
       closing.abort();
       await flushing;
     },
+  };
+};
+
+export interface PendingMarks {
+  note(mark: UsageMark): void;
+  /** All marks, and none are left. */
+  take(): readonly UsageMark[];
+  of(keyIds: readonly string[]): readonly UsageMark[];
+}
+
+const nameOf = ({ keyId, secretHash }: UsedSecret): string => `${keyId} ${secretHash}`;
+
+/** The newest mark of each secret. */
+export const createPendingMarks = (): PendingMarks => {
+  let marks = new Map<string, UsageMark>();
+  return {
+    note: (mark) => {
+      const known = marks.get(nameOf(mark));
+      if (known === undefined || known.lastUsedAt <= mark.lastUsedAt) marks.set(nameOf(mark), mark);
+    },
+    take: () => {
+      const taken = [...marks.values()];
+      marks = new Map();
+      return taken;
+    },
+    of: (keyIds) => [...marks.values()].filter(({ keyId }) => keyIds.includes(keyId)),
+  };
+};
+
+/** Marks that end with the process. */
+export const createInMemoryUsageMarks = (): UsageMarks => {
+  const marks = createPendingMarks();
+  return {
+    mark: marks.note,
+    of: async (keyIds) => marks.of(keyIds),
+    flush: async () => undefined,
+    close: async () => undefined,
   };
 };

@@ -7,7 +7,7 @@ import type {
   WebhookDelivery,
   WebhookDeliveryState,
 } from '../../domain/ports/webhook-deliveries.ts';
-import { orUnavailable } from '../postgres/faults.ts';
+import { orUnavailable } from '../postgres/pool.ts';
 import { CHECKPOINT, CLAIM, FAILING_SINCE, FIND, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
 
 interface ClaimedRow {

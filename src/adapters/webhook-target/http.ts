@@ -1,17 +1,18 @@
+import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Resolver } from '../../domain/ports/resolver.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import {
   AddressRefused,
+  addressProblem,
   createGuardedLookup,
   createLookupAll,
   type LookupAll,
+  literalOf,
   resolveGuarded,
+  urlProblem,
 } from './guarded-lookup.ts';
-import { addressProblem, literalOf, urlProblem } from './reachable.ts';
-import { readBeginning } from './read-beginning.ts';
-import { retryAfterSeconds } from './retry-after.ts';
 
 export interface HttpWebhookTargetOptions {
   readonly system: Pick<System, 'now' | 'monotonicMs'>;
@@ -99,4 +100,39 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Webh
 
     close: () => agent.close(),
   };
+};
+
+/** What is kept of an answer: enough for an error message, too little to be worth sending us much. */
+const ANSWER_BYTES_MAX = 1024;
+
+/**
+ * The first 1 kB of an answer as text; the rest is never read. A body that breaks off or comes too slowly ends where it
+ * is: the status was there before it.
+ */
+export const readBeginning = async (body: Readable): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > ANSWER_BYTES_MAX) break; // leaving the loop destroys the stream
+    }
+  } catch {
+    // what came is what is kept
+  }
+  // NUL can't be stored as text in PostgreSQL.
+  return Buffer.concat(chunks).subarray(0, ANSWER_BYTES_MAX).toString('utf8').replaceAll('\0', '\ufffd');
+};
+
+const SECOND_MS = 1000;
+const DIGITS = /^\d{1,9}$/;
+
+/** `Retry-After` (RFC 9110 §10.2.3): seconds or a date; null where it is neither. Never negative. */
+export const retryAfterSeconds = (header: string | readonly string[] | undefined, now: Date): number | null => {
+  const text = (typeof header === 'string' ? header : header?.[0])?.trim();
+  if (text === undefined) return null;
+  if (DIGITS.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now.getTime()) / SECOND_MS));
 };

@@ -2,7 +2,7 @@ import type { Environment } from '../../domain/environment.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { asRecords, type Database } from '../database.ts';
-import { earlierMessages } from '../earlier-messages.ts';
+import { earlierMessages } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import type { WaitReason } from './backlog.ts';
 

@@ -9,10 +9,10 @@ import type {
   WebhookEvent,
 } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import { rowsInto } from '../copy-rows.ts';
 import type { Database } from '../database.ts';
-import { earlierMessages, known } from '../earlier-messages.ts';
+import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
+import { rowsInto } from '../rebuild-tables.ts';
 import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
 type DomainStandingEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;

@@ -1,13 +1,11 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import { messageStatus } from '../../domain/message/recipient.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import { rowsInto } from '../copy-rows.ts';
 import { asRecords, type Database } from '../database.ts';
-import { earlierMessages, known } from '../earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
-import { labelOf } from './labels.ts';
-import type { ListedRecipient } from './queries.ts';
-import { SELECT_RECIPIENTS, UPDATE_MESSAGES } from './statements.ts';
+import { rowsInto } from '../rebuild-tables.ts';
+import { earlierMessages, known } from './earlier-messages.ts';
+import { type ListedRecipient, labelOf } from './queries.ts';
 
 type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
@@ -198,3 +196,14 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
   begin,
   write,
 });
+
+export const SELECT_RECIPIENTS = `
+  select message_id, recipients, expires_at, scheduled_at from messages where message_id = any($1)`;
+
+export const UPDATE_MESSAGES = `
+  update messages m
+  set status = u.status, partial = u.partial, recipients = u.recipients, updated_at = u."updatedAt",
+    expires_at = u."expiresAt", scheduled_at = u."scheduledAt"
+  from json_to_recordset($1) as u("messageId" text, status text, partial boolean, recipients json,
+    "updatedAt" timestamptz, "expiresAt" timestamptz, "scheduledAt" timestamptz)
+  where m.message_id = u."messageId"`;

@@ -3,7 +3,6 @@ import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
-import { labelOf } from './labels.ts';
 
 export interface ListedRecipient {
   readonly id: string;
@@ -135,6 +134,11 @@ const listed = (row: Row): ListedMessage => ({
 });
 
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
+/** What messages are searched by, without storing it in clear: keyed digests of addresses, tags and metadata. */
+export type LabelKind = 'to' | 'from' | 'tag' | 'metadata';
+
+export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
+
 const labelsOf = ({ toDigest, metadataDigest, tagDigest, fromDigest }: ListMessages): readonly string[] => [
   ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
   ...(toDigest === null ? [] : [labelOf('to', toDigest)]),

@@ -1,7 +1,6 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import { binOf } from './latency-histogram.ts';
-import type { StatsMetric } from './metrics.ts';
+import { binOf, type StatsMetric } from './metrics.ts';
 
 /** How a recipient ended, as counted. */
 export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled';

@@ -1,8 +1,13 @@
 import type { Environment } from '../../domain/environment.ts';
 import type { Database } from '../database.ts';
-import { type LatencyPercentiles, percentilesOf } from './latency-histogram.ts';
-import { STATS_METRICS, type StatsDimension, type StatsGranularity, type StatsMetric } from './metrics.ts';
-import { STATS_SQL } from './queries-sql.ts';
+import {
+  type LatencyPercentiles,
+  percentilesOf,
+  STATS_METRICS,
+  type StatsDimension,
+  type StatsGranularity,
+  type StatsMetric,
+} from './metrics.ts';
 
 type StatsCounts = Readonly<Record<StatsMetric, number>>;
 
@@ -81,4 +86,71 @@ export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> =
     return [{ start: row.start.toISOString(), ...group, ...rowOf(row) }];
   });
   return { totals: total === undefined ? NOTHING : rowOf(total), data };
+};
+
+const COLUMNS: Readonly<Record<StatsDimension, string>> = {
+  domain: 'domain_id',
+  stream: 'stream',
+  api_key: 'key_id',
+  recipient_domain: 'recipient_domain',
+  environment: 'environment',
+};
+
+const COUNTS = STATS_METRICS;
+
+/**
+ * The start of every bucket. Days and longer are counted in local time, so that those around a change of the clocks have
+ * 23 or 25 hours. An hour is what `date_trunc` makes of the quarters in it: a clock may change by half an hour. PostgreSQL
+ * before 16 has no `generate_series` with a time zone.
+ */
+const startsSql = (granularity: StatsGranularity): string =>
+  granularity === 'hour'
+    ? `select distinct date_trunc('hour', quarter, $6) as start
+    from range, generate_series(first, beyond - interval '1 microsecond', interval '15 minutes') quarter`
+    : `select local at time zone $6 as start
+    from range, generate_series(date_trunc('${granularity}', first at time zone $6),
+      (beyond - interval '1 microsecond') at time zone $6, interval '1 ${granularity}') local`;
+
+/**
+ * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $10 filters, $11 groups at most.
+ * One row for each bucket (and group), and one with neither for the totals.
+ */
+export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGranularity): string => {
+  const group = groupBy === null ? 'null::text' : `b.${COLUMNS[groupBy]}`;
+  return `
+  with range as (
+    select date_bin('15 minutes', $3::timestamptz, 'epoch') as first,
+      date_bin('15 minutes', $4::timestamptz + interval '15 minutes' - interval '1 microsecond', 'epoch') as beyond
+  ), base as (
+    select date_trunc($5, b.bucket, $6) as start, ${group} as grp, ${COUNTS.map((name) => `b.${name}`).join(', ')}, b.latency_bins, b.latency_counts
+    from read_models.stats_buckets b, range
+    where b.organization_id = $1 and b.environment = any($2::text[])
+      and b.bucket >= range.first and b.bucket < range.beyond
+      and ($7::text is null or b.domain_id = $7) and ($8::text is null or b.stream = $8)
+      and ($9::text is null or b.key_id = $9) and ($10::text is null or b.recipient_domain = $10)
+  ), counts as (
+    select grouping(start) as total, start, grp, ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')}
+    from base group by grouping sets ((start, grp), ())
+  ), bins as (
+    select start, grp, bin, sum(count) as count
+    from base, unnest(latency_bins, latency_counts) as histogram(bin, count)
+    group by start, grp, bin
+  ), latencies as (
+    select grouping(start) as total, start, grp, array_agg(bin order by bin) as bins,
+      array_agg(count order by bin) as bin_counts
+    from bins group by grouping sets ((start, grp), ())
+  ), groups as (
+    select grp from base group by grp order by sum(accepted) desc, grp limit $11
+  ), starts as (
+    ${startsSql(granularity)}
+  ), frame as (
+    select 0 as total, start, grp
+    from starts, ${groupBy === null ? '(select null::text as grp) groups' : 'groups'}
+    union all select 1, null, null
+  )
+  select f.start, f.grp, ${COUNTS.map((name) => `coalesce(c.${name}, 0) as ${name}`).join(', ')}, l.bins, l.bin_counts
+  from frame f
+  left join counts c on c.total = f.total and c.start is not distinct from f.start and c.grp is not distinct from f.grp
+  left join latencies l on l.total = f.total and l.start is not distinct from f.start and l.grp is not distinct from f.grp
+  order by f.start, f.grp`;
 };

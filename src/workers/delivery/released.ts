@@ -1,6 +1,5 @@
 import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
-import type { AskHeld, AskHolders } from '../../projections/deliveries/held-queries.ts';
-import type { DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
+import type { AskHeld, AskHolders, DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { SendingHolds } from '../reputation/sending-holds.ts';
 import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';

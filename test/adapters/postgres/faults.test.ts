@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
 import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts';
-import { orUnavailable } from '../../../src/adapters/postgres/faults.ts';
+import { orUnavailable } from '../../../src/adapters/postgres/pool.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 
 /** What a query of the real server, or a connection attempt, fails with. */

@@ -1,6 +1,5 @@
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
@@ -14,6 +13,7 @@ import { sendingDomainStream } from '../../../src/domain/streams.ts';
 import type { NameData, Zone } from '../../support/dns-zone.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
 

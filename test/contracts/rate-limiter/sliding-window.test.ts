@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { type Run, type Taken, takeFrom } from '../../../src/adapters/rate-limit/sliding-window.ts';
-import { TAKE_AT_NOW } from '../../../src/adapters/rate-limit/take-script.ts';
+import { type Run, type Taken, takeFrom } from '../../../src/adapters/rate-limit/in-memory.ts';
+import { TAKE_AT_NOW } from '../../../src/adapters/rate-limit/redis.ts';
 import { redisIsMissing, startRedis } from '../../support/redis.ts';
 
 const WINDOW_MS = 60_000;

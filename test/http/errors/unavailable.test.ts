@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createMemoryStore, type Overrides, type Service, startService } from '../support/service.ts';
 
 const VALID = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };

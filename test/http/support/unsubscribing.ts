@@ -1,10 +1,10 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
 import { readOpenApi } from '../../support/openapi/document.ts';
 import { createMemoryStore, type Service, startService } from './service.ts';

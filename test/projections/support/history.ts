@@ -1,4 +1,3 @@
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import { revokeKey } from '../../../src/commands/api-key/end-key.ts';
 import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
@@ -26,6 +25,7 @@ import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';

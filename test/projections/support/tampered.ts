@@ -1,5 +1,5 @@
 import type { ApiKeyEvent } from '../../../src/domain/events.ts';
-import { apiKeysProjection } from '../../../src/projections/api-keys/projection.ts';
+import { apiKeysProjection } from '../../../src/projections/api-keys.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { keyCreated } from '../../support/controls/api-key.ts';
 

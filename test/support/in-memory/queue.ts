@@ -1,4 +1,4 @@
-import { createInHand } from '../../../src/adapters/queue/in-hand.ts';
+import { createInHand } from '../../../src/adapters/queue/bullmq-worker.ts';
 import type { Logger } from '../../../src/domain/ports/logger.ts';
 import {
   type JobHandler,

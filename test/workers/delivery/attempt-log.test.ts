@@ -1,7 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { measureBacklog } from '../../../src/composition/measure-backlog.ts';
-import { measureDeliveries } from '../../../src/composition/measure-deliveries.ts';
+import { measureBacklog, measureDeliveries } from '../../../src/composition/start-metrics.ts';
 import { openDelivering, statuses, until } from '../delivering.ts';
 
 const TTL_SECONDS = 3600;

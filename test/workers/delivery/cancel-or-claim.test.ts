@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
@@ -12,6 +11,7 @@ import { type Message, message } from '../../../src/domain/message/message.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { contextAt } from '../../support/specification.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createInMemoryQueues } from '../../support/in-memory/queue.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import type { MessageEvent, SendingDomainEvent } from '../../../src/domain/events.ts';
@@ -10,6 +9,7 @@ import { messageStream } from '../../../src/domain/streams.ts';
 import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts';
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
 import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
+import { createInMemoryQueues } from '../../support/in-memory/queue.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Parts, Service } from '../service.ts';

@@ -4,9 +4,13 @@ import { describe, expect, test } from 'vitest';
 import type { NewJob } from '../../../src/domain/ports/queue.ts';
 import { GOOD_REPUTATION } from '../../../src/domain/reputation/reputation.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
-import { heldMail, holdersOfMail } from '../../../src/projections/deliveries/held-queries.ts';
 import { deliveriesProjection } from '../../../src/projections/deliveries/projection.ts';
-import { dueByDestination, dueDeliveries } from '../../../src/projections/deliveries/queries.ts';
+import {
+  dueByDestination,
+  dueDeliveries,
+  heldMail,
+  holdersOfMail,
+} from '../../../src/projections/deliveries/queries.ts';
 import { createRecentlyQueued, type DeliveryJob, type DeliveryQueue } from '../../../src/workers/delivery/due.ts';
 import { createFindReleased } from '../../../src/workers/delivery/released.ts';
 import { sweepDeliveries } from '../../../src/workers/delivery/sweep.ts';

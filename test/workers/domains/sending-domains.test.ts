@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import type { OutboxEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const recorded = (stream: string, event: OutboxEvent): RecordedEvent =>

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createWarmUpHolds } from '../../../src/workers/warm-ups/warm-up-holds.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOLDER = 'warmUp-dom_1';

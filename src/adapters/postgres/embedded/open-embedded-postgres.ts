@@ -5,10 +5,16 @@ import type { System } from '../../../domain/ports/system.ts';
 import { StartRefused } from '../../../domain/start-refused.ts';
 import { isUnowned } from '../ownership.ts';
 import { findBinaries } from './binaries.ts';
-import { EMBEDDED_DATABASE, EMBEDDED_USER, ensureCluster, passwordFileOf } from './cluster.ts';
+import {
+  EMBEDDED_DATABASE,
+  EMBEDDED_SETTINGS,
+  EMBEDDED_USER,
+  ensureCluster,
+  passwordFileOf,
+  type Settings,
+} from './cluster.ts';
 import { findHome } from './home.ts';
 import { ensureRunning, type Running, type Server, stop } from './server.ts';
-import { EMBEDDED_SETTINGS, type Settings } from './settings.ts';
 import { supervise } from './supervise.ts';
 
 export interface EmbeddedPostgresOptions {

@@ -7,10 +7,9 @@ import type { System } from '../../../domain/ports/system.ts';
 import { StartRefused } from '../../../domain/start-refused.ts';
 import { asAccount, type ServerAccount } from './account.ts';
 import type { Binaries } from './binaries.ts';
-import { isAlive } from './cluster.ts';
+import { asArguments, isAlive, type Settings } from './cluster.ts';
 import { clusterOf } from './home.ts';
 import { isInUse, type Postmaster, postmasterFileOf, readPostmaster, serves } from './postmaster.ts';
-import { asArguments, type Settings } from './settings.ts';
 
 /** One embedded server: what it needs to be started, found and stopped. */
 export interface Server {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { AnalysisUnavailable } from '../../../../src/domain/ports/analyzer.ts';
+import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { type Overrides, type Service, startService } from '../../support/service.ts';
 
 const VALID = {

@@ -1,0 +1,81 @@
+import type { Job as BullJob, JobsOptions } from 'bullmq';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { QueueName } from '../../domain/ports/queue.ts';
+import type { System } from '../../domain/ports/system.ts';
+
+export interface BullmqOptions {
+  readonly system: System;
+  readonly logger: Logger;
+  /** How long `close` waits for the jobs in hand. */
+  readonly closeLimitMs?: number;
+  /** A job whose worker has not been heard of for this long goes to another. */
+  readonly lockMs?: number;
+}
+
+export type BullmqSettings = Required<BullmqOptions>;
+
+/** What differs between PostgreSQL and Redis. */
+export interface BullmqEngine {
+  /** Resolves when the engine has answered; a producer that never got ready is not used again. */
+  openProducer(name: QueueName, onFault: (fault: unknown) => void): Promise<Producer>;
+  /** `gone` aborts when nothing is left to be said to the engine: from then on nobody waits for one that is away. */
+  openWorker(
+    name: QueueName,
+    process: (job: BullJob, token?: string) => Promise<void>,
+    options: WorkerOptions,
+    gone: AbortSignal,
+  ): BullWorker;
+  /** Puts right what can be put right (a schema that was dropped); whether it did. */
+  mend(fault: unknown): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** SIGTERM leaves 10 s in all. Shorter cuts deliveries off and sends them again later; longer leaves nothing for the rest. */
+const CLOSE_LIMIT_MS = 8_000;
+
+/**
+ * Shorter: a worker that freezes for a moment (collection, a busy machine) has its jobs run twice. Longer: the jobs of
+ * a worker that died wait longer; they come back within about twice this time.
+ */
+const LOCK_MS = 10_000;
+
+export const settingsOf = (options: BullmqOptions): BullmqSettings => ({
+  closeLimitMs: CLOSE_LIMIT_MS,
+  lockMs: LOCK_MS,
+  ...options,
+});
+
+export interface BulkJob {
+  readonly name: string;
+  readonly data: unknown;
+  readonly opts: JobsOptions;
+}
+
+/** As much of BullMQ's `Queue` as is used. */
+export interface Producer {
+  add(name: string, data: unknown, options: JobsOptions): Promise<unknown>;
+  addBulk(jobs: BulkJob[]): Promise<unknown>;
+  getJobCounts(...states: ('waiting' | 'active')[]): Promise<{ [state: string]: number }>;
+  close(): Promise<void>;
+}
+
+/** BullMQ's own options that are the same on every engine. */
+export interface WorkerOptions {
+  readonly autorun: false;
+  readonly concurrency: number;
+  readonly lockDuration: number;
+  readonly stalledInterval: number;
+  readonly maxStalledCount: number;
+  readonly runRetryDelay: number;
+}
+
+/** As much of BullMQ's `Worker` as is used. */
+export interface BullWorker {
+  on(event: 'error', listener: (fault: Error) => void): unknown;
+  on(event: 'stalled', listener: (jobId: string) => void): unknown;
+  waitUntilReady(): Promise<void>;
+  run(): Promise<void>;
+  close(): Promise<void>;
+  disconnect(): Promise<void>;
+  getBackend(): { moveToActive(token: string, name?: string): Promise<unknown[]> };
+}

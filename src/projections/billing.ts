@@ -1,0 +1,139 @@
+import type { MessageEvent } from '../domain/events.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import { asRecords, type Database } from './database.ts';
+import { earlierMessages, known } from './messages/earlier-messages.ts';
+import { defineProjection } from './projection.ts';
+import { rowsInto } from './rebuild-tables.ts';
+
+interface Accepted {
+  readonly messageId: string;
+  readonly day: string;
+}
+
+/** The unit is one live recipient accepted; what was suppressed, or failed through us, is free (api.md, Billing). */
+interface Changes {
+  /** Day in UTC that each message was accepted on, by message id. */
+  readonly days: Map<string, string>;
+  readonly accepted: Accepted[];
+  /** Recipients to add, by organization and day. */
+  readonly recipients: Map<string, { readonly organizationId: string; readonly day: string; recipients: number }>;
+}
+
+const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from billing_messages where message_id = any($1)`;
+
+const insertMessages = rowsInto<Accepted>('billing_messages', { message_id: 'messageId', day: 'day' });
+
+const ADD_RECIPIENTS = `
+  insert into billing_days as b (organization_id, day, billable_recipients)
+  select "organizationId", day, recipients
+  from json_to_recordset($1) as d("organizationId" text, day date, recipients bigint)
+  on conflict (organization_id, day)
+  do update set billable_recipients = b.billable_recipients + excluded.billable_recipients`;
+
+const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
+
+/** Only free recipients make an earlier message's day needed. */
+const isFree = ({ type }: RecordedEvent): boolean => type === 'RecipientFailed' || type === 'RecipientSuppressed';
+
+const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
+  const ids = earlierMessages(events.filter((event) => isLive(event) && isFree(event)));
+  const changes: Changes = { days: new Map(), accepted: [], recipients: new Map() };
+  if (ids.length === 0) return changes;
+  const { rows } = await db.query<{ message_id: string; day: string }>(SELECT_DAYS, [ids]);
+  return { ...changes, days: new Map(rows.map(({ message_id, day }) => [message_id, day])) };
+};
+
+const add = ({ recipients: all }: Changes, organizationId: string, day: string, recipients: number): void => {
+  const key = `${organizationId} ${day}`;
+  const entry = all.get(key) ?? { organizationId, day, recipients: 0 };
+  entry.recipients += recipients;
+  all.set(key, entry);
+};
+
+const accept = (
+  changes: Changes,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
+): void => {
+  if (!isLive(event)) return;
+  const { data, metadata } = event;
+  const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
+  changes.days.set(data.messageId, day);
+  changes.accepted.push({ messageId: data.messageId, day });
+  add(changes, metadata.organizationId, day, data.recipients.length);
+};
+
+const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
+  if (!isLive(event)) return;
+  add(changes, event.metadata.organizationId, known(changes.days, event.data.messageId), -1);
+};
+
+export const billingProjection = defineProjection<MessageEvent, Changes>({
+  name: 'billing',
+  version: 1,
+  categories: ['message'],
+  tables: ['billing_days', 'billing_messages'],
+  handlers: {
+    MessageAccepted: accept,
+    RecipientFailed: free,
+    RecipientSuppressed: free,
+    MessageScheduled: 'ignored',
+    MessageRescheduled: 'ignored',
+    RecipientsHeld: 'ignored',
+    AttemptStarted: 'ignored',
+    AttemptOutcomeUnknown: 'ignored',
+    RecipientDelivered: 'ignored',
+    RecipientDeferred: 'ignored',
+    RecipientBounced: 'ignored',
+    RecipientExpired: 'ignored',
+    RecipientCancelled: 'ignored',
+    RecipientComplained: 'ignored',
+    RecipientUnsubscribed: 'ignored',
+  },
+  begin,
+  write: async (db, { accepted, recipients }) => {
+    await insertMessages(db, accepted);
+    if (recipients.size > 0) {
+      const values = asRecords([...recipients.values()]);
+      await db.query({ name: 'add-billing-recipients', text: ADD_RECIPIENTS, values });
+    }
+  },
+});
+
+export interface Usage {
+  readonly billableRecipients: number;
+  /** Days in UTC that have any, in order. */
+  readonly byDay: readonly { readonly date: string; readonly billableRecipients: number }[];
+  /** When the last event that has been counted in happened (ISO 8601); null: none yet. */
+  readonly countedUpTo: string | null;
+}
+
+const USAGE = `
+  select to_char(u.day, 'YYYY-MM-DD') as date, u.billable_recipients::float8 as billable, c.occurred_at
+  from read_models.checkpoints c
+  left join read_models.billing_days u
+    on u.organization_id = $1 and u.day >= $2::date and u.day < $3::date and u.billable_recipients <> 0
+  where c.name = 'billing'
+  order by u.day`;
+
+interface Row {
+  readonly date: string | null;
+  readonly billable: number | null;
+  readonly occurred_at: Date | null;
+}
+
+/** Live recipients accepted in [start, end), which are dates `2026-11-01`; suppressed and failed ones are free. */
+export const billingUsage = async (
+  db: Database,
+  by: { readonly organizationId: string; readonly start: string; readonly end: string },
+): Promise<Usage> => {
+  const values = [by.organizationId, by.start, by.end];
+  const { rows } = await db.query<Row>({ name: 'billing-usage', text: USAGE, values });
+  const byDay = rows.flatMap(({ date, billable }) =>
+    date === null ? [] : [{ date, billableRecipients: billable ?? 0 }],
+  );
+  return {
+    billableRecipients: byDay.reduce((sum, { billableRecipients }) => sum + billableRecipients, 0),
+    byDay,
+    countedUpTo: rows[0]?.occurred_at?.toISOString() ?? null,
+  };
+};

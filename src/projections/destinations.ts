@@ -1,0 +1,59 @@
+import { type Destination, destination, type Suspension } from '../domain/destination/destination.ts';
+import type { DestinationEvent } from '../domain/events.ts';
+import { asRecords, type Database } from './database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
+import { defineProjection, type Folded, foldInto, storedStates } from './projection.ts';
+
+const SELECT = 'select operator as id, state from destinations where operator = any($1)';
+
+const UPSERT = `
+  insert into destinations (operator, since, suspended_until, state)
+  select operator, since, "suspendedUntil", state
+  from json_to_recordset($1) as d(operator text, since timestamptz, "suspendedUntil" timestamptz, state json)
+  on conflict (operator) do update set since = excluded.since, suspended_until = excluded.suspended_until,
+    state = excluded.state`;
+
+const fold = foldInto(destination);
+
+export const destinationsProjection = defineProjection<DestinationEvent, Folded<Destination>>({
+  name: 'destinations',
+  version: 1,
+  categories: [destination.category],
+  tables: ['destinations'],
+  handlers: { DestinationSuspended: fold, DestinationReleased: fold },
+  begin: (db, events) => storedStates(db, SELECT, events),
+  write: async (db, destinations) => {
+    const rows = [...destinations].map(([operator, state]) => {
+      const { since = null, until = null } = state.suspension ?? {};
+      return { operator, since, suspendedUntil: until, state };
+    });
+    await db.query(UPSERT, asRecords(rows));
+  },
+});
+
+export interface ListSuspensions {
+  /** Those that last longer than this; ISO 8601. */
+  readonly now: string;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const LIST = `
+  select state from read_models.destinations
+  where suspended_until > $1 and operator not like '@%' and ($2::timestamptz is null or (since, operator) < ($2, $3::text))
+  order by since desc, operator desc
+  limit $4`;
+
+/** Providers that get nothing now, the latest first. Not recipient domains: whom others write to is not for everybody. */
+export const listSuspensions = async (
+  db: Database,
+  { now, limit, after }: ListSuspensions,
+): Promise<ListPage<Suspension>> => {
+  const values = [now, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const { rows } = await db.query<{ state: Destination }>({ name: 'list-suspensions', text: LIST, values });
+  return pageOf(
+    rows.flatMap(({ state }) => state.suspension ?? []),
+    limit,
+    ({ since, operator }) => ({ createdAt: since, id: operator }),
+  );
+};

@@ -1,0 +1,69 @@
+import type { SendingDomainEvent } from '../domain/events.ts';
+import {
+  type ExistingSendingDomain,
+  type SendingDomain,
+  sendingDomain,
+} from '../domain/sending-domain/sending-domain.ts';
+import { asRecords, type Database } from './database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
+import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+
+const SELECT = 'select domain_id as id, state from domains where domain_id = any($1)';
+
+const UPSERT = `
+  insert into domains (domain_id, organization_id, created_at, state)
+  select "domainId", "organizationId", "createdAt", state
+  from json_to_recordset($1) as d("domainId" text, "organizationId" text, "createdAt" timestamptz, state json)
+  on conflict (domain_id) do update set created_at = excluded.created_at, state = excluded.state`;
+
+const fold = foldInto(sendingDomain);
+
+export const domainsProjection = defineProjection<SendingDomainEvent, Folded<SendingDomain>>({
+  name: 'domains',
+  version: 2,
+  categories: [sendingDomain.category],
+  tables: ['domains'],
+  handlers: {
+    DomainRegistered: fold,
+    DomainVerified: fold,
+    DomainDegraded: fold,
+    DomainFailed: fold,
+    DkimKeysAdded: fold,
+    DkimKeysActivated: fold,
+    DkimKeysDestroyed: fold,
+    DomainDeleted: fold,
+  },
+  begin: (db, events) => storedStates(db, SELECT, events),
+  write: async (db, domains) => {
+    await db.query(UPSERT, asRecords(existing(domains).map((state) => ({ ...state, state }))));
+  },
+});
+
+export interface ListDomains {
+  readonly organizationId: string;
+  /** The key's own domain for keys that see no other; null: all. */
+  readonly domainId: string | null;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const LIST = `
+  select state from read_models.domains
+  where organization_id = $1 and state->>'status' <> 'deleted' and ($2::text is null or domain_id = $2)
+    and ($3::timestamptz is null or (created_at, domain_id) < ($3, $4::text))
+  order by created_at desc, domain_id desc
+  limit $5`;
+
+/** Sending domains of an organization, newest first. */
+export const listDomains = async (
+  db: Database,
+  { organizationId, domainId, limit, after }: ListDomains,
+): Promise<ListPage<ExistingSendingDomain>> => {
+  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const { rows } = await db.query<{ state: ExistingSendingDomain }>({ name: 'list-domains', text: LIST, values });
+  return pageOf(
+    rows.map(({ state }) => state),
+    limit,
+    (domain) => ({ createdAt: domain.createdAt, id: domain.domainId }),
+  );
+};

@@ -1,0 +1,19 @@
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+
+/** Ids of messages that these events are about and that were accepted before them, so that their rows must be read. */
+export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {
+  const concerned = new Set<string>();
+  const acceptedHere = new Set<string>();
+  for (const { type, data } of events) {
+    if ('messageId' in data) concerned.add(data.messageId);
+    if (type === 'MessageAccepted') acceptedHere.add(data.messageId);
+  }
+  return [...concerned.difference(acceptedHere)];
+};
+
+/** What a projection knows of a message. @throws {Error} nothing: an event came before the one that made the message. */
+export const known = <T>(messages: ReadonlyMap<string, T>, messageId: string): T => {
+  const found = messages.get(messageId);
+  if (found === undefined) throw new RangeError(`the acceptance of message ${messageId} has not been applied`);
+  return found;
+};

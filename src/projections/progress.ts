@@ -1,0 +1,110 @@
+import { type EventStore, LOG_START, type Position } from '../domain/ports/event-store.ts';
+import type { System } from '../domain/ports/system.ts';
+import type { Database } from './database.ts';
+import type { ProjectionName } from './projection.ts';
+
+/** How often checkpoints are read while somebody waits: what is added to the wait, against queries per second. */
+const POLL_MS = 10;
+const TIMEOUT_MS_DEFAULT = 2000;
+
+interface WaitOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Whether the named read models have passed a position of the log, or do so in time. */
+export type WaitFor = (names: readonly ProjectionName[], position: Position, options?: WaitOptions) => Promise<boolean>;
+
+const CHECKPOINTS = 'select name, position from read_models.checkpoints';
+
+interface Checkpoint {
+  readonly name: string;
+  readonly position: Position;
+}
+
+/** Positions by name of the read model. */
+type Passed = ReadonlyMap<string, Position>;
+
+/**
+ * All who wait at the same time share one query; what it said is not kept. Commits of projections do not wait for the
+ * disk (`database.ts`), so that checkpoints go back when the database crashes: one that was remembered would promise
+ * rows that are lost until they are made again.
+ */
+const sharedRead = (pool: Database): (() => Promise<Passed>) => {
+  let reading: Promise<Passed> | undefined;
+
+  const read = async (): Promise<Passed> => {
+    const { rows } = await pool.query<Checkpoint>({ name: 'read-checkpoints', text: CHECKPOINTS });
+    return new Map(rows.map(({ name, position }) => [name, position]));
+  };
+
+  // One that was begun before this call may say too little; the next poll says the rest.
+  return () => {
+    reading ??= read().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+};
+
+/** Reads the checkpoints, which whatever process runs the projections moves in the transaction of the rows. */
+export const createWaitFor = ({ pool, system }: { readonly pool: Database; readonly system: System }): WaitFor => {
+  const read = sharedRead(pool);
+  return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
+    const deadline = system.monotonicMs() + timeoutMs;
+    const isOver = (): boolean => signal?.aborted === true || system.monotonicMs() >= deadline;
+    const isPassed = (passed: Passed): boolean => names.every((name) => (passed.get(name) ?? LOG_START) >= position);
+    while (!isPassed(await read())) {
+      if (isOver()) return false;
+      await system.sleep(POLL_MS);
+    }
+    return true;
+  };
+};
+
+export interface ProjectionLag {
+  readonly name: string;
+  /** Age of the oldest event that is not in the read model; 0: none is missing. */
+  readonly seconds: number;
+  /** Events that could not be applied and wait for `retryParked`. */
+  readonly parkedEvents: number;
+}
+
+const CHECKPOINTS_AND_PARKED = `
+  select c.name, c.position, (select count(*)::int from read_models.parked_events p where p.projection = c.name) as parked
+  from read_models.checkpoints c
+  order by c.name`;
+
+interface Row {
+  readonly name: string;
+  readonly position: Position;
+  readonly parked: number;
+}
+
+export interface LagOptions {
+  readonly pool: Database;
+  readonly store: Pick<EventStore, 'readAll'>;
+  readonly system: System;
+}
+
+/** How far each read model is behind the log, wherever its projection runs. */
+export const createLagReader = ({ pool, store, system }: LagOptions): (() => Promise<readonly ProjectionLag[]>) => {
+  const ageBehind = async (position: Position): Promise<number> => {
+    const { events } = await store.readAll({ from: position, limit: 1 });
+    const oldest = events[0]?.metadata.occurredAt;
+    return oldest === undefined ? 0 : Math.max(0, system.now().getTime() - Date.parse(oldest)) / 1000;
+  };
+
+  return async () => {
+    const { rows } = await pool.query<Row>(CHECKPOINTS_AND_PARKED);
+    const positions = [...new Set(rows.map(({ position }) => position))];
+    const ages = new Map(
+      await Promise.all(positions.map(async (position) => [position, await ageBehind(position)] as const)),
+    );
+    return rows.map(({ name, position, parked }) => ({
+      name,
+      seconds: ages.get(position) ?? 0,
+      parkedEvents: parked,
+    }));
+  };
+};

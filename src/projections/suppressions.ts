@@ -1,0 +1,120 @@
+import type { Environment } from '../domain/environment.ts';
+import type { SuppressionEvent } from '../domain/events.ts';
+import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
+import { type ExistingSuppression, type Suppression, suppression } from '../domain/suppression/suppression.ts';
+import { asRecords, type Database } from './database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
+import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+
+const SELECT = 'select suppression_id as id, state from suppressions where suppression_id = any($1)';
+
+const UPSERT = `
+  insert into suppressions (suppression_id, organization_id, environment, added_at, reasons, scopes, expiries, state)
+  select "suppressionId", "organizationId", environment, "addedAt", reasons, scopes, expiries, state
+  from json_to_recordset($1) as s("suppressionId" text, "organizationId" text, environment text,
+    "addedAt" timestamptz, reasons text[], scopes text[], expiries timestamptz[], state json)
+  on conflict (suppression_id) do update set added_at = excluded.added_at, reasons = excluded.reasons,
+    scopes = excluded.scopes, expiries = excluded.expiries, state = excluded.state`;
+
+const fold = foldInto(suppression);
+
+const rowOf = (state: ExistingSuppression): object => {
+  const standing = state.entries.filter(({ removedAt }) => removedAt === null);
+  return {
+    ...state,
+    reasons: standing.map(({ reason }) => reason),
+    scopes: standing.map(({ scope }) => scope),
+    expiries: standing.map(({ expiresAt }) => expiresAt),
+    state,
+  };
+};
+
+export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<Suppression>>({
+  name: 'suppressions',
+  version: 1,
+  categories: [suppression.category],
+  tables: ['suppressions'],
+  handlers: { SuppressionAdded: fold, SuppressionRemoved: fold },
+  begin: (db, events) => storedStates(db, SELECT, events),
+  write: async (db, suppressions) => {
+    await db.query(UPSERT, asRecords(existing(suppressions).map(rowOf)));
+  },
+});
+
+export interface ListSuppressions {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  /** ISO 8601: what has expired by then is not listed. */
+  readonly now: string;
+  /** With an entry in force of this reason and scope; null: any. */
+  readonly reason: SuppressionReason | null;
+  readonly scope: SuppressionScope | null;
+  /** Of one address; null: all. */
+  readonly suppressionId: string | null;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const LIST = `
+  select state from read_models.suppressions
+  where organization_id = $1 and environment = $2 and reasons <> '{}'
+    and exists (
+      select from unnest(reasons, scopes, expiries) as e(reason, scope, expires_at)
+      where (e.expires_at is null or e.expires_at > $3)
+        and ($4::text is null or e.reason = $4) and ($5::text is null or e.scope = $5)
+    )
+    and ($6::text is null or suppression_id = $6)
+    and ($7::timestamptz is null or (added_at, suppression_id) < ($7, $8::text))
+  order by added_at desc, suppression_id desc
+  limit $9`;
+
+export interface ExportSuppressions {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  /** ISO 8601: what has expired by then is left out. */
+  readonly now: string;
+  /** Id of the last one of the page before; null: the first page. */
+  readonly after: string | null;
+}
+
+/** Larger pages hold more in memory, smaller ones cost round trips. */
+const EXPORT_ROWS = 200;
+
+/** In the order of ids, which nothing moves: what is added to meanwhile is still met. */
+const EXPORT = `
+  select state from read_models.suppressions
+  where organization_id = $1 and environment = $2 and reasons <> '{}'
+    and exists (select from unnest(expiries) as e(expires_at) where e.expires_at is null or e.expires_at > $3)
+    and ($4::text is null or suppression_id > $4)
+  order by suppression_id
+  limit ${EXPORT_ROWS}`;
+
+/** A page of all that is in force; `next` is null behind the last. */
+export const exportSuppressions = async (
+  db: Database,
+  { organizationId, environment, now, after }: ExportSuppressions,
+): Promise<{ readonly items: readonly ExistingSuppression[]; readonly next: string | null }> => {
+  const values = [organizationId, environment, now, after];
+  const { rows } = await db.query<{ state: ExistingSuppression }>({
+    ...{ name: 'export-suppressions', text: EXPORT, values },
+  });
+  const items = rows.map(({ state }) => state);
+  return { items, next: items.length < EXPORT_ROWS ? null : (items.at(-1)?.suppressionId ?? null) };
+};
+
+/** Addresses of an organization that are suppressed, latest addition first. */
+export const listSuppressions = async (
+  db: Database,
+  { organizationId, environment, now, reason, scope, suppressionId, limit, after }: ListSuppressions,
+): Promise<ListPage<ExistingSuppression>> => {
+  const values = [
+    ...[organizationId, environment, now, reason, scope, suppressionId],
+    ...[after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)],
+  ];
+  const { rows } = await db.query<{ state: ExistingSuppression }>({ name: 'list-suppressions', text: LIST, values });
+  return pageOf(
+    rows.map(({ state }) => state),
+    limit,
+    (state) => ({ createdAt: state.addedAt, id: state.suppressionId }),
+  );
+};

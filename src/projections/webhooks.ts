@@ -1,0 +1,57 @@
+import type { Environment } from '../domain/environment.ts';
+import type { WebhookEvent } from '../domain/events.ts';
+import { type ExistingWebhook, type Webhook, webhook } from '../domain/webhook/webhook.ts';
+import { asRecords, type Database } from './database.ts';
+import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
+import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
+
+const SELECT = 'select webhook_id as id, state from webhooks where webhook_id = any($1)';
+
+const UPSERT = `
+  insert into webhooks (webhook_id, organization_id, environment, status, created_at, state)
+  select "webhookId", "organizationId", environment, status, "createdAt", state
+  from json_to_recordset($1) as w("webhookId" text, "organizationId" text, environment text, status text,
+    "createdAt" timestamptz, state json)
+  on conflict (webhook_id) do update set status = excluded.status, state = excluded.state`;
+
+const fold = foldInto(webhook);
+
+export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>>({
+  name: 'webhooks',
+  version: 1,
+  categories: [webhook.category],
+  tables: ['webhooks'],
+  handlers: { WebhookRegistered: fold, WebhookDisabled: fold, WebhookDeleted: fold },
+  begin: (db, events) => storedStates(db, SELECT, events),
+  write: async (db, webhooks) => {
+    await db.query(UPSERT, asRecords(existing(webhooks).map((state) => ({ ...state, state }))));
+  },
+});
+
+export interface ListWebhooks {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly limit: number;
+  readonly after: ListCursor | null;
+}
+
+const LIST = `
+  select state from read_models.webhooks
+  where organization_id = $1 and environment = $2 and status <> 'deleted'
+    and ($3::timestamptz is null or (created_at, webhook_id) < ($3, $4::text))
+  order by created_at desc, webhook_id desc
+  limit $5`;
+
+/** Endpoints of an organization that are not deleted, newest first. */
+export const listWebhooks = async (
+  db: Database,
+  { organizationId, environment, limit, after }: ListWebhooks,
+): Promise<ListPage<ExistingWebhook>> => {
+  const values = [organizationId, environment, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const { rows } = await db.query<{ state: ExistingWebhook }>({ name: 'list-webhooks', text: LIST, values });
+  return pageOf(
+    rows.map(({ state }) => state),
+    limit,
+    ({ createdAt, webhookId }) => ({ createdAt, id: webhookId }),
+  );
+};

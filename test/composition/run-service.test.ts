@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'vitest';
+import { type ReadyFacts, readyBlock, readyFields } from '../../src/composition/run-service.ts';
+
+const LIVE = `ob_live_${'1'.repeat(49)}`;
+const TEST = `ob_test_${'2'.repeat(49)}`;
+const facts: ReadyFacts = {
+  baseUrl: 'http://127.0.0.1:3000',
+  firstKeys: { live: LIVE, test: TEST },
+  capturing: true,
+  places: ['Data: built-in PostgreSQL in /data'],
+};
+
+describe('a service that is ready', () => {
+  test('prints each first key alone on its line, and a line to paste', () => {
+    const lines = readyBlock(facts).split('\n');
+    expect(lines).toContain('Outbox is ready at http://127.0.0.1:3000');
+    expect(lines).toContain(LIVE);
+    expect(lines).toContain(TEST);
+    expect(lines).toContainEqual(expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/));
+  });
+
+  test('prints the same as fields of one line of JSON', () => {
+    expect(readyFields(facts)).toEqual({
+      baseUrl: 'http://127.0.0.1:3000',
+      places: facts.places,
+      liveKey: LIVE,
+      testKey: TEST,
+      firstStep: expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/),
+      inbox: 'http://127.0.0.1:3000/v1/inbox',
+      reference: 'http://127.0.0.1:3000/docs',
+    });
+  });
+
+  test('names no key that was not made, and no inbox where mail leaves', () => {
+    const later = { ...facts, firstKeys: { live: null, test: null }, capturing: false };
+    expect(readyBlock(later)).not.toContain('ob_');
+    const { firstStep, ...fields } = readyFields(later);
+    expect(fields).toEqual({ baseUrl: facts.baseUrl, places: facts.places, reference: `${facts.baseUrl}/docs` });
+    expect(firstStep).toMatch(/\/v1\/domains .*Bearer \$OUTBOX_KEY/);
+  });
+});

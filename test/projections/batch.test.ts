@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { apiKeysProjection } from '../../src/projections/api-keys.ts';
+import { applyBatch } from '../../src/projections/batch.ts';
+import { Fenced } from '../../src/projections/checkpoints.ts';
+import { rebuild } from '../../src/projections/rebuild.ts';
+import { retryParked } from '../../src/projections/retry-parked.ts';
+import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { silentLogger } from '../support/logger.ts';
+import { NOW } from '../support/specification.ts';
+import { openApplied } from './support/applied.ts';
+import { system } from './support/keys-log.ts';
+import { mended, poisonousKey, tampered } from './support/tampered.ts';
+
+/** Ends every connection to the database but the one that asks, as a restart of the server would. */
+const KILL_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+
+const open = async () => {
+  const applied = await openApplied(apiKeysProjection);
+  const { pool } = applied;
+  return {
+    ...applied,
+    keys: async () => (await pool.query('select key_id, status from read_models.api_keys order by 1')).rows,
+    parked: async () =>
+      (await pool.query('select stream, revision, error from read_models.parked_events order by position')).rows,
+  };
+};
+
+describe('an event that cannot be applied', () => {
+  test('is parked with its error, and the others of its batch are applied', async () => {
+    const { given, keys, parked } = await open();
+    await given('apiKey-key_1', [keyCreated()]);
+    await given('apiKey-key_2', [poisonousKey('key_2')]);
+    await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
+    expect(await keys()).toMatchObject([{ key_id: 'key_1' }, { key_id: 'key_3' }]);
+    expect(await parked()).toEqual([
+      { stream: 'apiKey-key_2', revision: 0, error: 'error: unsupported Unicode escape sequence' },
+    ]);
+  });
+
+  test('holds back later events of its own stream, in the same batch and in later ones, and no other', async () => {
+    const { given, keys, parked } = await open();
+    await given('apiKey-key_2', [poisonousKey('key_2'), keyRotated(1, NOW)]);
+    await given('apiKey-key_2', [keyRotated(2, NOW)]);
+    await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
+    await given('domain-dom_1', [
+      { type: 'DomainRegistered', data: { domainId: 'dom_1', name: 'a.test', token: 't', dkim: [] } },
+    ]);
+    expect(await keys()).toMatchObject([{ key_id: 'key_3' }]);
+    const behind = 'an earlier event of this stream is parked';
+    expect(await parked()).toMatchObject([
+      { revision: 0 },
+      { revision: 1, error: behind },
+      { revision: 2, error: behind },
+    ]);
+  });
+
+  test('is applied by a retry once that can be done, and all behind it in order', async () => {
+    const { given, keys, parked, pool, store } = await open();
+    await given('apiKey-key_2', [poisonousKey('key_2')]);
+    await given('apiKey-key_2', [keyRotated(1, NOW), { type: 'KeyRevoked', data: { keyId: 'key_2' } }]);
+    expect(await retryParked({ pool, store }, 'api-keys')).toEqual({ applied: 0, stillParked: 3 });
+    expect(await retryParked({ pool, store, projections: [mended] }, 'api-keys')).toEqual({
+      applied: 3,
+      stillParked: 0,
+    });
+    expect(await keys()).toEqual([{ key_id: 'key_2', status: 'revoked' }]);
+    expect(await parked()).toEqual([]);
+    await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
+    expect(await keys()).toHaveLength(2);
+  });
+
+  test('is not retried on a connection that breaks meanwhile, which is told and does no harm', async () => {
+    const { given, parked, pool, store } = await open();
+    await given('apiKey-key_2', [poisonousKey('key_2')]);
+    const broken = new Promise<void>((resolve) => pool.once('remove', () => resolve()));
+    const breaking: Pick<typeof store, 'readStream'> = {
+      readStream: async (...asked) => {
+        await pool.query(KILL_OTHERS);
+        await system.sleep(100); // nobody asks the connection anything when it goes
+        return store.readStream(...asked);
+      },
+    };
+    await expect(retryParked({ pool, store: breaking, projections: [mended] }, 'api-keys')).rejects.toThrow();
+    await broken;
+    expect(await parked()).toHaveLength(1);
+  });
+
+  test('is parked by a rebuild too, which replaces what was parked before', async () => {
+    const { given, keys, parked, pool, store } = await open();
+    await given('apiKey-key_2', [poisonousKey('key_2'), keyRotated(1, NOW)]);
+    await given('apiKey-key_3', [keyCreated({ keyId: 'key_3' })]);
+    const before = await parked();
+    const options = { pool, store, logger: silentLogger };
+    expect(await rebuild(options, [apiKeysProjection])).toEqual([{ name: 'api-keys', events: 3, parkedEvents: 2 }]);
+    expect(await parked()).toEqual(before);
+    expect(await keys()).toMatchObject([{ key_id: 'key_3' }]);
+    await rebuild(options, [mended]);
+    expect(await parked()).toEqual([]);
+    expect(await keys()).toMatchObject([{ key_id: 'key_2' }, { key_id: 'key_3' }]);
+  });
+
+  test('is told from a fault that may pass, after which nothing of the batch is kept', async () => {
+    const { given, pool, store, keys, parked, lastBatch } = await open();
+    await given('apiKey-key_1', [keyCreated()]);
+    await store.append({
+      ...{ stream: 'apiKey-key_1', expected: 0, context: lastBatch().events[0]?.metadata ?? ({} as never) },
+      events: [{ ...keyRevoked, id: crypto.randomUUID() }],
+    });
+    const page = await store.readAll({ from: lastBatch().position, limit: 10 });
+    const client = await pool.connect();
+    const faults = [
+      Object.assign(new Error('deadlock detected'), { code: '40P01' }),
+      Object.assign(new Error('could not serialize'), { code: '40001' }),
+      Object.assign(new Error('terminating connection due to administrator command'), { code: '57P01' }),
+      Object.assign(new Error('No space left on device'), { code: '53100' }),
+      new Error('Connection terminated unexpectedly'),
+    ];
+    try {
+      for (const fault of faults) {
+        const projection = tampered(() => Promise.reject(fault));
+        const target = { client, projection, schema: 'read_models', logId: await store.logId() } as const;
+        await expect(applyBatch(target, { after: lastBatch().position, ...page })).rejects.toBe(fault);
+      }
+    } finally {
+      client.release(true);
+    }
+    expect(await parked()).toEqual([]);
+    expect(await keys()).toEqual([{ key_id: 'key_1', status: 'active' }]);
+  });
+});
+
+describe('a batch', () => {
+  test('that is applied already is fenced off and changes nothing', async () => {
+    const { given, apply, lastBatch, keys } = await open();
+    await given('apiKey-key_1', [keyCreated()]);
+    const first = lastBatch();
+    await given('apiKey-key_1', [keyRevoked]);
+    for (const batch of [lastBatch(), first]) await expect(apply(batch)).rejects.toBeInstanceOf(Fenced);
+    expect(await keys()).toEqual([{ key_id: 'key_1', status: 'revoked' }]);
+  });
+});
