@@ -1,6 +1,7 @@
 import type { InboundReport, Report, ReportedFailure } from '../../domain/bounce/report.ts';
-import { readDeliveryStatus, reportedAddress } from './delivery-status.ts';
+import { readDeliveryStatus } from './delivery-status.ts';
 import { type Fields, firstField, type MailParts, readFields, readParts } from './mail-parts.ts';
+import { reportedAddress } from './quoted-reply.ts';
 import { readTextReport } from './text-report.ts';
 
 /** Headers that only programs write which answer for people. */

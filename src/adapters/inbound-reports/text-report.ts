@@ -1,6 +1,6 @@
 import type { ReportedFailure } from '../../domain/bounce/report.ts';
-import { quotedReply, readable, reportedAddress } from './delivery-status.ts';
 import type { MailParts } from './mail-parts.ts';
+import { quotedReply, readable, reportedAddress } from './quoted-reply.ts';
 
 /** Who writes such reports. */
 const MAILER = /mailer-?daemon|postmaster|mail delivery (?:sub)?system|mdaemon|maildelivery|mail administrator/i;

@@ -9,7 +9,7 @@ import { messageStream } from '../../domain/streams.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import { countEndedUnsent, type DeliveryMetrics } from './attempt-log.ts';
 import type { Due, RecentlyQueued } from './due.ts';
-import type { UnrecordedOutcomes } from './record.ts';
+import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /**
  * Claims of attempts, and the fence that keeps an attempt from completing a message that somebody else may hold by now.

@@ -19,7 +19,8 @@ import {
 import { type ComposeParts, composeMails } from './compose.ts';
 import type { AcceptedCache } from './dispatch.ts';
 import type { Due } from './due.ts';
-import { postponed, type Reported, recordOutcome, reportOf, type UnrecordedOutcomes } from './record.ts';
+import { postponed, type Reported, recordOutcome, reportOf } from './record.ts';
+import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /** Delivers a message: one attempt at what is due of it, from the claim to the outcome of its last mail. */
 

@@ -8,7 +8,8 @@ import type { JobHandler } from '../../domain/ports/queue.ts';
 import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-limits.ts';
 import { type DeliveryJob, type Destinations, type Due, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
-import { createUnrecordedOutcomes, recordOutcome } from './record.ts';
+import { recordOutcome } from './record.ts';
+import { createUnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /**
  * Puts what is due into a queue per destination (the MX set of a mailbox provider) and runs `deliver` on it. With one

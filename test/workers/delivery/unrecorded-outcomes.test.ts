@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Append, type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
-import { createUnrecordedOutcomes } from '../../../src/workers/delivery/record.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
 /** Outcomes that may wait for the log, and sessions whose server may have a message in hand by then. */

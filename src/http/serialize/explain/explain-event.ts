@@ -1,7 +1,6 @@
 import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
-import type { ReplyStage, TlsPolicy } from '../../../domain/ports/mail-transport.ts';
-import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
+import { nextOf, quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
 import { explainHold } from './explain-waits.ts';
 import {
   actorOf,
@@ -16,58 +15,6 @@ import {
 } from './explanation.ts';
 
 /** An event of a message as a sentence, with what the mail server replied. */
-
-const WHERE: Readonly<Record<ReplyStage, string>> = {
-  connect: 'when it was to be connected to',
-  session: 'before any mail was offered to it',
-  mail: 'when it was told who the sender is',
-  recipient: 'when it was told who the recipient is',
-  content: 'when it had been given the message',
-};
-
-const HELD_TO: Readonly<Record<TlsPolicy, string>> = {
-  opportunistic: 'encrypted because it offers that',
-  required: 'encrypted, as the settings of this service demand',
-  'mta-sts': 'encrypted and its certificate checked, as the policy of its domain demands (MTA-STS)',
-  dane: 'encrypted and its certificate checked, as its DNS demands (DANE)',
-};
-
-/** Longer replies are whole among the facts; here they would hide the sentence. */
-const QUOTED_MAX = 200;
-
-const quoted = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return `"${line.length > QUOTED_MAX ? `${line.slice(0, QUOTED_MAX)}…` : line}"`;
-};
-
-/** `451 4.7.1 "Try again later"`; the text only while it is kept. */
-export const saidOf = ({ code, enhanced, text }: SerializedSmtp): string =>
-  [...(code === 0 ? [] : [String(code)]), enhanced, text === null ? null : quoted(text)]
-    .filter((part) => part !== null)
-    .join(' ');
-
-/** The same behind a colon, where there is anything. */
-export const quoteOf = (smtp: SerializedSmtp): string => {
-  const said = saidOf(smtp);
-  return said === '' ? '' : `: ${said}`;
-};
-
-/** Who spoke: nothing leaves in the test environment. */
-export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
-  if (message.environment === 'test') return 'The simulation of the test environment';
-  if (mx === null) return 'The other side';
-  return address === null || address === mx ? mx : `${mx} (${address})`;
-};
-
-export const whereOf = ({ stage }: SerializedSmtp): string => (stage === null ? '' : ` ${WHERE[stage]}`);
-
-/** How the connection was secured, as a sentence; nothing where there was none. */
-export const securityOf = ({ message }: View, { code, tls, cipher, policy }: SerializedSmtp): string => {
-  if (message.environment === 'test' || code === 0) return '';
-  if (tls === null) return ' The connection was not encrypted.';
-  const how = policy === null ? 'encrypted' : HELD_TO[policy];
-  return ` The connection was ${how}, by ${cipher === null ? tls : `${tls} with ${cipher}`}.`;
-};
 
 type Of<Type> = Extract<MessageEvent, { readonly type: Type }>['data'];
 
@@ -84,12 +31,6 @@ const UNSUBSCRIBED_BY: Readonly<Record<Of<'RecipientUnsubscribed'>['method'], st
   page: 'on the page that the link leads to',
   mail: 'by mail to the address that the mail program was given',
 };
-
-/** What comes after a wait. */
-export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
-  nextAttemptAt < expiresAt
-    ? `It is tried again at ${atTime(nextAttemptAt)}.`
-    : `Its time to live ends at ${atTime(expiresAt)}, before another attempt: it expires then.`;
 
 const replyFacts = (view: View, { attempt, smtp }: { readonly attempt: number; readonly smtp: SmtpFacts }) => ({
   attempt,

@@ -4,7 +4,7 @@ import type { HoldReason } from '../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
 import { holdsBack, type Reputation } from '../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
-import { nextOf, saidOf, speakerOf } from './explain-event.ts';
+import { nextOf, saidOf, speakerOf } from './explain-reply.ts';
 import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
 
 /** Why recipients wait, and until when. */

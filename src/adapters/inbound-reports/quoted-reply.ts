@@ -1,0 +1,66 @@
+import { canonicalAddress, parseMailbox } from '../../domain/email-address.ts';
+
+/** What the fields and texts of a report hold: addresses, the reply of a server, the name of a host. */
+
+/** RFC 3464 §2.1.2: `rfc822; a@b`; RFC 6533 §3: `utf-8; a@b`. */
+const TYPE = /^[a-z0-9-]{1,20}\s*;\s*/i;
+/** RFC 3461 §4, `+2B`; RFC 6533 §3, `\x{e4}`. */
+const XTEXT = /\+([0-9A-F]{2})/g;
+const UTF8_XTEXT = /\\x\{([0-9A-F]{2,6})\}/gi;
+const FIELD_CHARACTERS_MAX = 1000;
+
+const character = (_: string, hex: string): string => {
+  const point = Number.parseInt(hex, 16);
+  return point <= 0x10_ff_ff ? String.fromCodePoint(point) : '';
+};
+
+const canonical = (text: string): readonly string[] => {
+  const mailbox = parseMailbox(text);
+  return typeof mailbox === 'string' ? [] : [canonicalAddress(mailbox.address)];
+};
+
+/** An address of a report, in each way that it can be meant; none: it is no address of ours. */
+export const reportedAddress = (text: string): readonly string[] => {
+  const bare = text.slice(0, FIELD_CHARACTERS_MAX).trim().replace(TYPE, '').replace(/^<|>$/g, '').trim();
+  const decoded = bare.replace(UTF8_XTEXT, character);
+  return [...new Set([...canonical(decoded), ...canonical(decoded.replace(XTEXT, character))])];
+};
+
+/** What a text quotes of a server's reply. */
+export interface QuotedReply {
+  /** 0: none. */
+  readonly code: number;
+  readonly enhanced: string | null;
+  readonly mx: string | null;
+}
+
+/** A reply code stands where a reply begins; other numbers of three digits are everywhere. */
+const CODE =
+  /(?:^[ \t]{0,20}|\b(?:said|error|returned|reason|response|responded|replied|smtp|because)\b[^\n0-9]{0,60}|[;:>('"#]\s?)([45]\d\d)(?=[ :-]|$)/im;
+/** No part of an IP address. */
+const ENHANCED = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/;
+/** `host mx.example.net[192.0.2.1] said:`, `host mx.example.net [192.0.2.1]:`. */
+const HOST = /\bhost ([a-z0-9](?:[a-z0-9-]{0,62}\.){1,20}[a-z0-9-]{2,63})/i;
+const HOST_NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}\.){1,20}[a-z0-9-]{2,63}\.?$/i;
+/** As in the adapter that speaks SMTP: for people to read. */
+const TEXT_CHARACTERS_MAX = 1000;
+
+export const quotedReply = (text: string): QuotedReply => ({
+  code: Number(CODE.exec(text)?.[1] ?? 0),
+  enhanced: ENHANCED.exec(text)?.[1] ?? null,
+  mx: HOST.exec(text)?.[1]?.toLowerCase() ?? null,
+});
+
+/** null: it is none, or an address. */
+export const hostName = (text: string): string | null => {
+  const [name = ''] = text.trim().split(/[\s[(]/, 1);
+  return HOST_NAME.test(name) && /[a-z]/i.test(name) ? name.toLowerCase().replace(/\.$/, '') : null;
+};
+
+/** Without control characters, on one line. */
+export const readable = (text: string): string =>
+  text
+    .slice(0, 4 * TEXT_CHARACTERS_MAX)
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, TEXT_CHARACTERS_MAX);
