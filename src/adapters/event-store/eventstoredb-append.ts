@@ -23,10 +23,11 @@ import type { EncodedEvent, ExpectedRevision } from './eventstoredb-protocol-app
  */
 
 /**
- * Ordinary appends unanswered at once. More only queue in a server that takes them one by one, and what is urgent behind
- * them; fewer cost throughput where the server is far away: this many are 2,000 a second at 30 ms.
+ * Ordinary appends unanswered at once. More wait in the server, and urgent ones behind them where it takes all of a
+ * connection one by one; fewer make smaller groups of everything: 64 cost a process short of processor time 40 % of what
+ * it delivers.
  */
-const ORDINARY_MAX = 64;
+const ORDINARY_MAX = 256;
 /** Urgent ones are few: outcomes that are not on record yet are bounded where they come from. */
 const URGENT_MAX = 256;
 

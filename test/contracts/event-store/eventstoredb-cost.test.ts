@@ -122,16 +122,16 @@ describe('what the log in EventStoreDB costs its server', () => {
     expect(double.counts().append.calls).toBe(101);
   });
 
-  it('lets what is urgent go ahead of appends that wait, on this side and in the server', async () => {
+  it('lets what is urgent go ahead of appends that wait to be sent', async () => {
     await append('apiKey', 1);
-    double.costs.appendMs = 4;
+    double.costs.appendMs = 2;
     let ordinary = 0;
-    const many = Array.from({ length: 300 }, async () => {
+    const many = Array.from({ length: 600 }, async () => {
       await append('apiKey', 1);
       ordinary += 1;
     });
     await store.append({ ...first(newStream(), events(1)), isUrgent: true });
-    expect(ordinary).toBeLessThan(100);
+    expect(ordinary).toBeLessThan(300);
     await Promise.all(many);
   });
 });
