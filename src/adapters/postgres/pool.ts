@@ -34,7 +34,11 @@ export const createPool = (options: PoolOptions): Pool => {
     idleTimeoutMillis: IDLE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-    onConnect: async (client) => void (await client.query(PIN_ISOLATION)),
+    onConnect: async (client) => {
+      // A connection that breaks while it is checked out is told by its query; the event alone would end the process.
+      client.on('error', () => undefined);
+      await client.query(PIN_ISOLATION);
+    },
     ...(statementTimeoutMs === 0
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_GRACE_MS }),

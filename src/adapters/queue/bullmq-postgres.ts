@@ -41,6 +41,8 @@ const connectionOf = (url: string, max: number) => {
     application_name: 'outbox-queue',
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: QUERY_MS,
+    // BullMQ checks clients out without a listener: one that breaks meanwhile would end the process. Its query tells.
+    onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
     options: `${given} -c synchronous_commit=off -c default_transaction_isolation=read\\ committed`.trim(),
   };
 };

@@ -31,6 +31,19 @@ test('an idle connection that the server ends is told in the log, and the next q
   await pool.end();
 });
 
+test('a connection that breaks while it is checked out is told by its next query, and ends no process', async () => {
+  const { pool } = openPool();
+  const [first, second] = [await pool.connect(), await pool.connect()];
+  const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const broken = new Promise((resolve) => first.once('end', () => resolve('ended')));
+  await second.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  expect(await broken).toBe('ended'); // an error without a listener would have failed the run
+  await expect(first.query('select 1')).rejects.toThrow();
+  first.release(true);
+  second.release();
+  await pool.end();
+});
+
 test('a connection is read committed, whatever the database has as its default', async () => {
   const { pool: operator } = openPool();
   const name = new URL(database.url).pathname.slice(1);
