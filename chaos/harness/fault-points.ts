@@ -73,6 +73,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   KeyChangeRefused: 'append-other',
 
   DomainRegistered: 'append-other',
+  DomainBrandingChanged: 'append-other',
   DomainDeleted: 'append-other',
   DkimKeysAdded: 'append-keys',
   DkimKeysDestroyed: 'append-destroyed',

@@ -14,6 +14,7 @@ export const CUSTOMER_EVENT_TYPES = [
   'message.complained',
   'message.unsubscribed',
   'domain.registered',
+  'domain.updated',
   'domain.verified',
   'domain.degraded',
   'domain.failed',

@@ -149,6 +149,8 @@ const kindsOf = (
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_activated') };
     case 'DkimKeysDestroyed':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_destroyed') };
+    case 'DomainBrandingChanged':
+      return { subjectId: event.data.domainId, sequence, kinds: about('domain.updated') };
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
     case 'WebhookRegistered':

@@ -10,7 +10,8 @@ import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
-import { type GuardedRoute, type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
+import type { GuardedRoute } from './route-rules.ts';
+import { type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
 import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
 

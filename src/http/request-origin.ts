@@ -3,7 +3,7 @@ import type { Origin } from '../commands/context.ts';
 import { addressClassOf } from '../domain/address-ranges.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import type { HttpDependencies } from './dependencies.ts';
-import type { GuardedRoute } from './route-table.ts';
+import type { GuardedRoute } from './route-rules.ts';
 
 /** Metadata that events record about their request. @param request with an id `req_…` and the client's address. */
 export const originOf = (

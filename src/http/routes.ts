@@ -48,6 +48,7 @@ import {
   listSuppressionsRoute,
 } from './routes/suppressions/suppressions.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/unsubscribe.ts';
+import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
 import {
   deleteWebhookRoute,
@@ -80,6 +81,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   registerDomainRoute,
   listDomainsRoute,
   getDomainRoute,
+  updateDomainRoute,
   deleteDomainRoute,
   verifyDomainRoute,
   rotateDkimRoute,

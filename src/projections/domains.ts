@@ -20,7 +20,7 @@ const fold = foldInto(sendingDomain);
 
 export const domainsProjection = defineProjection<SendingDomainEvent, Folded<SendingDomain>>({
   name: 'domains',
-  version: 2,
+  version: 3,
   categories: [sendingDomain.category],
   tables: ['domains'],
   handlers: {
@@ -31,6 +31,7 @@ export const domainsProjection = defineProjection<SendingDomainEvent, Folded<Sen
     DkimKeysAdded: fold,
     DkimKeysActivated: fold,
     DkimKeysDestroyed: fold,
+    DomainBrandingChanged: fold,
     DomainDeleted: fold,
   },
   begin: (db, events) => storedStates(db, SELECT, events),

@@ -2,7 +2,7 @@ import type { ExistingApiKey } from '../api-key/api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from '../api-key/key-authority.ts';
 import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
-import type { DkimKey } from './events.ts';
+import type { Branding, DkimKey } from './events.ts';
 import { type ExistingSendingDomain, lifeOf, requireOwnDomain, type SendingDomain } from './sending-domain.ts';
 
 export interface RegisterDomain {
@@ -55,6 +55,22 @@ export const rotateDkim = (
 ): readonly SendingDomainEvent[] => {
   const { domainId } = requireOwnDomain(state, organizationId);
   return [{ type: 'DkimKeysAdded', data: { domainId, keys: [...keys] } }];
+};
+
+export interface ChangeBranding {
+  readonly organizationId: string;
+  readonly branding: Branding | null;
+}
+
+/** The branding that it has already changes nothing. @throws {DomainError} `not_found`, `other_organization`. */
+export const changeBranding = (
+  state: SendingDomain,
+  { organizationId, branding }: ChangeBranding,
+): readonly SendingDomainEvent[] => {
+  const { domainId, branding: before } = requireOwnDomain(state, organizationId);
+  const isSame =
+    before?.name === branding?.name && before?.color === branding?.color && before?.logoUrl === branding?.logoUrl;
+  return isSame ? [] : [{ type: 'DomainBrandingChanged', data: { domainId, branding } }];
 };
 
 export interface DeleteDomain {

@@ -16,6 +16,17 @@ const dkimKey = z.object({
 });
 export type DkimKey = Readonly<z.infer<typeof dkimKey>>;
 
+/** How pages for recipients show the sender. */
+const branding = z.object({
+  /** null: the domain's name. */
+  name: z.string().nullable(),
+  /** `#rrggbb`, lower case; null: the colour of the service. */
+  color: z.string().nullable(),
+  /** https; null: no picture, and nothing is loaded from anywhere. */
+  logoUrl: z.string().nullable(),
+});
+export type Branding = Readonly<z.infer<typeof branding>>;
+
 export const sendingDomainEvents = {
   DomainRegistered: z.object({
     domainId: z.string(),
@@ -52,6 +63,8 @@ export const sendingDomainEvents = {
     domainId: z.string(),
     keys: z.array(z.object({ selector: z.string(), secretId: z.string() })).min(1),
   }),
+  /** null: pages for recipients show its name alone, in the colours of the service. */
+  DomainBrandingChanged: z.object({ domainId: z.string(), branding: branding.nullable() }),
   /** Ends the keys that are bound to it; the name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };

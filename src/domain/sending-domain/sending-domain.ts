@@ -5,7 +5,7 @@ import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import { CATEGORIES } from '../streams.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
-import type { VerificationMethod } from './events.ts';
+import type { Branding, VerificationMethod } from './events.ts';
 
 /** A verified domain of which a required record is gone or wrong, or was for too long. */
 export type DomainTrouble =
@@ -23,6 +23,8 @@ export interface ExistingSendingDomain {
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
   readonly trouble: DomainTrouble | null;
   readonly dkim: DomainDkim;
+  /** How pages for recipients show the sender; null: by the domain's name. */
+  readonly branding: Branding | null;
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
@@ -59,7 +61,14 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
     if (event.type === 'DomainRegistered') {
       const { dkim: keys, ...data } = event.data;
       const dkim = firstDkim(keys, occurredAt);
-      const standing = { organizationId, createdAt: occurredAt, verification: null, trouble: null, dkim };
+      const standing = {
+        organizationId,
+        createdAt: occurredAt,
+        verification: null,
+        trouble: null,
+        dkim,
+        branding: null,
+      };
       return { status: 'registered', ...data, ...standing };
     }
     if (state.status === 'absent') return state;
@@ -76,6 +85,8 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         return { ...state, dkim: addDkim(state.dkim, event.data.keys, occurredAt) };
       case 'DkimKeysActivated':
         return { ...state, dkim: activateDkim(state.dkim, event.data, occurredAt) };
+      case 'DomainBrandingChanged':
+        return { ...state, branding: event.data.branding };
       case 'DkimKeysDestroyed':
         return state; // of keys that it has no more: `former-keys.ts`
       default:

@@ -10,7 +10,7 @@ import type { System } from '../../domain/ports/system.ts';
 import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
 
-import type { GuardedRoute } from '../route-table.ts';
+import type { GuardedRoute } from '../route-rules.ts';
 import type { CatchUpLimit } from './catch-up-limit.ts';
 import { consumeRateLimit } from './consume-rate-limit.ts';
 import type { KeyCache } from './key-cache.ts';

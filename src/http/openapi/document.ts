@@ -1,4 +1,5 @@
-import { methodAndUrl, type RouteRule } from '../route-table.ts';
+import type { RouteRule } from '../route-rules.ts';
+import { methodAndUrl } from '../route-table.ts';
 import { INTRODUCTION, tagOf, tagsOf } from './introduction.ts';
 import { type Json, type Operation, present, ruleOf } from './operation.ts';
 import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './responses.ts';

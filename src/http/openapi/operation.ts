@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import { GUARDED_ERRORS, ROUTES, type RouteName, type RouteRule } from '../route-table.ts';
+import { GUARDED_ERRORS, type RouteRule } from '../route-rules.ts';
+import { ROUTES, type RouteName } from '../route-table.ts';
 
 /** Part of the document. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,6 +1,7 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../errors/error-response.ts';
-import { methodAndUrl, type RouteRule } from '../route-table.ts';
+import type { RouteRule } from '../route-rules.ts';
+import { methodAndUrl } from '../route-table.ts';
 import { errorsOf, type Json, type Operation, present, ruleOf } from './operation.ts';
 import type { Schemas } from './schemas.ts';
 

@@ -121,6 +121,10 @@ export const domainSchema = z
     authentication: z
       .strictObject({ spf: recordState, dkim: recordState, dmarc: recordState })
       .describe('Results of the last DNS check.'),
+    branding: z
+      .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
+      .nullable()
+      .describe('How pages for recipients show the sender; null: by the domain’s name.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });
@@ -148,6 +152,9 @@ const verificationOf = (domain: ExistingSendingDomain, capturing: boolean): Seri
   return { method: verification.method, verified_at: verification.verifiedAt };
 };
 
+const serializeBranding = ({ branding }: ExistingSendingDomain): SerializedDomain['branding'] =>
+  branding === null ? null : { name: branding.name, color: branding.color, logo_url: branding.logoUrl };
+
 export const serializeDomain = (
   domain: ExistingSendingDomain,
   circumstances: DomainCircumstances,
@@ -168,6 +175,7 @@ export const serializeDomain = (
     records: toPublish.map((record) => serializeRecord(record, { capturing, records })),
     dkim: serializeDkim(domain, now),
     authentication: { spf: records.spf, dkim: records.dkim, dmarc: records.dmarc },
+    branding: serializeBranding(domain),
     created_at: domain.createdAt,
   };
 };

@@ -106,6 +106,7 @@ const SCHEMAS = {
     'DomainEvent',
     [
       'domain.registered',
+      'domain.updated',
       'domain.verified',
       'domain.failed',
       'domain.deleted',

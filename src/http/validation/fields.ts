@@ -86,6 +86,15 @@ const isLine = (value: string): boolean => !CONTROL.test(value) && !broken(value
 export const line = (maximum: number, minimum = 1) =>
   z.string().min(minimum).max(maximum).refine(isLine, 'must not contain line breaks or control characters');
 
+/** They turn the text around them backwards (UAX #9 §2): a sender could make a page say something else. */
+const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+
+/** A line that a page shows inside a sentence of its own. */
+export const shownLine = (maximum: number) =>
+  line(maximum)
+    .refine((text) => text.trim() !== '', 'must not be blank')
+    .refine((text) => !BIDI_CONTROLS.test(text), 'must not contain characters that change the direction of text');
+
 /** Value of a message header: HTAB is white space there (RFC 5322 §2.2.2) and is sent as a space. */
 export const headerText = (maximum: number, minimum = 1) =>
   z

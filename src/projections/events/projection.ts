@@ -131,6 +131,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     DkimKeysAdded: ofDomain,
     DkimKeysActivated: ofDomain,
     DkimKeysDestroyed: ofDomain,
+    DomainBrandingChanged: ofDomain,
     DomainDeleted: ofDomain,
     WebhookRegistered: ofOrganization,
     WebhookDisabled: ofOrganization,

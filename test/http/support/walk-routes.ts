@@ -3,14 +3,13 @@ import type { Details } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { IdPrefix } from '../../../src/domain/ids.ts';
+import type { GuardedRoute, RouteRule } from '../../../src/http/route-rules.ts';
 import {
-  type GuardedRoute,
   type GuardedRouteName,
   isRouteName,
   methodAndUrl,
   ROUTES,
   type RouteName,
-  type RouteRule,
 } from '../../../src/http/route-table.ts';
 
 export interface WalkedRoute {

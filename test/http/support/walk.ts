@@ -70,6 +70,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/api-keys/:id/rotate': () => ({}),
   'POST /v1/api-keys/:id/revoke': () => ({}),
   'POST /v1/domains': () => ({ name: newName() }),
+  'PATCH /v1/domains/:id': () => ({ branding: { name: 'Walk' } }),
   'POST /v1/domains/:id/verify': () => ({}),
   'POST /v1/destinations/release': () => ({ destination: 'example.net' }),
   'POST /v1/domains/:id/dkim/rotate': () => ({}),

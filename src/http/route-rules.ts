@@ -1,0 +1,77 @@
+/** What routes require of a key, and the parts that rows of the route table (`route-table.ts`) are put together from. */
+
+import type { Permission } from '../domain/api-key/events.ts';
+import type { Environment } from '../domain/environment.ts';
+import type { ErrorCode } from '../domain/error-catalogue.ts';
+import type { ActionKind } from '../domain/rate-limits.ts';
+
+/** What a route requires of a key, and which rate limit it counts against. */
+export interface GuardedRoute {
+  readonly permission: Permission;
+  /** Which of the key's limits it counts against. */
+  readonly kind: ActionKind;
+  readonly environments: readonly Environment[];
+  /** Status of success. */
+  readonly status: 200 | 201 | 202 | 204;
+  /** Error codes besides `GUARDED_ERRORS`. */
+  readonly errors: readonly ErrorCode[];
+  /** Takes an `Idempotency-Key`; every other route refuses the header. */
+  readonly idempotent?: true;
+  /** The response holds a secret and must not be cached. */
+  readonly secret?: true;
+  /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
+  readonly costInBody?: true;
+}
+
+/** Needs no key. */
+interface PublicRoute {
+  readonly permission: null;
+  readonly status: 200 | 302;
+  readonly errors: readonly ErrorCode[];
+  /** For people: errors are pages too. */
+  readonly page?: true;
+}
+
+export type RouteRule = GuardedRoute | PublicRoute;
+
+/** Error codes of every route that needs a key. */
+export const GUARDED_ERRORS = [
+  'invalid_request',
+  'header_not_allowed',
+  'unauthorized',
+  'permission_missing',
+  'address_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'unavailable',
+] as const satisfies readonly ErrorCode[];
+
+export const BOTH = ['live', 'test'] as const;
+export const LIVE = ['live'] as const;
+export const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
+export const ONE = ['not_found', 'other_organization'] as const;
+export const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
+/** Errors of changes that may widen a key. */
+export const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
+export const LIST = ['invalid_cursor'] as const;
+export const SENDING = [
+  'invalid_html',
+  'from_domain_mismatch',
+  'domain_not_verified',
+  'schedule_not_possible',
+  'analysis_failed',
+  'idempotency_key_reused',
+] as const;
+
+export const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
+export const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
+export const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH } as const;
+export const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
+/** Reads of resources that `manage` manages. */
+export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
+export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
+/** Changes by `admin`, which only live keys may make. */
+export const ADMIN_CHANGE_LIVE = { permission: 'admin', kind: 'manage', environments: LIVE, status: 200 } as const;
+export const OPEN = { permission: null, status: 200 } as const;
+export const PAGE = { ...OPEN, page: true } as const;
+export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { changeBranding } from '../../commands/sending-domain/change-branding.ts';
+import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
+import type { Branding } from '../../domain/sending-domain/events.ts';
+import { ifMatch, setRevision } from '../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { domainSchema } from '../schemas/domain.ts';
+import { shownLine } from '../validation/fields.ts';
+import { loadDomain, serializeDomainOf } from './domains.ts';
+
+/** Longer names push the question of the page out of sight. */
+const SENDER_CHARACTERS_MAX = 100;
+const logoUrl = z.string().superRefine((text, context) => {
+  const problem = unsubscribeUrlProblem(text);
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+});
+
+const changes = z.strictObject({
+  branding: z
+    .strictObject({
+      name: shownLine(SENDER_CHARACTERS_MAX).nullable().default(null).describe('The domain’s name when null.'),
+      color: z
+        .string()
+        .refine((text) => /^#[0-9a-fA-F]{6}$/.test(text), 'must be a colour such as #1a56b0')
+        .transform((text) => text.toLowerCase())
+        .nullable()
+        .default(null)
+        .describe('`#rrggbb`, of buttons. Their text is black or white, whichever can be read on it.'),
+      logo_url: logoUrl
+        .nullable()
+        .default(null)
+        .describe('A picture on your own server, by https. Without one, a page loads nothing from anywhere.'),
+    })
+    .nullable()
+    .optional()
+    .describe('How pages for recipients show the sender: replaced as a whole, taken away by null.'),
+});
+
+type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
+
+const brandingOf = (sent: SentBranding | null): Branding | null =>
+  sent === null ? null : { name: sent.name, color: sent.color, logoUrl: sent.logo_url };
+
+export const updateDomainRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'PATCH /v1/domains/:id',
+    {
+      summary: 'Change the settings of a domain',
+      description: 'Fields that are absent stay as they are.',
+      body: changes,
+      examples: {
+        'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
+        Neither: { branding: null },
+      },
+      answer: domainSchema,
+    },
+    async ({ caller, origin, id, body: { branding }, request, reply }) => {
+      const known = await loadDomain(deps, caller, id);
+      const { domain, revision } = await changeBranding(deps.context, origin, {
+        domainId: id,
+        branding: branding === undefined ? known.domain.branding : brandingOf(branding),
+        ...ifMatch(request),
+      });
+      setRevision(reply, revision);
+      await auth.keyCache.catchUp();
+      return serializeDomainOf(route, domain);
+    },
+  );
+};

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Service, startService } from '../support/service.ts';
+
+describe('the branding of a domain', () => {
+  let service: Service;
+  let key: string;
+  let id: string;
+
+  beforeAll(async () => {
+    service = await startService();
+    const organizationId = await service.makeOrganization();
+    id = await service.makeDomain(organizationId, 'example.test');
+    key = (await service.makeKey(organizationId, id)).value;
+  });
+  afterAll(() => service.close());
+
+  const patch = async (payload: object, headers = {}) => {
+    const answer = await service.request({ method: 'PATCH', url: `/v1/domains/${id}`, key, payload, headers });
+    return { status: answer.statusCode, body: answer.json(), etag: answer.headers.etag };
+  };
+
+  test('is nothing at first, replaced as a whole, left alone when absent, and taken away by null', async () => {
+    const url = `/v1/domains/${id}`;
+    expect((await service.request({ url, key })).json().branding).toBeNull();
+    const first = await patch({ branding: { name: 'Müller & Söhne <b>', color: '#1A56B0' } });
+    expect([first.status, first.body.branding]).toEqual([
+      200,
+      { name: 'Müller & Söhne <b>', color: '#1a56b0', logo_url: null },
+    ]);
+    const second = await patch({ branding: { logo_url: 'https://example.test/logo.png' } });
+    expect(second.body.branding).toEqual({ name: null, color: null, logo_url: 'https://example.test/logo.png' });
+    const unchanged = await patch({});
+    expect([unchanged.body.branding, unchanged.etag]).toEqual([second.body.branding, second.etag]);
+    expect((await patch({ branding: second.body.branding })).etag).toBe(second.etag);
+    expect((await patch({ branding: null }, { 'if-match': first.etag })).status).toBe(412);
+    expect((await patch({ branding: null }, { 'if-match': second.etag })).body.branding).toBeNull();
+  });
+
+  test.each([
+    [{ name: 'a\r\nb' }, 'branding.name must not contain line breaks or control characters'],
+    [{ name: 'a\0b' }, 'branding.name must not contain line breaks or control characters'],
+    [{ name: ' ' }, 'branding.name must not be blank'],
+    [{ name: 'a\u202eb' }, 'branding.name must not contain characters that change the direction of text'],
+    [{ name: 'x'.repeat(101) }, 'branding.name must have at most 100 characters'],
+    [{ color: 'red' }, 'branding.color must be a colour such as #1a56b0'],
+    [{ color: '#fff;}body{x' }, 'branding.color must be a colour such as #1a56b0'],
+    [{ logo_url: 'http://example.test/a.png' }, 'branding.logo_url must be an absolute https URL in ASCII'],
+    [{ logo_url: "javascript:alert('1')" }, 'branding.logo_url must be an absolute https URL in ASCII'],
+    [{ logo_url: 'https://a.test/x" onerror="x' }, 'branding.logo_url must be an absolute https URL in ASCII'],
+  ])('is refused as %j', async (branding, problem) => {
+    const { status, body } = await patch({ branding });
+    expect(status).toBe(400);
+    expect(JSON.stringify(body.error.details)).toContain(problem);
+  });
+});
