@@ -1,10 +1,14 @@
+import { load } from '../commands/execute.ts';
 import { readDirectory } from '../composition/directory.ts';
 import type { MailSettings } from '../composition/mail-settings.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { type SmarthostTried, trySmarthost } from '../composition/try-smarthost.ts';
 import type { Config } from '../config.ts';
+import { message } from '../domain/message/message.ts';
+import type { Recipient } from '../domain/message/recipient.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
 import { type Resolver, ResolverUnavailable } from '../domain/ports/resolver.ts';
+import { messageStream } from '../domain/streams.ts';
 import type { Backlog } from '../projections/deliveries/backlog.ts';
 import type { ProjectionLag } from '../projections/progress.ts';
 import { createReadModels } from '../projections/read-models.ts';
@@ -60,6 +64,39 @@ const waitingProblems = ({ waiting, oldestDueSeconds, pausedDestinations }: Back
       ? [`${waiting.held} messages are held for their senders: \`GET /v1/messages/{id}/explain\` of one says why`]
       : []),
   ];
+};
+
+/** Messages looked at of those that wait after an attempt, at either end of the queue. More takes longer, fewer overlooks some. */
+const DEFERRED_READ_MAX = 100;
+const PERMANENT = 500;
+
+const DEFERRED = `
+  (select message_id as id from read_models.deliveries where waiting = 'deferred' and environment = 'live'
+   order by due_at limit ${DEFERRED_READ_MAX})
+  union
+  (select message_id from read_models.deliveries where waiting = 'deferred' and environment = 'live'
+   order by due_at desc limit ${DEFERRED_READ_MAX})`;
+
+/** A recipient that waits though it was refused for good: what was refused is this service (its address, name or login). */
+const isRefusedForUs = ({ status, smtp }: Recipient): boolean =>
+  status === 'deferred' && (smtp?.code ?? 0) >= PERMANENT;
+
+const replyOf = ({ smtp, category }: Recipient): string =>
+  `${smtp?.mx} says ${smtp?.code} ${smtp?.enhanced ?? ''} (${category ?? 'unknown'})`;
+
+const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ id: string }>(DEFERRED);
+  /** The id of one message for each reply. */
+  const refused = new Map<string, string>();
+  for (const { id } of rows) {
+    const { state } = await load(store, message, messageStream(id));
+    const recipients = state.status === 'absent' ? [] : state.recipients;
+    for (const recipient of recipients.filter(isRefusedForUs)) refused.set(replyOf(recipient), id);
+  }
+  return [...refused].map(
+    ([reply, id]) =>
+      `mail waits that was refused for what this service is: ${reply}: \`GET /v1/messages/${id}/explain\` says more`,
+  );
 };
 
 /** What the DNS has for a name; null: it does not answer, so nothing is known. */
@@ -159,6 +196,7 @@ export const doctorCommand: OperatorCommand = {
       ...(await roleProblems(operator, backlog.waiting.due)),
       ...readModelProblems(await readModels.lag()),
       ...waitingProblems(backlog),
+      ...(await refusalProblems(operator)),
       ...(await mailProblems(operator, config)),
       ...(smarthost.works === false ? [smarthost.sentence] : []),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),

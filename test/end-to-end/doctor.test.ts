@@ -8,6 +8,7 @@ import { startNameServer } from '../support/name-server.ts';
 import { operator } from '../support/operator.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import { startScriptedServer } from '../support/scripted-smtp-server/scripted-server.ts';
 
 const BOUNCE_DOMAIN = 'bounces.example.test';
 
@@ -83,6 +84,32 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     expect(await problems()).toEqual([]);
     dns.change({ 'mail.example.test': {} });
     expect(await problems()).toEqual([expect.stringMatching(/^EHLO_NAME mail\.example\.test has no address/)]);
+  }, 120_000);
+
+  test('is told of mail that waits since its server refuses this machine', async () => {
+    const mx = await startScriptedServer(
+      { RCPT: () => '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org' },
+      { host: '127.0.0.24' },
+    );
+    const dns = await startNameServer({
+      'mail.example.test': { A: ['127.0.0.1'] },
+      'example.net': { MX: [[10, 'mx.example.net']] },
+      'mx.example.net': { A: ['127.0.0.24'] },
+    });
+    undo.push(dns.close, mx.close);
+    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TRIAL_MX_PORT: String(mx.port), ALLOW_PRIVATE_MX: 'true' };
+    const { baseUrl, keys } = await start({ MAIL_URL: 'direct:', EHLO_NAME: 'mail.example.test' });
+    const api = apiClient(baseUrl, keys.live);
+    const [domain] = (await api.get('/v1/domains')).body.data;
+    const texts = domain.records.filter(({ type }: AnyBody) => type === 'TXT');
+    dns.change(Object.fromEntries(texts.map(({ name, value }: AnyBody) => [name, { TXT: [value] }])));
+    expect((await api.post(`/v1/domains/${domain.id}/verify`)).body).toMatchObject({ status: 'verified' });
+    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello' };
+    const { status, body } = await api.post('/v1/messages/send', mail);
+    expect(status).toBe(202);
+    expect(await eventually(problems, (found) => found.some((problem) => problem.includes('554')))).toContainEqual(
+      `mail waits that was refused for what this service is: mx.example.net says 554 5.7.1 (reputation): \`GET /v1/messages/${body.id}/explain\` says more`,
+    );
   }, 120_000);
 
   test('is refused in a sentence, without a stack, in a shell that names another log', async () => {

@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { domainOf } from '../../../domain/email-address.ts';
+import type { Logger } from '../../../domain/ports/logger.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Resolver } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../domain/ports/system.ts';
@@ -18,6 +19,7 @@ import {
   createUnreachableAddresses,
   type UnreachableAddresses,
 } from './delivery-targets.ts';
+import { createOwnHostWatch } from './own-host.ts';
 import { createMxAddresses, type MxRoutes } from './routes.ts';
 import { createSessionPools, type DeliveryTarget } from './session-pools.ts';
 
@@ -97,6 +99,7 @@ export interface DirectTransportOptions {
   readonly resolver: Resolver;
   readonly security: TransportSecurity;
   readonly system: System;
+  readonly logger: Pick<Logger, 'error'>;
   readonly ehloName: string;
   /** IPs of ours to send from, by the recipient's domain; empty: the machine chooses. */
   readonly sourceAddresses: readonly string[];
@@ -165,6 +168,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     unreachable,
     port,
   });
+  const keepUnlessFinal = createOwnHostWatch(options);
   const deliver = createDeliverToDomain({ routes: options.routes, deliveryTargetsOf, pools });
 
   const deliverAll = async (ready: ReadyMail): Promise<readonly RecipientOutcome[]> => {
@@ -174,7 +178,7 @@ export const createDirectTransport = (options: DirectTransportOptions): PooledTr
     if (results.every((result) => result.status === 'rejected')) throw fault?.reason;
     // What the servers of one domain said is not lost for a fault with another: copies are out.
     const told = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
-    return inOrder(ready.mail, [...noRouteOutcomes(ready.mail, OUR_FAULT, null), ...told]);
+    return inOrder(ready.mail, [...noRouteOutcomes(ready.mail, OUR_FAULT, null), ...told.map(keepUnlessFinal)]);
   };
 
   return {

@@ -12,6 +12,7 @@ import {
   type ScriptedServerOptions,
   startScriptedServer,
 } from '../../../support/scripted-smtp-server/scripted-server.ts';
+import { createRecordingLogger } from '../../../workers/recording-logger.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 export const system = createSystem();
@@ -50,6 +51,7 @@ export const createMailWorld = async () => {
       routes: createMxRoutes({ resolver, system, ehloName }),
       resolver,
       system,
+      logger: createRecordingLogger(),
       ehloName,
       port,
       sourceAddresses: [],
