@@ -12,8 +12,9 @@ const LOCK = 7_310_002;
 const LOCK_TIMEOUT = '30s';
 
 /**
- * One baseline per schema; later changes are new files with the next number, named `NNNNN_<schema>_<what>.sql`. A file
- * that has been released is never changed or renamed.
+ * One baseline per schema, `NNNNN_<schema>_baseline.sql`; later changes are new files with the next number, named
+ * `NNNNN_<schema>_<what>.sql`. A file that has been released is never changed or renamed: by its name a database says
+ * which chain made it. Chains before the first release had `vault.sql` in place of `vault_baseline.sql`.
  */
 export const MIGRATIONS = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
 

@@ -117,6 +117,26 @@ test('a later migration that fails leaves the database as it was', async () => {
   expect(await shape(client)).toEqual(before);
 });
 
+/** The first migrations of the chain that there was before the baselines, as the database recorded them. */
+const FORMER_CHAIN = ['vault.sql', 'inbox.sql', 'read_models.sql', 'webhook_deliveries.sql'];
+
+test.each([1, 2, 3, 4])('a database that has %i migrations of the former chain is refused', async (count) => {
+  const database = await freshDatabase();
+  const client = await connect(database);
+  await client.query(
+    'create schema vault; create table vault.migrations (migration_id integer primary key, name text)',
+  );
+  const names = FORMER_CHAIN.slice(0, count);
+  await client.query(
+    'insert into vault.migrations select place, name from unnest($1::text[]) with ordinality as ran (name, place)',
+    [names],
+  );
+  await expect(migrate(database)).rejects.toThrow(
+    /made by an unreleased version of Outbox \(its migration 1 is vault\.sql\).* start with an empty database/,
+  );
+  expect(await tables(client)).toEqual(['vault.migrations']);
+});
+
 test('a database that other migrations made is refused and left as it is', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
