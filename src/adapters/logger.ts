@@ -14,9 +14,31 @@ const CENSORED = '[redacted]';
 
 /** Fields that never belong in a log, on the first two levels of what is logged. */
 const FIELDS: ReadonlySet<string> = new Set([
-  ...['authorization', 'cookie', 'key', 'password', 'secret', 'secretKey', 'token', 'plaintext'],
-  ...['address', 'from', 'to', 'cc', 'bcc', 'replyTo', 'recipients', 'envelope'],
-  ...['subject', 'html', 'text', 'body', 'attachments', 'headers', 'values', 'parameters', 'detail'],
+  'authorization',
+  'cookie',
+  'key',
+  'password',
+  'secret',
+  'secretKey',
+  'token',
+  'plaintext',
+  'address',
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'replyTo',
+  'recipients',
+  'envelope',
+  'subject',
+  'html',
+  'text',
+  'body',
+  'attachments',
+  'headers',
+  'values',
+  'parameters',
+  'detail',
 ]);
 
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>

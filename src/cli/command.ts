@@ -107,8 +107,12 @@ export const operatorOrigin = async (context: CommandContext, organizationId: st
   }
   const id = context.system.uuid();
   return {
-    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+    actor: 'operator',
+    organizationId,
+    environment: null,
+    requestId: null,
     operator: operatorHost(),
-    ...{ correlationId: id, causationId: id },
+    correlationId: id,
+    causationId: id,
   };
 };

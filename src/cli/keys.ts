@@ -49,9 +49,14 @@ export const createKeyCommand: OperatorCommand = {
     '--organization ORG_ID --domain DOM_ID --permissions send,read [--name NAME] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
   summary: 'makes a key and shows its value once; the numbers are its limits a minute',
   options: {
-    ...{ organization: { type: 'string' }, domain: { type: 'string' }, permissions: { type: 'string' } },
-    ...{ name: { type: 'string' }, environment: { type: 'string' }, ...limitOptions },
-    ...{ cidr: { type: 'string', multiple: true }, 'expires-at': { type: 'string' } },
+    organization: { type: 'string' },
+    domain: { type: 'string' },
+    permissions: { type: 'string' },
+    name: { type: 'string' },
+    environment: { type: 'string' },
+    ...limitOptions,
+    cidr: { type: 'string', multiple: true },
+    'expires-at': { type: 'string' },
   },
   needs: 'engines',
   run: async ({ context, system }, invocation) => {
@@ -113,7 +118,8 @@ const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } a
 
 /** What the operator does with a key needs nobody's leave. */
 const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
-  ...{ by: 'operator', keyId: required(invocation, 'key') },
+  by: 'operator',
+  keyId: required(invocation, 'key'),
   loadKeyCache: () => readDirectory(context),
 });
 
@@ -127,7 +133,8 @@ export const rotateKeyCommand: OperatorCommand = {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value, previousKeyExpiresAt } = await rotateKey(context, origin, {
       ...changeOf(context, invocation),
-      ...{ gracePeriodMinutes: graceOf(invocation), revokePrevious: false },
+      gracePeriodMinutes: graceOf(invocation),
+      revokePrevious: false,
     });
     return {
       ...shownKey(key, await readDirectory(context)),
@@ -155,8 +162,12 @@ export const updateKeyCommand: OperatorCommand = {
     '--organization ORG_ID --key KEY_ID [--name NAME] [--permissions send,read] [--cidr NETWORK,…|any] [--expires-at TIME|never] [--send N] [--read N] [--manage N]',
   summary: 'changes a key, the last admin key too; what is left out stays as it is',
   options: {
-    ...{ ...whichKey, name: { type: 'string' }, permissions: { type: 'string' }, ...limitOptions },
-    ...{ cidr: { type: 'string', multiple: true }, 'expires-at': { type: 'string' } },
+    ...whichKey,
+    name: { type: 'string' },
+    permissions: { type: 'string' },
+    ...limitOptions,
+    cidr: { type: 'string', multiple: true },
+    'expires-at': { type: 'string' },
   },
   needs: 'engines',
   run: async ({ context, system }, invocation) => {

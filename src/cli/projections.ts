@@ -32,7 +32,9 @@ export const listProjectionsCommand: OperatorCommand = {
   needs: 'engines',
   run: async ({ pool, store, system }) =>
     (await createReadModels({ pool, store, system }).lag()).map(({ name, seconds, parkedEvents }) => ({
-      ...{ name, lag_seconds: seconds, parked_events: parkedEvents },
+      name,
+      lag_seconds: seconds,
+      parked_events: parkedEvents,
     })),
 };
 

@@ -23,8 +23,12 @@ export const suspendDestination = async (
     stream: destinationStream(operator),
     context: eventContext(
       {
-        ...{ actor: 'worker:deliver-message', organizationId: NO_ORGANIZATION, environment: null, requestId: null },
-        ...{ correlationId: operator, causationId: operator },
+        actor: 'worker:deliver-message',
+        organizationId: NO_ORGANIZATION,
+        environment: null,
+        requestId: null,
+        correlationId: operator,
+        causationId: operator,
       },
       now,
     ),

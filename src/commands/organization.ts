@@ -39,9 +39,13 @@ export const createOrganization = async (
     stream: organizationStream(organizationId),
     context: eventContext(
       {
-        ...{ actor: 'operator', organizationId, environment: null, requestId: null },
+        actor: 'operator',
+        organizationId,
+        environment: null,
+        requestId: null,
         ...(operator === undefined ? {} : { operator }),
-        ...{ correlationId: requestId, causationId: requestId },
+        correlationId: requestId,
+        causationId: requestId,
       },
       system.now().toISOString(),
     ),
@@ -99,7 +103,9 @@ export const releaseAdminKeys = async (
   const keyCache = await loadKeyCache();
   const now = context.system.now().toISOString();
   const released = await executeOnce(context, {
-    ...{ aggregate: organization, stream, known },
+    aggregate: organization,
+    stream,
+    known,
     context: eventContext({ ...origin, environment: null }, now),
     decide: (state) => decideReleaseAdminKeys(state, { lost: lost(keyCache), domain, keyCache, now }),
   });

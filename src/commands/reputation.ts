@@ -19,8 +19,12 @@ export const evaluateReputation = async (
     stream: reputationStream(senderId),
     context: eventContext(
       {
-        ...{ actor: 'worker:judge-senders', organizationId, environment: 'live', requestId: null },
-        ...{ correlationId: senderId, causationId: senderId },
+        actor: 'worker:judge-senders',
+        organizationId,
+        environment: 'live',
+        requestId: null,
+        correlationId: senderId,
+        causationId: senderId,
       },
       context.system.now().toISOString(),
     ),

@@ -69,8 +69,12 @@ export const reserveDailyQuota = async (
     stream: dailyQuotaStream(domainId, day),
     context: eventContext(
       {
-        ...{ actor: 'worker:deliver-message', organizationId, environment: 'live', requestId: null },
-        ...{ correlationId: domainId, causationId: domainId },
+        actor: 'worker:deliver-message',
+        organizationId,
+        environment: 'live',
+        requestId: null,
+        correlationId: domainId,
+        causationId: domainId,
       },
       context.system.now().toISOString(),
     ),

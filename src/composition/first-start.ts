@@ -30,8 +30,12 @@ export interface FirstKeys {
 export const serviceOrigin = (context: CommandContext, organizationId: string): Origin => {
   const id = context.system.uuid();
   return {
-    ...{ actor: 'service', organizationId, environment: null, requestId: null },
-    ...{ correlationId: id, causationId: id },
+    actor: 'service',
+    organizationId,
+    environment: null,
+    requestId: null,
+    correlationId: id,
+    causationId: id,
   };
 };
 
@@ -57,8 +61,14 @@ const makeKeys = async (
   const domainId = await ensureDomain(context, organizationId, directory.domains);
   const make = (environment: Environment, value?: string): Promise<KeyWithValue> =>
     createKey(context, serviceOrigin(context, organizationId), {
-      ...{ by: 'operator', domainId, name: `first ${environment} admin key`, permissions: ['admin'], environment },
-      ...{ rateLimits: {}, allowedCidrs: [], expiresAt: null },
+      by: 'operator',
+      domainId,
+      name: `first ${environment} admin key`,
+      permissions: ['admin'],
+      environment,
+      rateLimits: {},
+      allowedCidrs: [],
+      expiresAt: null,
       ...(value === undefined ? {} : { value }),
     });
   // The live key last: it is what tells a first start that ended from one that was cut off.
@@ -81,7 +91,11 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
     );
   }
   await rotateKey(context, serviceOrigin(context, key.organizationId), {
-    ...{ by: 'operator', keyId: key.keyId, gracePeriodMinutes: 0, revokePrevious: true, value },
+    by: 'operator',
+    keyId: key.keyId,
+    gracePeriodMinutes: 0,
+    revokePrevious: true,
+    value,
     loadKeyCache: async () => directory,
   });
 };
@@ -99,7 +113,10 @@ const replaceValue = async (
   const now = context.system.now().toISOString();
   if (entry === undefined || !works(entry.key, { now, endedWithDomain: entry.endedWithDomain })) return null;
   const { value } = await rotateKey(context, serviceOrigin(context, entry.key.organizationId), {
-    ...{ by: 'operator', keyId: entry.key.keyId, gracePeriodMinutes: 0, revokePrevious: true },
+    by: 'operator',
+    keyId: entry.key.keyId,
+    gracePeriodMinutes: 0,
+    revokePrevious: true,
     loadKeyCache: async () => directory,
   });
   return value;

@@ -153,7 +153,14 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const webhookTarget = decorate.webhookTarget(createHttpWebhookTarget({ system, allowLoopback, resolver }));
   closers.add('webhook target', webhookTarget.close);
   const context: CommandContext = {
-    ...{ store, contents, secrets, resolver, dkimKeys, webhookTarget, system, capturing },
+    store,
+    contents,
+    secrets,
+    resolver,
+    dkimKeys,
+    webhookTarget,
+    system,
+    capturing,
     bounceDomain: config.bounceDomain ?? null,
   };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];

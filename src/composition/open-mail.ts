@@ -54,7 +54,15 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
   const routes = openRoutes(config, engines);
   const transport = createDirectTransport({
-    ...{ routes, resolver, security, system, logger, ehloName, sourceAddresses, allowPrivate, port },
+    routes,
+    resolver,
+    security,
+    system,
+    logger,
+    ehloName,
+    sourceAddresses,
+    allowPrivate,
+    port,
   });
   const { operatorOf, serversOf } = openDestinations(config, engines);
   const destinations: Destinations = {

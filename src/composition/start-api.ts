@@ -84,7 +84,13 @@ export const startApi = async (
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
   const deps: HttpDependencies = {
-    ...{ context, rateLimiter, htmlChecker, analyzer, usageMarks, requestOrigins, logger },
+    context,
+    rateLimiter,
+    htmlChecker,
+    analyzer,
+    usageMarks,
+    requestOrigins,
+    logger,
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),

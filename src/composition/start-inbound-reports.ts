@@ -28,7 +28,8 @@ const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) 
   const counter = new Counter({
     name: 'outbox_inbound_reports_total',
     help: 'Mail that came back, by what came of it',
-    ...{ labelNames: ['outcome'], registers: [registry] },
+    labelNames: ['outcome'],
+    registers: [registry],
   });
   for (const outcome of RETURNED_OUTCOMES) counter.inc({ outcome }, 0);
   return (outcome) => counter.inc({ outcome });
@@ -54,11 +55,18 @@ export const startInboundReport = async (
     return { pass: (raw, from) => pass(raw, from).then(() => count('postmaster')) };
   };
   const task = createInboundReportTask({
-    ...{ domain: bounceDomain, take, reader, logger },
+    domain: bounceDomain,
+    take,
+    reader,
+    logger,
     postmaster: postmaster === undefined ? undefined : passing(postmaster),
   });
   const listener = await startSmtpListener(task, {
-    ...{ host, port: bouncePort, tls, neighbourOf: neighbourhoodOf, logger },
+    host,
+    port: bouncePort,
+    tls,
+    neighbourOf: neighbourhoodOf,
+    logger,
   }).catch((error: unknown) => {
     throw listenRefused(error, { host, port: bouncePort, variable: 'BOUNCE_PORT' });
   });

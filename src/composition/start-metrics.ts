@@ -52,29 +52,27 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
   const backlog = sharing(look);
   const registers = [registry];
   new Gauge({
-    ...{ name: 'outbox_deliveries_waiting', help: 'Messages that wait, for each domain of theirs, by the reason' },
-    ...{ labelNames: ['reason'], registers },
+    name: 'outbox_deliveries_waiting',
+    help: 'Messages that wait, for each domain of theirs, by the reason',
+    labelNames: ['reason'],
+    registers,
     async collect() {
       const { waiting } = await backlog();
       for (const [reason, count] of Object.entries(waiting)) this.set({ reason }, count);
     },
   });
   new Gauge({
-    ...{
-      name: 'outbox_deliveries_oldest_due_age_seconds',
-      help: 'How long the oldest that is due has been so',
-      registers,
-    },
+    name: 'outbox_deliveries_oldest_due_age_seconds',
+    help: 'How long the oldest that is due has been so',
+    registers,
     async collect() {
       this.set((await backlog()).oldestDueSeconds);
     },
   });
   new Gauge({
-    ...{
-      name: 'outbox_destinations_suspended',
-      help: 'Operators of mail servers that get nothing for a while',
-      registers,
-    },
+    name: 'outbox_destinations_suspended',
+    help: 'Operators of mail servers that get nothing for a while',
+    registers,
     async collect() {
       this.set((await backlog()).pausedDestinations);
     },
@@ -83,8 +81,13 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
 
 /** Each is there from the start: what has never happened is 0, and can be alarmed about. */
 const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {
-  ...{ delivered: true, deferred: true, bounced: true, unknown: true },
-  ...{ suppressed: true, failed: true, expired: true },
+  delivered: true,
+  deferred: true,
+  bounced: true,
+  unknown: true,
+  suppressed: true,
+  failed: true,
+  expired: true,
 };
 
 /** From a server on this machine to one that takes all the time it is given. */
@@ -102,19 +105,22 @@ export const measureDeliveries = (
   if (registry === undefined) return undefined;
   const registers = [registry];
   const recipients = new Counter({
-    ...{ name: 'outbox_delivery_recipients_total', help: 'Recipients of live mail, by what an attempt came to' },
-    ...{ labelNames: ['outcome'], registers },
+    name: 'outbox_delivery_recipients_total',
+    help: 'Recipients of live mail, by what an attempt came to',
+    labelNames: ['outcome'],
+    registers,
   });
   for (const outcome of Object.keys(OUTCOMES)) recipients.inc({ outcome }, 0);
   const seconds = new Histogram({
-    ...{
-      name: 'outbox_delivery_attempt_duration_seconds',
-      help: 'Time of an attempt with a mail server, waits for a session included',
-    },
-    ...{ buckets: BUCKETS_SECONDS, registers },
+    name: 'outbox_delivery_attempt_duration_seconds',
+    help: 'Time of an attempt with a mail server, waits for a session included',
+    buckets: BUCKETS_SECONDS,
+    registers,
   });
   new Gauge({
-    ...{ name: 'outbox_smtp_sessions', help: 'Sessions with mail servers, open or being opened', registers },
+    name: 'outbox_smtp_sessions',
+    help: 'Sessions with mail servers, open or being opened',
+    registers,
     collect() {
       this.set(sessions());
     },

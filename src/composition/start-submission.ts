@@ -40,7 +40,12 @@ export const startSubmission = async (
     if (port === undefined) return undefined;
     const tlsBegins = variable === 'SUBMISSION_TLS_PORT' ? 'implicit' : 'asked';
     const listener = await startSmtpListener(submission, {
-      ...{ host, port, tls, tlsBegins, neighbourOf: neighbourhoodOf, logger },
+      host,
+      port,
+      tls,
+      tlsBegins,
+      neighbourOf: neighbourhoodOf,
+      logger,
     }).catch((error: unknown) => {
       throw listenRefused(error, { host, port, variable });
     });

@@ -65,8 +65,15 @@ export const openWorkers = async (
   closers.add('simulated mail transport', mail.test.close);
   const readModels = createReadModels({ pool, store, system });
   const workers = createWorkers({
-    ...{ store, contents: context.contents, secrets: context.secrets, webhookTarget: context.webhookTarget },
-    ...{ queues, system, logger, onFatal, publicUrl },
+    store,
+    contents: context.contents,
+    secrets: context.secrets,
+    webhookTarget: context.webhookTarget,
+    queues,
+    system,
+    logger,
+    onFatal,
+    publicUrl,
     // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
     transports: { live: decorate.transport(mail.live), test: mail.test },

@@ -64,7 +64,8 @@ export const moveCheckpoint = async (
 ): Promise<ReadonlySet<StreamName>> => {
   const occurredAt = batch.events.at(-1)?.metadata.occurredAt ?? null;
   const { rows } = await db.query<{ parked: StreamName[] }>({
-    ...{ name: 'move-checkpoint', text: MOVE },
+    name: 'move-checkpoint',
+    text: MOVE,
     values: [name, batch.after, batch.position, occurredAt, version, logId],
   });
   const row = rows[0];

@@ -187,7 +187,9 @@ const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
     logger.info({ projection: one.target.projection.name, events }, 'a read model was rebuilt and switched');
   }
   return builds.map(({ target, parkedEvents }) => ({
-    ...{ name: target.projection.name, events: events + later, parkedEvents },
+    name: target.projection.name,
+    events: events + later,
+    parkedEvents,
   }));
 };
 

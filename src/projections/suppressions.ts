@@ -96,7 +96,9 @@ export const exportSuppressions = async (
 ): Promise<{ readonly items: readonly ExistingSuppression[]; readonly next: string | null }> => {
   const values = [organizationId, environment, now, after];
   const { rows } = await db.query<{ state: ExistingSuppression }>({
-    ...{ name: 'export-suppressions', text: EXPORT, values },
+    name: 'export-suppressions',
+    text: EXPORT,
+    values,
   });
   const items = rows.map(({ state }) => state);
   return { items, next: items.length < EXPORT_ROWS ? null : (items.at(-1)?.suppressionId ?? null) };
@@ -108,8 +110,15 @@ export const listSuppressions = async (
   { organizationId, environment, now, reason, scope, suppressionId, limit, after }: ListSuppressions,
 ): Promise<ListPage<ExistingSuppression>> => {
   const values = [
-    ...[organizationId, environment, now, reason, scope, suppressionId],
-    ...[after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)],
+    organizationId,
+    environment,
+    now,
+    reason,
+    scope,
+    suppressionId,
+    after?.createdAt ?? null,
+    after?.id ?? null,
+    rowsToAsk(limit),
   ];
   const { rows } = await db.query<{ state: ExistingSuppression }>({ name: 'list-suppressions', text: LIST, values });
   return pageOf(

@@ -1,6 +1,7 @@
 import {
   AppendOutcomeUnknown,
   type EventStore,
+  type Filter,
   LOG_START,
   LogReplaced,
   type Page,
@@ -134,7 +135,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
   };
 
   const guard = (guarded: EventStore): EventStore => {
-    async function* subscribe(...[after, filter, signal]: Parameters<EventStore['subscribe']>) {
+    async function* subscribe(after: Position, filter: Filter, signal: AbortSignal) {
       assertOpen();
       try {
         for await (const page of guarded.subscribe(after, filter, signal)) {

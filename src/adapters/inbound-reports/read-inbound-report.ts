@@ -21,7 +21,11 @@ export const isAutomatic = (parts: MailParts): boolean =>
   isAnswerOfProgram(parts) || /^auto-/i.test(firstField(parts.headers, 'auto-submitted') ?? '');
 
 const RETURNED: ReadonlySet<string> = new Set([
-  ...['message/rfc822', 'message/global', 'text/rfc822-headers', 'text/rfc822', 'message/rfc822-headers'],
+  'message/rfc822',
+  'message/global',
+  'text/rfc822-headers',
+  'text/rfc822',
+  'message/rfc822-headers',
   'message/global-headers',
 ]);
 

@@ -31,7 +31,9 @@ const connect = async (url: string, name: string): Promise<Client> => {
   const client = new Client({
     connectionString: url,
     application_name: name,
-    ...{ connectionTimeoutMillis: TIMEOUT_MS, query_timeout: TIMEOUT_MS, keepAlive: true },
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
+    keepAlive: true,
   });
   client.on('error', () => undefined); // its end is what counts
   await client.connect();

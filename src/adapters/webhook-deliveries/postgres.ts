@@ -43,7 +43,10 @@ const deliveryOf = (row: ListedRow): WebhookDelivery => ({
   dueAt: row.state === 'pending' ? row.due_at : null,
   createdAt: row.created_at,
   tries: row.tries.map(({ at, status, duration_ms, answer }) => ({
-    ...{ at: new Date(at), status, durationMs: duration_ms, text: answer },
+    at: new Date(at),
+    status,
+    durationMs: duration_ms,
+    text: answer,
   })),
 });
 
@@ -65,7 +68,9 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
 
     record: async ({ logId, from, to, owed, now }) => {
       const { rows } = await query<{ moved: boolean }>(RECORD, [
-        ...[logId, from, to],
+        logId,
+        from,
+        to,
         owed.map(({ id }) => id),
         owed.map(({ webhookId }) => webhookId),
         owed.map(({ event }) => JSON.stringify(event)),

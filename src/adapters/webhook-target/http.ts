@@ -86,7 +86,9 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Webh
     post: async (post) => {
       const startedMs = system.monotonicMs();
       const refused = (text: string): WebhookAnswer => ({
-        ...{ status: null, text, retryAfterSeconds: null },
+        status: null,
+        text,
+        retryAfterSeconds: null,
         durationMs: system.monotonicMs() - startedMs,
       });
       const problem = urlProblem(post.url, reach);

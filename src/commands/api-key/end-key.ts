@@ -38,7 +38,9 @@ export const expireKey = async (
   const now = system.now().toISOString();
   const origin = { actor, organizationId, environment, requestId: null, correlationId, causationId: correlationId };
   await execute(context, {
-    ...{ aggregate: apiKey, stream, known },
+    aggregate: apiKey,
+    stream,
+    known,
     context: eventContext(origin, now),
     decide: (state) => decideExpireKey(state, now),
   });

@@ -22,7 +22,8 @@ export const noteRefusal = async (
   const latest = await context.store.readStream(stream, { direction: 'backwards', limit: REFUSALS_PER_MINUTE_MAX });
   const at = context.system.now().toISOString();
   await execute(context, {
-    ...{ aggregate: keyRefusals, stream },
+    aggregate: keyRefusals,
+    stream,
     context: eventContext({ ...origin, environment }, at),
     known: { state: fold(keyRefusals, latest.toReversed()), revision: latest[0]?.revision ?? 'no-stream' },
     decide: (state) =>

@@ -30,7 +30,10 @@ export const rotateKey = async (context: CommandContext, origin: Origin, command
     ...change,
     decide: (before, circumstances) =>
       decideRotateKey(before, {
-        ...{ ...circumstances, by: change.by, gracePeriodMinutes, revokePrevious },
+        ...circumstances,
+        by: change.by,
+        gracePeriodMinutes,
+        revokePrevious,
         organizationId: origin.organizationId,
         secret: secretFacts(value),
       }),

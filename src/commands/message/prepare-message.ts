@@ -97,16 +97,25 @@ export const prepareMessage = (
       body: { kind: 'message', messageId, ...rest, recipients, ...told(request) },
     },
     accept: {
-      ...{ now: now.toISOString(), scheduledAt, blocking: analysed?.blocks === true ? analysed.analysis : null },
+      now: now.toISOString(),
+      scheduledAt,
+      blocking: analysed?.blocks === true ? analysed.analysis : null,
       // A test key needs no proof: nothing leaves.
       sendable: domain.verified || environment === 'test',
       accepted: {
-        ...{ messageId, domainId: domain.id, keyId, contentId, bodyDigest, idempotent },
+        messageId,
+        domainId: domain.id,
+        keyId,
+        contentId,
+        bodyDigest,
+        idempotent,
         internetMessageId: `<${messageId}@${domain.name}>`,
         fromDigest: repeatedDigest(secret, 'address', canonicalAddress(draft.from.address)),
         fromDomain: domain.name,
         recipients: recipients.map(({ id, kind, address }) => ({
-          ...{ id, kind, domain: domainOf(address) },
+          id,
+          kind,
+          domain: domainOf(address),
           digest: keyedDigest(secret, 'address', canonicalAddress(address)),
         })),
         tagDigests: draft.tags.map(({ name, value }) => repeatedDigest(secret, 'tag', `${name}\0${value}`)),

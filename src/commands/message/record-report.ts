@@ -80,7 +80,11 @@ const reportFailures = (
     const body = { kind: 'reply', messageId: accepted.messageId, text } as const;
     const smtp = { code, enhanced, mx, tls: null, replyId };
     const reported: ReportedRecipient = {
-      ...{ kind: 'failure', recipientId, isPermanent, smtp, category: classifyReply(failure) },
+      kind: 'failure',
+      recipientId,
+      isPermanent,
+      smtp,
+      category: classifyReply(failure),
     };
     return { reported, reply: { id: replyId, organizationId, body } };
   });

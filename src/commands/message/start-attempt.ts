@@ -21,8 +21,12 @@ export type Claim =
 
 /** Whatever a worker does to a message is in the name of the organization it belongs to. */
 export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin => ({
-  ...{ actor: `worker:${job}`, organizationId, environment, requestId: null },
-  ...{ correlationId: accepted.messageId, causationId: accepted.messageId },
+  actor: `worker:${job}`,
+  organizationId,
+  environment,
+  requestId: null,
+  correlationId: accepted.messageId,
+  causationId: accepted.messageId,
 });
 
 type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;

@@ -25,9 +25,13 @@ export const recipientOrigin = (
   recipientId: string,
   request: RecipientRequest | null,
 ): Origin => ({
-  ...{ actor: `recipient:${recipientId}`, requestId: null, organizationId, environment },
+  actor: `recipient:${recipientId}`,
+  requestId: null,
+  organizationId,
+  environment,
   ...request,
-  ...{ correlationId: messageId, causationId: request?.requestId ?? messageId },
+  correlationId: messageId,
+  causationId: request?.requestId ?? messageId,
 });
 
 type Tools = Pick<CommandContext, 'store' | 'system'>;

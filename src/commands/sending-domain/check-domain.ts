@@ -109,7 +109,10 @@ export const checkDomain = async (
     await takeName(context, origin, { name, domainId, method: 'dns' });
   }
   const { state, revision } = await execute(context, {
-    ...{ aggregate: sendingDomain, stream: sendingDomainStream(domainId), context: metadata, known },
+    aggregate: sendingDomain,
+    stream: sendingDomainStream(domainId),
+    context: metadata,
+    known,
     decide: (before) => settleDomain(requireOwnDomain(before, origin.organizationId), look),
     ...condition,
   });
@@ -128,8 +131,12 @@ export const checkDomainWhenDue = async (context: CheckContext, domainId: string
   const { organizationId } = known.state;
   const id = context.system.uuid();
   const origin: Origin = {
-    ...{ actor: 'worker:check-domains', organizationId, environment: null, requestId: null },
-    ...{ correlationId: id, causationId: id },
+    actor: 'worker:check-domains',
+    organizationId,
+    environment: null,
+    requestId: null,
+    correlationId: id,
+    causationId: id,
   };
   try {
     await checkDomain(context, origin, { known, isAsked: false });

@@ -45,7 +45,9 @@ const once = async (
     if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return false;
   }
   const done = await executeOnce(context, {
-    ...{ aggregate: sendingDomain, stream, known },
+    aggregate: sendingDomain,
+    stream,
+    known,
     context: eventContext({ ...origin, environment: null }, now),
     decide: () => events,
   });

@@ -52,7 +52,9 @@ export const rotateDkim = async (
   requireRevision(condition, known);
   const keys = await makeKeys(context, organizationId);
   const { state, revision } = await execute(context, {
-    ...{ aggregate: sendingDomain, stream, known },
+    aggregate: sendingDomain,
+    stream,
+    known,
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (before) => decideRotateDkim(before, { organizationId, keys }),
     ...condition,
@@ -99,11 +101,17 @@ export const destroyFormerKeys = async (
   await execute(
     { store, system },
     {
-      ...{ aggregate: formerKeys, stream, known },
+      aggregate: formerKeys,
+      stream,
+      known,
       context: eventContext(
         {
-          ...{ actor: 'worker:destroy-keys', organizationId, environment: null, requestId: null },
-          ...{ correlationId: domainId, causationId: domainId },
+          actor: 'worker:destroy-keys',
+          organizationId,
+          environment: null,
+          requestId: null,
+          correlationId: domainId,
+          causationId: domainId,
         },
         now,
       ),

@@ -46,7 +46,10 @@ export const takeName = async (
     // A name that nobody ever proved has no former holder, whoever proves it meanwhile.
     const append = holder.revision === 'no-stream' ? execute : executeOnce;
     const taken = await append(context, {
-      ...{ aggregate: domainName, stream: domainNameStream(name), context: metadata, known: holder },
+      aggregate: domainName,
+      stream: domainNameStream(name),
+      context: metadata,
+      known: holder,
       decide: (state) => decideTakeName(state, { name, domainId, method, formerHolder }),
     });
     if (taken !== null) return;
@@ -57,7 +60,8 @@ export const takeName = async (
 /** Lets others prove the name of a domain that failed, where it still holds it. */
 export const leaveName = async (context: Tools, origin: Origin, { name, domainId }: Named): Promise<void> => {
   await execute(context, {
-    ...{ aggregate: domainName, stream: domainNameStream(name) },
+    aggregate: domainName,
+    stream: domainNameStream(name),
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (state) => releaseName(state, { name, domainId }),
   });

@@ -45,7 +45,9 @@ export const registerDomain = async (
   decideRegisterDomain(known.state, { ...command, dkim: [] }); // what is refused costs no keys
   const dkim = await makeKeys(context, origin.organizationId);
   const { state, revision } = await execute(context, {
-    ...{ aggregate: sendingDomain, stream, known },
+    aggregate: sendingDomain,
+    stream,
+    known,
     context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
     decide: (before) => decideRegisterDomain(before, { ...command, dkim }),
   });

@@ -17,7 +17,9 @@ const capture = async (
   const { name, domainId } = requireOwnDomain(known.state, organizationId);
   await takeName(context, origin, { name, domainId, method: 'capture' });
   const { state, revision } = await execute(context, {
-    ...{ aggregate: sendingDomain, stream: sendingDomainStream(domainId), known },
+    aggregate: sendingDomain,
+    stream: sendingDomainStream(domainId),
+    known,
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (before) => verifyByCapture(requireOwnDomain(before, organizationId)),
     ...condition,

@@ -107,7 +107,9 @@ export const addSuppressions = async (
     orRefusal(
       recordSuppression(context, origin, {
         ...addition,
-        ...{ digest: addressDigest(secret, addition.address), source: null, happenedAt: null },
+        digest: addressDigest(secret, addition.address),
+        source: null,
+        happenedAt: null,
       }),
     ),
   );

@@ -7,9 +7,12 @@ import { load } from '../execute.ts';
 import { recordSuppression } from './change-suppression.ts';
 
 const originOf = ({ id, metadata }: SuppressingEvent): Origin => ({
-  ...{ actor: 'worker:suppress-recipients', requestId: null },
-  ...{ organizationId: metadata.organizationId, environment: metadata.environment },
-  ...{ correlationId: metadata.$correlationId, causationId: id },
+  actor: 'worker:suppress-recipients',
+  requestId: null,
+  organizationId: metadata.organizationId,
+  environment: metadata.environment,
+  correlationId: metadata.$correlationId,
+  causationId: id,
 });
 
 const replyIdOf = ({ type, data }: SuppressingEvent): string | null =>
@@ -43,7 +46,9 @@ export const suppressRecipient = async (
   const recipient = state.accepted.recipients.find(({ id }) => id === recipientId);
   if (recipient === undefined) return;
   await recordSuppression(context, originOf(event), {
-    ...{ environment: state.environment, digest: recipient.digest, expiresAt: null },
+    environment: state.environment,
+    digest: recipient.digest,
+    expiresAt: null,
     ...suppressionFor(event, state.accepted.stream),
     ...(await evidenceOf(context.contents, event)),
     source: { messageId, recipientId, eventId: event.id },

@@ -128,6 +128,8 @@ export const discovery = (
   said: string | (() => string),
   at?: Discovery['at'],
 ): Discovery => ({
-  ...{ rule, field, message: typeof said === 'string' ? () => said : said },
+  rule,
+  field,
+  message: typeof said === 'string' ? () => said : said,
   ...(at === undefined ? {} : { at }),
 });

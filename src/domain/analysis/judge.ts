@@ -14,10 +14,25 @@ const FINDINGS_PER_RULE_MAX = 10;
 const SCORE_MAX = 100;
 
 const CHECKS: readonly Check[] = [
-  ...[authentication, sender, lookalikes, unsubscribe, subject],
-  ...[templateMarkers, encodingDamage, secrets, textPart],
-  ...[validHtml, size, activeContent, hiddenText],
-  ...[linkTargets, linkTexts, linkHosts, images, imageHeavy, attachments],
+  authentication,
+  sender,
+  lookalikes,
+  unsubscribe,
+  subject,
+  templateMarkers,
+  encodingDamage,
+  secrets,
+  textPart,
+  validHtml,
+  size,
+  activeContent,
+  hiddenText,
+  linkTargets,
+  linkTexts,
+  linkHosts,
+  images,
+  imageHeavy,
+  attachments,
 ];
 
 const SEVERITIES: readonly Severity[] = ['error', 'warning', 'info'];

@@ -66,8 +66,13 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
     if (event.type === 'KeyCreated') {
       const { organizationId, occurredAt } = context;
       return {
-        ...{ status: 'active', ...event.data, organizationId, createdAt: occurredAt },
-        ...{ secret: { ...event.data.secret, number: 1 }, earlierSecrets: [], expiryNoted: false },
+        status: 'active',
+        ...event.data,
+        organizationId,
+        createdAt: occurredAt,
+        secret: { ...event.data.secret, number: 1 },
+        earlierSecrets: [],
+        expiryNoted: false,
       };
     }
     if (state.status === 'absent') return state;

@@ -38,7 +38,11 @@ const LAST_PAUSE_MINUTES = 30;
 const MINUTE_MS = 60_000;
 
 export const unhurried = ({ start }: PaceLimits): Pace => ({
-  ...{ limit: start, isUntried: true, pauses: 0, pausedUntil: null, lessSinceMs: Number.NEGATIVE_INFINITY },
+  limit: start,
+  isUntried: true,
+  pauses: 0,
+  pausedUntil: null,
+  lessSinceMs: Number.NEGATIVE_INFINITY,
 });
 
 /** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
@@ -47,8 +51,14 @@ const CLOSING = 421;
 const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation']);
 /** At MAIL too: about the sender's address or the message, or a wait that every stranger has. */
 const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
-  ...(['greylisted', 'sender_rejected', 'authentication', 'relay_denied'] as const),
-  ...(['spam', 'content_rejected', 'too_large', 'policy'] as const),
+  'greylisted',
+  'sender_rejected',
+  'authentication',
+  'relay_denied',
+  'spam',
+  'content_rejected',
+  'too_large',
+  'policy',
 ]);
 /** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or takes nothing now. */
 const SYSTEM_AT_ALL = /^4\.3\.[12]$/;
@@ -118,7 +128,10 @@ const paused = (pace: Pace, { now, nowMs, random }: AfterAttempt): Pace => {
   const minutes = PAUSE_MINUTES[pace.pauses] ?? LAST_PAUSE_MINUTES;
   const ms = jitter(minutes * MINUTE_MS, random);
   return {
-    ...{ limit: 1, isUntried: false, pauses: pace.pauses + 1, lessSinceMs: nowMs },
+    limit: 1,
+    isUntried: false,
+    pauses: pace.pauses + 1,
+    lessSinceMs: nowMs,
     pausedUntil: new Date(Date.parse(now) + ms).toISOString(),
   };
 };

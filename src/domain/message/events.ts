@@ -130,7 +130,9 @@ export const messageEvents = {
   RecipientDelivered: z.object(attempted),
   RecipientDeferred: z.object({ ...attempted, nextAttemptAt: z.string(), reason: z.string(), category }),
   RecipientBounced: z.object({
-    ...{ ...attempted, reason: z.string(), category },
+    ...attempted,
+    reason: z.string(),
+    category,
     /** It had been reported as delivered before. */
     late: z.literal(true).optional(),
     shared,

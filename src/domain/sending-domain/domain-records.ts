@@ -20,8 +20,11 @@ export interface DomainRecords {
 
 /** Nobody has looked yet. */
 export const RECORDS_UNKNOWN: DomainRecords = {
-  ...{ spf: 'unknown', dkim: 'unknown', dmarc: 'unknown' },
-  ...{ records: [], checkedAt: null },
+  spf: 'unknown',
+  dkim: 'unknown',
+  dmarc: 'unknown',
+  records: [],
+  checkedAt: null,
 };
 
 export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {

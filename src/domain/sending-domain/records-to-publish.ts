@@ -67,7 +67,10 @@ export interface RecordToPublish {
 type Domain = Pick<ExistingSendingDomain, 'name' | 'token' | 'dkim'>;
 
 const ownership = (domain: Domain): RecordToPublish => ({
-  ...{ kind: 'ownership', type: 'TXT', ...verificationRecord(domain), required: true },
+  kind: 'ownership',
+  type: 'TXT',
+  ...verificationRecord(domain),
+  required: true,
   advice: 'Proves that the name is yours. It has to stay.',
 });
 
@@ -92,7 +95,12 @@ const dkim = (name: string, pair: DkimPair, isRequired: boolean): readonly Recor
     const value = dkimValue(key);
     const required = isRequired && key.algorithm === 'rsa-sha256';
     return {
-      ...{ kind: 'dkim', type: 'TXT', host: dkimHost(name, key.selector), value, required, key },
+      kind: 'dkim',
+      type: 'TXT',
+      host: dkimHost(name, key.selector),
+      value,
+      required,
+      key,
       advice: `${purposeOf(key, isRequired)}${splitting(value)}`,
     };
   });
@@ -101,19 +109,31 @@ const dkim = (name: string, pair: DkimPair, isRequired: boolean): readonly Recor
 export const returnPathHost = (name: string): string => `bounces.${name}`;
 
 const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
-  ...{ kind: 'return_path', type: 'CNAME', host: returnPathHost(name), value: bounceDomain, required: false },
+  kind: 'return_path',
+  type: 'CNAME',
+  host: returnPathHost(name),
+  value: bounceDomain,
+  required: false,
   advice: 'With it bounces come back to a name of yours, and SPF counts for DMARC.',
 });
 
 const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
-  ...{ kind: 'spf', type: 'TXT', host: name, required: false, includes: bounceDomain?.toLowerCase() ?? null },
+  kind: 'spf',
+  type: 'TXT',
+  host: name,
+  required: false,
+  includes: bounceDomain?.toLowerCase() ?? null,
   value: bounceDomain === null ? 'v=spf1 mx ~all' : `v=spf1 include:${bounceDomain} mx ~all`,
   advice:
     'Names the hosts that send for the domain: add those that this service sends from (`ip4:`, `ip6:`, `a:`). There may be one SPF record only: where you have one, add to it.',
 });
 
 const dmarc = (name: string): RecordToPublish => ({
-  ...{ kind: 'dmarc', type: 'TXT', host: `_dmarc.${name}`, value: 'v=DMARC1; p=none', required: false },
+  kind: 'dmarc',
+  type: 'TXT',
+  host: `_dmarc.${name}`,
+  value: 'v=DMARC1; p=none',
+  required: false,
   advice:
     'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
 });
@@ -131,6 +151,7 @@ export const recordsToPublish = (
     ...[active, pending].flatMap((pair) => (pair === null ? [] : dkim(name, pair, pair === required))),
     ...(bounceDomain === null ? [] : [returnPath(name, bounceDomain)]),
     // A record that includes itself is none that receivers can use (RFC 7208 §4.6.4).
-    ...[spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain), dmarc(name)],
+    spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain),
+    dmarc(name),
   ];
 };

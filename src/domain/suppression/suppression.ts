@@ -58,9 +58,15 @@ export const suppression: Aggregate<Suppression, SuppressionEvent> = {
         const entries = added(before, event.data, occurredAt);
         if (state.status !== 'absent') return { ...state, entries, addedAt: occurredAt };
         return {
-          ...{ status: 'listed', suppressionId: event.data.suppressionId, organizationId },
-          ...{ environment: environment ?? 'live', digest: event.data.digest, entries },
-          ...{ createdAt: occurredAt, addedAt: occurredAt, removedAt: null },
+          status: 'listed',
+          suppressionId: event.data.suppressionId,
+          organizationId,
+          environment: environment ?? 'live',
+          digest: event.data.digest,
+          entries,
+          createdAt: occurredAt,
+          addedAt: occurredAt,
+          removedAt: null,
         };
       }
       case 'SuppressionRemoved': {

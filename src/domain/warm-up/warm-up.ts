@@ -79,8 +79,7 @@ export const CAP_MAX = 10_000_000;
  * looks like a stolen account to receivers, flatter holds mail back for weeks.
  */
 export const DEFAULT_PLAN: readonly number[] = [
-  ...[50, 100, 200, 400, 800, 1_600, 3_200],
-  ...[6_400, 12_800, 25_600, 51_200, 102_400],
+  50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 102_400,
 ];
 
 export interface StartWarmUp {

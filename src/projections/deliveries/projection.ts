@@ -85,8 +85,10 @@ const accept = (messages: Changes, { data, metadata }: EventOf<'MessageAccepted'
     parts.set(domain, { recipients: [...before, { id, dueAt: metadata.occurredAt, until: null }], stored: false });
   }
   messages.set(data.messageId, {
-    ...{ environment: metadata.environment ?? 'live', bulk: data.stream === 'bulk' },
-    ...{ expiresAt: data.expiresAt, parts },
+    environment: metadata.environment ?? 'live',
+    bulk: data.stream === 'bulk',
+    expiresAt: data.expiresAt,
+    parts,
   });
 };
 
@@ -110,7 +112,9 @@ const schedule = (changes: Changes, { data }: EventOf<'MessageScheduled' | 'Mess
 const hold = (changes: Changes, { data }: EventOf<'RecipientsHeld'>): void => {
   const { messageId, recipientIds, until: dueAt, heldBy } = data;
   change(changes, messageId, recipientIds, {
-    ...{ dueAt, until: null, waiting: 'held' },
+    dueAt,
+    until: null,
+    waiting: 'held',
     ...(heldBy === null ? {} : { heldBy }),
   });
   const message = changes.get(messageId);

@@ -84,8 +84,11 @@ export interface DueRow {
 }
 
 export const shownDue = ({ message_id, destination, environment, due_at, expires_at }: DueRow): DueDelivery => ({
-  ...{ messageId: message_id, destination, environment },
-  ...{ dueAt: due_at.toISOString(), expiresAt: expires_at.toISOString() },
+  messageId: message_id,
+  destination,
+  environment,
+  dueAt: due_at.toISOString(),
+  expiresAt: expires_at.toISOString(),
 });
 
 /** What is due at or before this time and in nobody's hands, longest overdue first. */
@@ -125,7 +128,8 @@ export const dueByDestination = async (
   { bulk, before, limit, after, destinations, without, behind = [] }: AskDueByDestination,
 ): Promise<DuePage> => {
   const { rows } = await db.query<DueRow & { readonly visited: string }>({
-    ...{ name: 'due-by-destination', text: DUE_BY_DESTINATION },
+    name: 'due-by-destination',
+    text: DUE_BY_DESTINATION,
     values: [after, destinations, bulk, before, limit, without, behindJson(behind)],
   });
   const visited = new Set(rows.map((row) => row.visited));

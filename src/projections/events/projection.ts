@@ -67,7 +67,8 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
   const ids = earlierMessages(events);
   if (ids.length === 0) return { domains: new Map(), accepted: [], rows: [] };
   const { rows } = await db.query<{ message_id: string; domain_id: string }>({
-    ...{ name: 'event-domains', text: SELECT_DOMAINS },
+    name: 'event-domains',
+    text: SELECT_DOMAINS,
     values: [ids],
   });
   return { domains: new Map(rows.map((row) => [row.message_id, row.domain_id])), accepted: [], rows: [] };

@@ -109,8 +109,12 @@ export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> =>
     name: `read-feed-${along}-${order}`,
     text: feed(along, order),
     values: [
-      ...[organizationId, [environment, BOTH_ENVIRONMENTS]],
-      ...[after?.position ?? null, after?.index ?? 0, rowsToAsk(limit), ...more],
+      organizationId,
+      [environment, BOTH_ENVIRONMENTS],
+      after?.position ?? null,
+      after?.index ?? 0,
+      rowsToAsk(limit),
+      ...more,
     ],
   });
   const kept = rows.slice(0, rowsToAsk(limit) - 1).map((row) => fromRow(row, organizationId));

@@ -32,7 +32,8 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
   const ids = earlierMessages(events);
   if (ids.length === 0) return new Map();
   const { rows } = await db.query<StoredMessage>({
-    ...{ name: 'message-recipients', text: SELECT_RECIPIENTS },
+    name: 'message-recipients',
+    text: SELECT_RECIPIENTS,
     values: [ids],
   });
   return new Map(
@@ -48,7 +49,11 @@ const accept = (changes: Changes, event: Accepted): void => {
   changes.set(messageId, {
     accepted: event,
     recipients: recipients.map(({ id, kind }) => ({
-      ...{ id, kind, status: 'accepted', complained: false, unsubscribed: false },
+      id,
+      kind,
+      status: 'accepted',
+      complained: false,
+      unsubscribed: false,
     })),
     expiresAt: event.data.expiresAt,
     scheduledAt: null,
@@ -94,7 +99,10 @@ const hold = (
 };
 
 const standing = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
-  ...{ recipients, expiresAt, scheduledAt, updatedAt },
+  recipients,
+  expiresAt,
+  scheduledAt,
+  updatedAt,
   ...messageStatus(recipients),
 });
 

@@ -42,11 +42,16 @@ const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment ==
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
   const ids = earlierMessages(events.filter((event) => isLive(event) && COUNTING.has(event.type)));
   const changes: Changes = {
-    ...{ messages: new Map(), accepted: [], senders: new Map(), counts: new Map(), released: new Map() },
+    messages: new Map(),
+    accepted: [],
+    senders: new Map(),
+    counts: new Map(),
+    released: new Map(),
   };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<{ messageId: string; domainId: string }>({
-    ...{ name: 'standing-messages', text: SELECT_MESSAGES },
+    name: 'standing-messages',
+    text: SELECT_MESSAGES,
     values: [ids],
   });
   for (const { messageId, domainId } of rows) changes.messages.set(messageId, domainId);

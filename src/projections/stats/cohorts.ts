@@ -64,9 +64,23 @@ export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDom
   const found = buckets.get(key);
   if (found !== undefined) return found;
   const counts: BucketChange = {
-    ...{ organizationId, environment, bucket, domainId, stream, keyId, recipientDomain },
-    ...{ accepted: 0, delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, cancelled: 0 },
-    ...{ complained: 0, unsubscribed: 0 },
+    organizationId,
+    environment,
+    bucket,
+    domainId,
+    stream,
+    keyId,
+    recipientDomain,
+    accepted: 0,
+    delivered: 0,
+    deferred: 0,
+    bounced: 0,
+    failed: 0,
+    expired: 0,
+    suppressed: 0,
+    cancelled: 0,
+    complained: 0,
+    unsubscribed: 0,
     latency: new Map(),
   };
   buckets.set(key, counts);
@@ -85,7 +99,12 @@ export const cohortOf = ({
   stream: data.stream,
   keyId: data.keyId,
   recipients: data.recipients.map(({ id, domain }) => ({
-    ...{ id, domain, deferred: false, complained: false, unsubscribed: false, outcome: null },
+    id,
+    domain,
+    deferred: false,
+    complained: false,
+    unsubscribed: false,
+    outcome: null,
   })),
 });
 

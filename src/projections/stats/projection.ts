@@ -22,7 +22,8 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<St
   const changes: StatsChanges = { cohorts: new Map(), accepted: new Set(), changed: new Set(), buckets: new Map() };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<Cohort & { readonly acceptedAt: Date }>({
-    ...{ name: 'stats-messages', text: SELECT_MESSAGES },
+    name: 'stats-messages',
+    text: SELECT_MESSAGES,
     values: [ids],
   });
   for (const row of rows) changes.cohorts.set(row.messageId, { ...row, acceptedAt: row.acceptedAt.toISOString() });

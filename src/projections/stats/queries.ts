@@ -75,8 +75,16 @@ const NOTHING: StatsRow = { ...countsBy(() => 0), latency: null };
 export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> => {
   const { organizationId, environment, from, to, granularity, timezone, groupBy, where } = by;
   const { rows } = await db.query<Row>(STATS_SQL(groupBy, granularity), [
-    ...[organizationId, environment === null ? ['live', 'test'] : [environment], from, to, granularity, timezone],
-    ...[where.domain ?? null, where.stream ?? null, where.api_key ?? null, where.recipient_domain ?? null],
+    organizationId,
+    environment === null ? ['live', 'test'] : [environment],
+    from,
+    to,
+    granularity,
+    timezone,
+    where.domain ?? null,
+    where.stream ?? null,
+    where.api_key ?? null,
+    where.recipient_domain ?? null,
     STATS_GROUPS_MAX,
   ]);
   const total = rows.find(({ start }) => start === null);

@@ -16,7 +16,9 @@ export interface Returned {
 /** For metrics and the log: what a mail changed, or why it changed nothing. */
 export const RETURNED_OUTCOMES = [
   ...REPORT_OUTCOMES,
-  ...(['automatic_reply', 'not_given_up', 'not_a_report'] as const),
+  'automatic_reply',
+  'not_given_up',
+  'not_a_report',
   /** Passed on to the postmaster. */
   'postmaster',
 ] as const;

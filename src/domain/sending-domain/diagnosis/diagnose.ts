@@ -108,7 +108,9 @@ export const diagnose = (record: RecordToPublish, sighting: Sighting): RecordSee
   const { answer, doubled } = sighting;
   const found = record.type === 'CNAME' ? answer?.aliases : (doubled?.texts ?? answer?.records);
   return {
-    ...{ kind: record.kind, host: record.host, state },
+    kind: record.kind,
+    host: record.host,
+    state,
     problem: problem === null ? null : asSentence(problem),
     seen: [...shownValues(found ?? [])],
   };
