@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { parseMailbox } from './domain/email-address.ts';
 import { readLimits } from './domain/reputation/evaluate-reputation.ts';
 
-/** What values of the configuration look like. */
+/** Schemas of configuration values. */
 
 export const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 
-/** A text that passes the test, or the sentence saying what to write instead. */
+/** @param remedy tells what to write instead of a value that fails the test. */
 export const text = (isRight: (value: string) => boolean, remedy: string) => z.string().refine(isRight, remedy);
 
 const hasProtocol = (value: string, ...protocols: readonly string[]): boolean =>
@@ -35,16 +35,22 @@ export const listOf = (isRight: (item: string) => boolean, remedy: string) =>
     .transform(list)
     .refine((items) => items.every(isRight), remedy);
 
-/** No URL as the platform understands it: a cluster's names several hosts. */
+/** Not a URL for `URL.parse`: a cluster's names several hosts. */
 export const EVENT_STORE = /^(?:esdb|kurrentdb)(?:\+discover)?:\/\/[^/?]/;
 
 export const host = text(
   (value) => isIP(value) !== 0 || HOST_NAME.test(value),
   'set an address or a host name, such as 127.0.0.1',
 );
+
+export const flag = z
+  .enum(['true', 'false'], 'set `true` or `false`')
+  .default('false')
+  .transform((value) => value === 'true');
+
 const isSmarthost = (value: string): boolean => hasProtocol(value, 'smtp:', 'smtps:') && new URL(value).hostname !== '';
 
-/** Any text will do, but a short one can be guessed from a copy of the database. */
+/** A shorter text can be guessed from a copy of the database. */
 const SECRET_KEY_CHARACTERS_MIN = 32;
 
 export const secretKey = text(
@@ -52,16 +58,16 @@ export const secretKey = text(
   `set at least ${SECRET_KEY_CHARACTERS_MIN} characters of \`openssl rand -hex 32\``,
 );
 
-/** Of an address with or without a name. */
+/** The address of a mailbox with or without a name. */
 export const addressOf = (mailbox: string): string => {
   const parsed = parseMailbox(mailbox);
   return typeof parsed === 'string' ? mailbox : parsed.address;
 };
 
 export const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
-  address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain}`);
+  address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain.toLowerCase()}`);
 
-/** `capture`: nothing leaves the machine, mail goes to the inbox; `direct`: to the recipients' own servers. */
+/** `capture`: mail goes to the inbox and does not leave the machine; `direct`: to the recipients' mail servers. */
 export type MailRoute = { readonly kind: 'capture' | 'direct' } | { readonly kind: 'smarthost'; readonly url: string };
 
 const MAIL_VALUES = 'set `capture:`, `direct:`, `smtp://user:password@host:587` or `smtps://user:password@host:465`';

@@ -78,7 +78,7 @@ const openTurn = async (bench: Bench) => {
     ALLOW_PRIVATE_MX: 'true',
     DNS_SERVERS: nameServer,
     EHLO_NAME: `mail.${SENDING_DOMAIN}`,
-    OUTBOX_TRIAL_MX_PORT: String(port),
+    OUTBOX_TEST_MX_PORT: String(port),
   };
   const { baseUrl, key } = await openService(bench, { mailUrl: 'direct:', variables });
   return { post: poster(baseUrl, key), healthy: () => exchanges.ask<number>('healthy') };

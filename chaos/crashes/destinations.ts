@@ -11,7 +11,7 @@ const DIRECT: WorldOptions = {
     MAIL_URL: 'direct:',
     ALLOW_PRIVATE_MX: 'true',
     EHLO_NAME: 'sender.example',
-    OUTBOX_TRIAL_MX_PORT: new URL(mailUrl).port,
+    OUTBOX_TEST_MX_PORT: new URL(mailUrl).port,
   }),
 };
 

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import type { ParseArgsOptionsConfig } from 'node:util';
-import type { CommandContext, Origin } from '../commands/context.ts';
+import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
 import { readDirectory } from '../composition/directory.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
@@ -105,14 +105,8 @@ export const operatorOrigin = async (context: CommandContext, organizationId: st
       `there is no organization ${organizationId}: \`npm run outbox -- organizations list\` lists them`,
     );
   }
-  const id = context.system.uuid();
   return {
-    actor: 'operator',
-    organizationId,
-    environment: null,
-    requestId: null,
+    ...internalOrigin({ actor: 'operator', organizationId, causeId: context.system.uuid() }),
     operator: operatorHost(),
-    correlationId: id,
-    causationId: id,
   };
 };

@@ -7,7 +7,7 @@ import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 
-/** What every use case is given. */
+/** The ports that commands use, and how this service sends. */
 export interface CommandContext {
   readonly store: EventStore;
   readonly contents: Contents;
@@ -16,23 +16,41 @@ export interface CommandContext {
   readonly dkimKeys: DkimKeys;
   readonly webhookTarget: WebhookTarget;
   readonly system: System;
-  /** Mail is captured on this machine: domains need no proof. */
+  /** Mail is captured on this machine, so domains need no verification. */
   readonly capturing: boolean;
-  /** Where bounces come back to; absent: nowhere, and no domain needs a return path of its own. */
+  /** Receives bounces. Absent: none does, and domains need no return path. */
   readonly bounceDomain?: string | null;
 }
 
-/** Where a command comes from: becomes the events' metadata. */
+/** Who or what caused a command. Becomes the events' metadata. */
 export interface Origin extends Pick<EventContext, 'secret' | 'sourceClass' | 'originId' | 'operator'> {
   /** `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
   readonly environment: Environment | null;
   readonly requestId: string | null;
-  /** Of the first message of the chain; the request id, or the id of the event that caused this. */
+  /** Shared by everything that follows from one cause. */
   readonly correlationId: string;
+  /** The request or event that caused this directly. */
   readonly causationId: string;
 }
+
+export interface InternalCause extends Pick<Origin, 'actor' | 'organizationId'> {
+  /** Default: null. */
+  readonly environment?: Environment | null;
+  /** Id of what caused it: correlation and causation id. */
+  readonly causeId: string;
+}
+
+/** The origin of a command that no request asked for. */
+export const internalOrigin = ({ actor, organizationId, environment = null, causeId }: InternalCause): Origin => ({
+  actor,
+  organizationId,
+  environment,
+  requestId: null,
+  correlationId: causeId,
+  causationId: causeId,
+});
 
 export const eventContext = (origin: Origin, now: string): EventContext => ({
   $correlationId: origin.correlationId,

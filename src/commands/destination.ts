@@ -5,13 +5,13 @@ import {
   type SuspendDestination,
 } from '../domain/destination/destination.ts';
 import { destinationStream } from '../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
-/** None: destinations are the same for every organization. */
+/** Destinations are shared by all organizations. */
 const NO_ORGANIZATION = '';
 
-/** Suspends a destination; once, if several processes decide so. */
+/** Suspends a destination. Recorded once, also when several processes decide it. */
 export const suspendDestination = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   suspension: SuspendDestination,
@@ -22,21 +22,14 @@ export const suspendDestination = async (
     aggregate: destination,
     stream: destinationStream(operator),
     context: eventContext(
-      {
-        actor: 'worker:deliver-message',
-        organizationId: NO_ORGANIZATION,
-        environment: null,
-        requestId: null,
-        correlationId: operator,
-        causationId: operator,
-      },
+      internalOrigin({ actor: 'worker:deliver-message', organizationId: NO_ORGANIZATION, causeId: operator }),
       now,
     ),
     decide: (state) => decideSuspendDestination(state, suspension, now),
   });
 };
 
-/** Lets a destination have mail again before its suspension ends. @returns whether it was suspended. */
+/** Ends a suspension early. @returns whether it was suspended. */
 export const releaseDestination = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

@@ -18,21 +18,21 @@ import {
 import type { System } from '../domain/ports/system.ts';
 import type { CommandContext } from './context.ts';
 
-/** Concurrent writers of one stream are few: more tries than this and something loops. */
+/** Higher hides a loop; lower fails requests when writers of one stream meet. */
 const CONFLICT_RETRIES = 5;
-/** An unknown outcome is asked again with the same ids; more tries keep the caller waiting, fewer give up on a blip. */
+/** An append of unknown outcome is repeated with the same ids. Higher keeps the caller waiting, lower gives up on a blip. */
 const UNKNOWN_OUTCOME_RETRIES = 3;
 const UNKNOWN_OUTCOME_WAIT_MS = 100;
 
-/** A stream's state and how far it was read. */
+/** A stream's state and the revision it was read at. */
 export interface Loaded<State> {
   readonly state: State;
   readonly revision: Revision | 'no-stream';
 }
 
-/** What a change is made conditional on. */
+/** The precondition of a change. */
 export interface Condition {
-  /** The stream must be at one of these revisions when it is changed. Absent: at any. */
+  /** Revisions the stream may be at when it changes. Absent: any. */
   readonly atRevisions?: readonly Revision[];
 }
 
@@ -41,16 +41,16 @@ export interface Execution<State, E extends OutboxEvent> extends Condition {
   readonly stream: StreamName;
   readonly context: EventContext;
   decide(state: State): readonly E[];
-  /** Personal data that the events name. */
+  /** Personal data that the events refer to. */
   readonly contents?: readonly MessageContents[];
-  /** Of its append. */
+  /** Priority of the append. */
   readonly isUrgent?: boolean;
-  /** What is known of the stream already; saves the read. If it proves stale, the stream is read after all. */
+  /** State loaded before; saves the read. Reloaded when it proves stale. */
   readonly known?: Loaded<State>;
 }
 
 export interface Executed<State, E extends OutboxEvent> extends Loaded<State> {
-  /** What this command appended; empty when there was nothing to do. */
+  /** Events this command appended; none if nothing had to change. */
   readonly events: readonly E[];
   readonly position: Position | null;
 }
@@ -60,7 +60,7 @@ interface Tools {
   readonly system: System;
 }
 
-/** All of a stream, folded. @param known what was read of it before: only what came since is read. */
+/** Folds a whole stream. @param known state loaded before: only later events are read. */
 export const load = async <State, E extends OutboxEvent>(
   store: EventStore,
   aggregate: Aggregate<State, E>,
@@ -77,7 +77,7 @@ export const load = async <State, E extends OutboxEvent>(
   }
 };
 
-/** @throws {DomainError} `precondition_failed` unless the stream is where the change was meant for. */
+/** @throws {DomainError} `precondition_failed` if the stream is at another revision. */
 export const requireRevision = ({ atRevisions }: Condition, { revision }: Pick<Loaded<unknown>, 'revision'>): void => {
   if (atRevisions === undefined || atRevisions.some((wanted) => wanted === revision)) return;
   throw new DomainError('precondition_failed', 'the resource has changed: If-Match does not name its current ETag');
@@ -116,7 +116,7 @@ const once = async <State, E extends OutboxEvent>(
 };
 
 /**
- * Read, fold, decide, append at the revision read: the only place that does this. On a write conflict it starts again.
+ * Loads, decides and appends at the revision read. On a write conflict it starts again. Every command goes through here.
  * @throws {DomainError} of the decision; `precondition_failed`; `resource_conflict` after too many conflicts.
  */
 export const execute = async <State, E extends OutboxEvent>(
@@ -132,12 +132,28 @@ export const execute = async <State, E extends OutboxEvent>(
       loaded = await load(tools.store, execution.aggregate, execution.stream);
     }
   }
-  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
+  throw conflict();
+};
+
+const conflict = (): DomainError =>
+  new DomainError('resource_conflict', 'other requests keep changing this resource: try again');
+
+/**
+ * Repeats a change that depends on several streams until no other writer interferes.
+ * @param once resolves to null when another writer came first.
+ * @throws {DomainError} `resource_conflict` after too many conflicts.
+ */
+export const retryConflicts = async <Result>(once: () => Promise<Result | null>): Promise<Result> => {
+  for (let attempt = 1; attempt <= CONFLICT_RETRIES; attempt += 1) {
+    const result = await once();
+    if (result !== null) return result;
+  }
+  throw conflict();
 };
 
 /**
- * As `execute`, but at the very revision that is known.
- * @returns null when somebody else has written there meanwhile: what the decision went by has to be gathered again.
+ * Like `execute`, but only at the known revision.
+ * @returns null when the stream has changed since: the caller must gather the facts for its decision again.
  */
 export const executeOnce = async <State, E extends OutboxEvent>(
   context: Pick<CommandContext, 'store' | 'system'>,

@@ -13,7 +13,7 @@ import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
 import { organizationStream } from '../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute, executeOnce, load } from './execute.ts';
 
 const SECRET_BYTES = 32;
@@ -21,11 +21,11 @@ const SECRET_BYTES = 32;
 export interface NewOrganization {
   readonly name: string;
   readonly ceilings: RateLimits | null;
-  /** Who makes it; absent: the service itself, at its first start. */
+  /** Absent: created by the service at its first start. */
   readonly operator?: OperatorHost;
 }
 
-/** Makes an organization and its secret. @returns the organization's id. */
+/** Creates an organization and its secret. @returns the organization's id. */
 export const createOrganization = async (
   context: CommandContext,
   { operator, ...command }: NewOrganization,
@@ -33,19 +33,13 @@ export const createOrganization = async (
   const { system, secrets } = context;
   const organizationId = formatId('org', system.randomBytes(ID_BYTES));
   await secrets.put(organizationId, organizationId, Buffer.from(system.randomBytes(SECRET_BYTES)).toString('base64'));
-  const requestId = system.uuid();
   await execute(context, {
     aggregate: organization,
     stream: organizationStream(organizationId),
     context: eventContext(
       {
-        actor: 'operator',
-        organizationId,
-        environment: null,
-        requestId: null,
+        ...internalOrigin({ actor: 'operator', organizationId, causeId: system.uuid() }),
         ...(operator === undefined ? {} : { operator }),
-        correlationId: requestId,
-        causationId: requestId,
       },
       system.now().toISOString(),
     ),
@@ -66,7 +60,7 @@ export const organizationSecret = async (secrets: Secrets, organizationId: strin
   return Buffer.from(stored, 'base64');
 };
 
-/** Highest limits the organization's keys may have from now on; null: none. @throws {DomainError} `not_found`. */
+/** Sets the highest rate limits of the organization's keys; null: none. @throws {DomainError} `not_found`. */
 export const setCeilings = async (
   context: CommandContext,
   origin: Origin,
@@ -87,10 +81,10 @@ export interface ReleaseAdminKeys extends Pick<Decision, 'domain'> {
 }
 
 /**
- * To be done before admin keys are taken away, which must then be changed at the very revisions named here (or their
- * domain deleted at its own). The organization is read first: whatever others counted on when they wrote there is in the
- * log, and so in the key cache that is loaded after it.
- * @returns false: others do the same at this moment. Begin again.
+ * Call before removing admin keys; then change them at the revisions named here (or delete their domain at its own). The
+ * organization is read first: what others relied on when they wrote there is in the log, and so in the key cache loaded
+ * after it.
+ * @returns false: another request does the same. Start again.
  * @throws {DomainError} `last_admin_key`, `unavailable`.
  */
 export const releaseAdminKeys = async (

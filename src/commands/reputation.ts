@@ -4,10 +4,10 @@ import {
 } from '../domain/reputation/evaluate-reputation.ts';
 import { releaseSending as decideReleaseSending, reputation, senderIdOf } from '../domain/reputation/reputation.ts';
 import { reputationStream } from '../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';
 
-/** Records the reputation that follows from the rates of a sender's live bulk mail; once, if several processes evaluate it. */
+/** Records the reputation that follows from the rates of a sender's live bulk mail. Recorded once, also when several processes evaluate it. */
 export const evaluateReputation = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   judged: EvaluateReputation,
@@ -18,14 +18,7 @@ export const evaluateReputation = async (
     aggregate: reputation,
     stream: reputationStream(senderId),
     context: eventContext(
-      {
-        actor: 'worker:judge-senders',
-        organizationId,
-        environment: 'live',
-        requestId: null,
-        correlationId: senderId,
-        causationId: senderId,
-      },
+      internalOrigin({ actor: 'worker:judge-senders', organizationId, environment: 'live', causeId: senderId }),
       context.system.now().toISOString(),
     ),
     decide: (state) => decideEvaluateReputation(state, judged),
@@ -33,8 +26,8 @@ export const evaluateReputation = async (
 };
 
 /**
- * Lets the bulk mail of the caller's own domain, or what of it all domains' rates keep back, go on, whatever became of it.
- * @returns whether anything was held against it. @throws {DomainError} `resource_conflict`.
+ * Releases the bulk mail of the caller's domain (or organization, with null) whatever its rates are.
+ * @returns whether it had been warned, slowed or paused. @throws {DomainError} `resource_conflict`.
  */
 export const releaseSending = async (
   context: Pick<CommandContext, 'store' | 'system'>,

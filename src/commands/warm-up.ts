@@ -13,10 +13,10 @@ import {
   type WarmUp,
   warmUp,
 } from '../domain/warm-up/warm-up.ts';
-import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute, type Loaded } from './execute.ts';
 
-/** Begins a plan for the caller's own domain today (UTC). @throws {DomainError} `resource_conflict`. */
+/** Starts a warm-up plan for the caller's domain today (UTC). @throws {DomainError} `resource_conflict`. */
 export const startWarmUp = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
@@ -32,7 +32,7 @@ export const startWarmUp = async (
   return state;
 };
 
-/** Ends the plan of the caller's own domain, if one runs. @throws {DomainError} `resource_conflict`. */
+/** Ends the warm-up plan of the caller's domain, if there is one. @throws {DomainError} `resource_conflict`. */
 export const endWarmUp = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
@@ -49,13 +49,13 @@ export const endWarmUp = async (
 
 export interface ReserveDailyQuota extends ReserveQuota {
   readonly organizationId: string;
-  /** What is known of the day already, stale or not: saves the read. */
+  /** The day's quota as loaded before, possibly stale: saves the read. */
   readonly known: Loaded<DailyQuota> | undefined;
 }
 
 /**
- * Takes places of a day's caps for messages that are to leave, by appending at the revision read: of several processes
- * that want the last one, one has it.
+ * Reserves part of a day's quota for messages that are about to leave. It appends at the revision read, so of several
+ * processes that want the last place one gets it.
  * @throws {DomainError} `resource_conflict`.
  */
 export const reserveDailyQuota = async (
@@ -68,14 +68,7 @@ export const reserveDailyQuota = async (
     aggregate: dailyQuota,
     stream: dailyQuotaStream(domainId, day),
     context: eventContext(
-      {
-        actor: 'worker:deliver-message',
-        organizationId,
-        environment: 'live',
-        requestId: null,
-        correlationId: domainId,
-        causationId: domainId,
-      },
+      internalOrigin({ actor: 'worker:deliver-message', organizationId, environment: 'live', causeId: domainId }),
       context.system.now().toISOString(),
     ),
     decide: (before) => {
@@ -84,7 +77,7 @@ export const reserveDailyQuota = async (
     },
     ...(known === undefined ? {} : { known }),
   });
-  // Always decided by then; the last time by what was appended to.
+  // Set by the last decision, which is the one appended.
   const { full = [], inHand = new Map() } = allotted ?? {};
   return { full, inHand, day: { state, revision } };
 };

@@ -1,7 +1,7 @@
 import { retryWhileAway } from '../async/retry.ts';
 import { createKey, type KeyWithValue } from '../commands/api-key/create-key.ts';
 import { rotateKey } from '../commands/api-key/rotate-key.ts';
-import type { CommandContext, Origin } from '../commands/context.ts';
+import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
 import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { works } from '../domain/api-key/api-key.ts';
@@ -27,17 +27,8 @@ export interface FirstKeys {
   readonly test: string | null;
 }
 
-export const serviceOrigin = (context: CommandContext, organizationId: string): Origin => {
-  const id = context.system.uuid();
-  return {
-    actor: 'service',
-    organizationId,
-    environment: null,
-    requestId: null,
-    correlationId: id,
-    causationId: id,
-  };
-};
+export const serviceOrigin = ({ system }: CommandContext, organizationId: string): Origin =>
+  internalOrigin({ actor: 'service', organizationId, causeId: system.uuid() });
 
 const findOrganization = ({ organizations }: Directory): string | undefined =>
   [...organizations].find(

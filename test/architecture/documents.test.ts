@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
-import { CONFIGURATION } from '../../src/config-variables.ts';
+import { readConfig, VARIABLES } from '../../src/config.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -11,21 +11,19 @@ const pages = ['README.md', ...readdirSync(new URL('docs', root)).map((name) => 
   .filter((path) => path.endsWith('.md'))
   .map((path) => ({ path, text: read(path) }));
 const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
-const variables = CONFIGURATION.map(({ name }) => name);
 
 /** Of all pages, what the pattern's first group holds, with the page. */
 const named = (pattern: RegExp): readonly (readonly [string, string])[] =>
   pages.flatMap(({ path, text }) => [...text.matchAll(pattern)].map(([, found = '']) => [path, found] as const));
 
 describe('the documents', () => {
-  test('describe each variable as the code does, and no other', () => {
-    const rows = read('docs/configuration.md')
-      .split('\n')
-      .filter((line) => /^\| `[A-Z][A-Z_]+` \|/.test(line));
-    const described = CONFIGURATION.map(
-      ({ name, default: value, meaning }) => `| \`${name}\` | ${value === '' ? '' : `\`${value}\` `}| ${meaning} |`,
-    );
-    expect(rows).toEqual(described.map((row) => row.replace('|  |', '| |')));
+  test('describe each variable, with its default, and no other', () => {
+    const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z][A-Z_]+)` \|(?: `([^`]+)`)? \| .+ \|$/gm)];
+    expect(rows.map(([, name]) => name).sort()).toEqual([...VARIABLES].sort());
+    const defaults = Object.fromEntries(rows.map(([, name, value]) => [name, value]));
+    expect(readConfig(defaults)).toEqual(readConfig({}));
+    const set = Object.values(readConfig({})).filter((value) => value !== undefined && String(value) !== '');
+    expect(Object.values(defaults).filter((value) => value !== undefined)).toHaveLength(set.length + 1); // two rates, one setting
   });
 
   test('name only npm scripts that exist', () => {
@@ -140,12 +138,12 @@ describe('the compose file', () => {
 
   test('sets only variables that the service reads', () => {
     const set = ours.flatMap(([, { environment }]) => Object.keys(environment ?? {}));
-    expect(set.filter((name) => !variables.includes(name))).toEqual([]);
+    expect(set.filter((name) => !VARIABLES.includes(name))).toEqual([]);
   });
 
   test('passes on every variable but those that a container has no use for', () => {
     const set = new Set(ours.flatMap(([, { environment }]) => Object.keys(environment ?? {})));
-    expect(variables.filter((name) => !set.has(name))).toEqual(['DATA_DIR', 'BOUNCE_PORT']);
+    expect(VARIABLES.filter((name) => !set.has(name))).toEqual(['DATA_DIR', 'BOUNCE_PORT']);
   });
 
   test('runs every role, the API and the workers twice', () => {

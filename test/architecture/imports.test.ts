@@ -27,8 +27,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
   cli: { folders: ['*'], packages: ['*'] },
   'main.ts': { folders: ['*'], packages: ['*'] },
   'config-values.ts': { folders: ['domain'], packages: ['zod'] },
-  'config-variables.ts': { folders: [], packages: [] },
-  'config.ts': { folders: ['config-values.ts', 'config-variables.ts', 'domain'], packages: ['zod'] },
+  'config.ts': { folders: ['config-values.ts', 'domain'], packages: ['zod'] },
 };
 
 /** Pure functions of the platform that the domain may use. */

@@ -39,7 +39,7 @@ beforeAll(async () => {
       ALLOW_PRIVATE_MX: 'true',
       DNS_SERVERS: dns.text,
       EHLO_NAME: 'sender.a.test',
-      OUTBOX_TRIAL_MX_PORT: String((listening.address() as AddressInfo).port),
+      OUTBOX_TEST_MX_PORT: String((listening.address() as AddressInfo).port),
     },
   });
   api = apiClient(program.baseUrl, program.keys.live);

@@ -65,7 +65,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     await once(listening, 'listening');
     undo.push(dns.close, () => new Promise<void>((resolve) => mx.close(resolve)));
     const port = (listening.address() as AddressInfo).port;
-    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TRIAL_MX_PORT: String(port) };
+    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TEST_MX_PORT: String(port) };
     await start({
       MAIL_URL: 'direct:',
       PUBLIC_URL: 'https://mail.example.test',

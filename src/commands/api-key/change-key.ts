@@ -8,16 +8,15 @@ import {
 } from '../../domain/api-key/api-key.ts';
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
 import { updateKey as decideUpdateKey, type KeyChanges } from '../../domain/api-key/update-key.ts';
-import { DomainError } from '../../domain/domain-error.ts';
 import type { ApiKeyEvent } from '../../domain/events.ts';
 import type { LoadKeyCache } from '../../domain/key-cache.ts';
 import { replaces } from '../../domain/organization/release-admin-keys.ts';
 import { apiKeyStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, executeOnce, load, requireRevision } from '../execute.ts';
+import { type Condition, executeOnce, load, requireRevision, retryConflicts } from '../execute.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../organization.ts';
 
-/** Who changes which key, and by what everything else is known. */
+/** Which key changes, and with whose authority. */
 export interface KeyChange extends Condition {
   readonly by: KeyAuthority;
   readonly keyId: string;
@@ -25,7 +24,7 @@ export interface KeyChange extends Condition {
 }
 
 interface Decision extends KeyChange {
-  decide(state: ApiKey, circumstances: KeyCircumstances): readonly ApiKeyEvent[];
+  decide(key: ExistingApiKey, circumstances: KeyCircumstances): readonly ApiKeyEvent[];
   /** Whether these events would lock out the requester. */
   shutsOut?(events: readonly ApiKeyEvent[]): boolean;
 }
@@ -37,16 +36,13 @@ export interface KeyAtRevision {
 
 type Lost = ReturnType<ReleaseAdminKeys['lost']>;
 
-/** Concurrent changes of one key, or of admin keys, are few. */
-const TRIES_MAX = 5;
-
-/** Whether an admin key that works now would not any more, or not for as long. */
+/** Whether a working admin key stops working, or expires earlier. */
 const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircumstances): boolean =>
   key.permissions.includes('admin') &&
   works(key, circumstances) &&
   (after.status === 'absent' || !replaces(after, key));
 
-/** @returns null: somebody else wrote meanwhile. */
+/** @returns null: another writer came first. */
 const once = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision | null> => {
   const { store, system } = context;
   const { by, keyId, loadKeyCache } = change;
@@ -75,22 +71,17 @@ const once = async (context: CommandContext, origin: Origin, change: Decision): 
 };
 
 /**
- * Changes a key at the very revision at which the change was decided. An admin key loses its power only after that was
- * said in the organization's stream; the operator alone may take away the last one.
+ * Changes a key at the revision at which the change was decided. Before an admin key loses power, that is recorded in the
+ * organization's stream, so that two requests cannot remove the last two. Only the operator may remove the last one.
  * @throws {DomainError} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
  * `unavailable`; `resource_conflict` after too many conflicts.
  */
-export const changeKey = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> => {
-  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
-    const changed = await once(context, origin, change);
-    if (changed !== null) return changed;
-  }
-  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
-};
+export const changeKey = (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> =>
+  retryConflicts(() => once(context, origin, change));
 
 export interface UpdateKey extends KeyChange {
   readonly changes: KeyChanges;
-  /** The networks in `changes` leave out the address that this is asked from. */
+  /** The networks in `changes` exclude the address of the requester. */
   readonly leavesOutRequester: boolean;
 }
 

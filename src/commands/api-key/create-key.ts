@@ -9,13 +9,13 @@ import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 
 export interface CreateKey extends Omit<Decision, 'keyId' | 'secret'> {
-  /** A value of the operator's making; made here when absent. Well-formed (`readSecret`). */
+  /** Chosen by the operator, well-formed (`readSecret`). Absent: generated. */
   readonly value?: string;
 }
 
 export interface KeyWithValue {
   readonly key: ExistingApiKey;
-  /** The full key value: this is the only time it is seen. */
+  /** The full key value, shown only now. */
   readonly value: string;
   readonly revision: number;
 }

@@ -5,7 +5,7 @@ import {
   revokeKey as decideRevokeKey,
 } from '../../domain/api-key/end-key.ts';
 import { apiKeyStream } from '../../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import { changeKey, type KeyAtRevision, type KeyChange } from './change-key.ts';
 
@@ -17,14 +17,14 @@ export const revokeKey = (context: CommandContext, origin: Origin, change: KeyCh
       decideRevokeKey(state, { ...circumstances, by: change.by, organizationId: origin.organizationId }),
   });
 
-/** Ends a key and takes it out of sight. @throws {DomainError} of `changeKey`; `permission_missing`. */
+/** Ends a key and removes it from the lists. @throws {DomainError} of `changeKey`; `permission_missing`. */
 export const deleteKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
   changeKey(context, origin, {
     ...change,
     decide: (state) => decideDeleteKey(state, { by: change.by, organizationId: origin.organizationId }),
   });
 
-/** Notes that the time of a key is over, if it is and nobody has noted it. */
+/** Records that a key has expired, once. */
 export const expireKey = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { keyId, actor }: { readonly keyId: string; readonly actor: string },
@@ -34,9 +34,8 @@ export const expireKey = async (
   const known = await load(store, apiKey, stream);
   if (known.state.status === 'absent') return;
   const { organizationId, environment } = known.state;
-  const correlationId = system.uuid();
   const now = system.now().toISOString();
-  const origin = { actor, organizationId, environment, requestId: null, correlationId, causationId: correlationId };
+  const origin = internalOrigin({ actor, organizationId, environment, causeId: system.uuid() });
   await execute(context, {
     aggregate: apiKey,
     stream,

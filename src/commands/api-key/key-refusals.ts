@@ -11,7 +11,7 @@ import { keyRefusalsStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute } from '../execute.ts';
 
-/** Keeps for the key's history that somebody wanted to change it and was refused. */
+/** Records a refused change for the key's history. */
 export const noteRefusal = async (
   context: CommandContext,
   origin: Origin,

@@ -1,14 +1,12 @@
-import { apiKey, requireOwnKey } from '../../domain/api-key/api-key.ts';
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import { type RotateKey as Decision, rotateKey as decideRotateKey } from '../../domain/api-key/rotate-key.ts';
 import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../../domain/api-key/secret.ts';
-import { apiKeyStream } from '../../domain/streams.ts';
 import type { CommandContext, Origin } from '../context.ts';
-import { load } from '../execute.ts';
 import { changeKey, type KeyChange } from './change-key.ts';
 import type { KeyWithValue } from './create-key.ts';
 
 export interface RotateKey extends KeyChange, Pick<Decision, 'gracePeriodMinutes' | 'revokePrevious'> {
-  /** A value of the operator's making; made here when absent. */
+  /** Chosen by the operator. Absent: generated. */
   readonly value?: string;
 }
 
@@ -21,11 +19,9 @@ export interface RotatedKey extends KeyWithValue {
  * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`, `too_many_live_secrets`.
  */
 export const rotateKey = async (context: CommandContext, origin: Origin, command: RotateKey): Promise<RotatedKey> => {
-  const { system, store } = context;
   const { value: given, gracePeriodMinutes, revokePrevious, ...change } = command;
-  const { state } = await load(store, apiKey, apiKeyStream(change.keyId));
-  const { environment } = requireOwnKey(state, origin.organizationId);
-  const value = given ?? formatSecret(environment, system.randomBytes(SECRET_RANDOM_BYTES));
+  const random = context.system.randomBytes(SECRET_RANDOM_BYTES);
+  const valueFor = ({ environment }: ExistingApiKey): string => given ?? formatSecret(environment, random);
   const { key, revision } = await changeKey(context, origin, {
     ...change,
     decide: (before, circumstances) =>
@@ -35,9 +31,14 @@ export const rotateKey = async (context: CommandContext, origin: Origin, command
         gracePeriodMinutes,
         revokePrevious,
         organizationId: origin.organizationId,
-        secret: secretFacts(value),
+        secret: secretFacts(valueFor(before)),
       }),
   });
-  // The rotation itself put it there.
-  return { key, value, revision, previousKeyExpiresAt: key.earlierSecrets.at(-1)?.expiresAt ?? key.createdAt };
+  // The rotation added the earlier secret.
+  return {
+    key,
+    value: valueFor(key),
+    revision,
+    previousKeyExpiresAt: key.earlierSecrets.at(-1)?.expiresAt ?? key.createdAt,
+  };
 };

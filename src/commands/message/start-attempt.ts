@@ -3,11 +3,11 @@ import { type ExistingMessage, type Message, message } from '../../domain/messag
 import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
 import { claimable, startAttempt as decideStartAttempt, type Hold } from '../../domain/message/start-attempt.ts';
 import { messageStream } from '../../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { suppressedRecipients } from '../suppression/suppressed-recipients.ts';
 
-/** A message somebody may send now, or the reason why not. */
+/** A claimed message, or none. */
 export type Claim =
   | {
       readonly claimed: true;
@@ -16,39 +16,33 @@ export type Claim =
       readonly recipientIds: readonly string[];
       readonly events: readonly MessageEvent[];
     }
-  /** `events`: what was recorded of it instead. */
+  /** `events`: what was recorded instead. */
   | { readonly claimed: false; readonly events: readonly MessageEvent[] };
 
-/** Whatever a worker does to a message is in the name of the organization it belongs to. */
-export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin => ({
-  actor: `worker:${job}`,
-  organizationId,
-  environment,
-  requestId: null,
-  correlationId: accepted.messageId,
-  causationId: accepted.messageId,
-});
+/** Workers act on a message for the organization it belongs to. */
+export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin =>
+  internalOrigin({ actor: `worker:${job}`, organizationId, environment, causeId: accepted.messageId });
 
 type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
 const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
 
 export interface StartAttempt {
   readonly messageId: string;
-  /** Domain of the recipients that are meant. Absent: all of them. */
+  /** Only recipients of this domain. Absent: all. */
   readonly destination?: string | undefined;
-  /** How long nobody else may send; longer than any attempt takes. */
+  /** How long no other worker may send; longer than any attempt takes. */
   readonly leaseMs: number;
   /** In [0, 1). */
   readonly random: number;
-  /** Whether the domain that a message was accepted for is gone. Absent: it never is. */
+  /** Whether the sending domain was deleted. Absent: never. */
   isDomainDeleted?(message: ExistingMessage): boolean;
-  /** Whether it has to wait though these of its recipients are due. Absent: none does. */
+  /** Why due recipients must wait; null: they need not. Absent: none must. */
   holdOf?(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | Hold | null;
-  /** What is known of the message already, stale or not: saves the read. */
+  /** The message as loaded before, possibly stale: saves the read. */
   readonly known?: Loaded<Message> | undefined;
 }
 
-/** Claims the next attempt by appending `AttemptStarted` at the revision read: of several who try, one has it. */
+/** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
 export const startAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: StartAttempt,

@@ -9,40 +9,36 @@ import {
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { findReturned, secretOfMessage } from './find-returned.ts';
 import type { ReportOutcome } from './record-report.ts';
 
-/** A request of a recipient to this service. */
+/** A recipient's HTTP request to this service. */
 export interface RecipientRequest extends Required<Pick<Origin, 'sourceClass'>> {
   readonly requestId: string;
 }
 
-/** What a recipient does to a message. @param request null: not by a request to this service. */
+/** The origin of a recipient's action. @param request null: not an HTTP request (mail). */
 export const recipientOrigin = (
   { organizationId, environment, accepted: { messageId } }: ExistingMessage,
   recipientId: string,
   request: RecipientRequest | null,
 ): Origin => ({
-  actor: `recipient:${recipientId}`,
-  requestId: null,
-  organizationId,
-  environment,
+  ...internalOrigin({ actor: `recipient:${recipientId}`, organizationId, environment, causeId: messageId }),
   ...request,
-  correlationId: messageId,
   causationId: request?.requestId ?? messageId,
 });
 
 type Tools = Pick<CommandContext, 'store' | 'system'>;
 
-/** A recipient of a message of ours. */
+/** A recipient that a link or address identifies. */
 export interface LinkedRecipient {
   readonly message: Loaded<ExistingMessage>;
   readonly recipientId: string;
 }
 
-/** Read only for who has unsubscribed before: the word of anybody else is recorded, whatever the list says. */
+/** Loaded only for recipients that unsubscribed before: a first unsubscription is always recorded. */
 const suppressionOf = async (
   { store }: Tools,
   { message: { state }, recipientId }: LinkedRecipient,
@@ -53,7 +49,7 @@ const suppressionOf = async (
   return (await load(store, suppression, suppressionStream(suppressionId(state.environment, digest)))).state;
 };
 
-/** Whether the recipient has unsubscribed, and is on the list for it, or about to be. */
+/** Whether the recipient has unsubscribed and is, or is about to be, suppressed for it. */
 export const isRecipientUnsubscribed = async (context: Tools, recipient: LinkedRecipient): Promise<boolean> =>
   hasUnsubscribed(recipient.message.state, {
     recipientId: recipient.recipientId,
@@ -62,9 +58,8 @@ export const isRecipientUnsubscribed = async (context: Tools, recipient: LinkedR
   });
 
 /**
- * Records that a recipient unsubscribed; a second time only if the address was removed from the list since.
- * @param by `request`: null where it was not by a request to this service.
- * @returns whether something was written.
+ * Records an unsubscription; a second one only if the suppression was removed since.
+ * @returns whether it was recorded.
  */
 export const recordUnsubscription = async (
   context: Tools,
@@ -89,8 +84,8 @@ type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
 
 /**
- * Finds out whom an unsubscribe link is for, from the link, the log and the organization's secret alone.
- * @throws {DomainError} `not_found`: it was not made by us; the same for a message that is not there and for a forgery.
+ * Finds the recipient of an unsubscribe link from the link, the log and the organization's secret.
+ * @throws {DomainError} `not_found`: the same for an unknown message and for a forgery.
  */
 export const findLinkedRecipient = async (context: Context, text: string): Promise<LinkedRecipient> => {
   const token = readUnsubscribeToken(text);
@@ -104,8 +99,7 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
 };
 
 /**
- * Records that the recipient of a link unsubscribed. Repeating it writes nothing, unless the address was removed from the
- * list since.
+ * Unsubscribes the recipient of a link. Repeating it records nothing, unless the suppression was removed since.
  * @returns the message.
  * @throws {DomainError} `not_found`.
  */
@@ -119,8 +113,8 @@ export const unsubscribeRecipient = async (
 };
 
 /**
- * Records that a recipient unsubscribed by writing to the address of its `List-Unsubscribe` (RFC 2369 §3.2). The text and
- * the sender do not matter: only the recipient was told the address.
+ * Unsubscribes the recipient that wrote to the address of its `List-Unsubscribe` (RFC 2369 §3.2). Text and sender do not
+ * matter: only the recipient knows the address.
  */
 export const unsubscribeByMail = async (context: Context, token: ReturnToken): Promise<ReportOutcome> => {
   const returned = await findReturned(context, [token]);

@@ -14,7 +14,7 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, type Loaded, load } from '../execute.ts';
 import { leaveName, takeName } from './domain-name.ts';
 import { lookAtRecords } from './look-at-records.ts';
@@ -27,13 +27,13 @@ const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {
 };
 
 export interface NoteRecords {
-  /** After what was seen has had its effect. */
+  /** The domain after the check took effect. */
   readonly domain: ExistingSendingDomain;
   readonly records: readonly RecordSeen[];
   readonly isAsked: boolean;
 }
 
-/** Notes what the DNS says of a domain, where that is news. */
+/** Records what the DNS says about a domain, if it changed. */
 export const noteRecords = async (
   { store, system }: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
@@ -82,13 +82,13 @@ const after = (
 
 export interface CheckDomain extends Condition {
   readonly known: Loaded<SendingDomain>;
-  /** Somebody asked for it. */
+  /** A request asked for the check. */
   readonly isAsked: boolean;
 }
 
 /**
- * Looks at the domain's records in the DNS, notes what is new, and draws the consequences. The name is taken before the
- * domain counts as verified, so that two who prove it at once cannot both have it.
+ * Looks up the domain's DNS records, records changes, and verifies, degrades or fails the domain. The name is taken before
+ * the domain counts as verified, so that of two that verify it at once one gets it.
  * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
  */
 export const checkDomain = async (
@@ -121,23 +121,16 @@ export const checkDomain = async (
   return { domain: now, revision: Number(revision), records };
 };
 
-/** Temporary: another organization has the name for now, others write there, or the domain was just deleted. */
+/** Temporary: another organization holds the name, a write conflict, or the domain was just deleted. */
 const LATER: readonly string[] = ['domain_already_exists', 'resource_conflict', 'not_found'];
 
-/** Looks at a domain's records because it is time to. One that is gone is left alone. */
+/** The scheduled check of a domain. Does nothing for a deleted one. */
 export const checkDomainWhenDue = async (context: CheckContext, domainId: string): Promise<void> => {
   const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
   if (known.state.status !== 'registered') return;
   const { organizationId } = known.state;
-  const id = context.system.uuid();
-  const origin: Origin = {
-    actor: 'worker:check-domains',
-    organizationId,
-    environment: null,
-    requestId: null,
-    correlationId: id,
-    causationId: id,
-  };
+  const causeId = context.system.uuid();
+  const origin = internalOrigin({ actor: 'worker:check-domains', organizationId, causeId });
   try {
     await checkDomain(context, origin, { known, isAsked: false });
   } catch (error) {

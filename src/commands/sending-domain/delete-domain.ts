@@ -1,12 +1,11 @@
 import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
-import { DomainError } from '../../domain/domain-error.ts';
 import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
 import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
 import { deleteDomain as decideDeleteDomain } from '../../domain/sending-domain/change-domain.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, executeOnce, load, requireRevision } from '../execute.ts';
+import { type Condition, executeOnce, load, requireRevision, retryConflicts } from '../execute.ts';
 import { releaseAdminKeys } from '../organization.ts';
 
 export interface DeleteDomain extends Condition {
@@ -15,20 +14,17 @@ export interface DeleteDomain extends Condition {
   readonly loadKeyCache: LoadKeyCache;
 }
 
-/** Others who change the same domain, or take away admin keys, at the same moment are few. */
-const TRIES_MAX = 5;
-
 const boundTo = ({ keys }: KeyCacheState, domainId: string): readonly KeyEntry[] =>
   [...keys.values()].filter(
     ({ key, endedWithDomain }) => key.domainId === domainId && key.status === 'active' && !endedWithDomain,
   );
 
-/** @returns false: somebody else wrote meanwhile. */
+/** @returns null: another writer came first. */
 const once = async (
   context: CommandContext,
   origin: Origin,
   { by, domainId, loadKeyCache, ...condition }: DeleteDomain,
-): Promise<boolean> => {
+): Promise<true | null> => {
   const { store, system } = context;
   const { organizationId } = origin;
   const stream = sendingDomainStream(domainId);
@@ -39,10 +35,10 @@ const once = async (
   const events = decideDeleteDomain(known.state, { by, organizationId, keys });
   const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
     workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
-  // Without admin keys too: somebody may be making one at this moment, and another counting on it.
+  // Also without admin keys: one may be created at this moment, and another request may rely on it.
   if (by !== 'operator') {
     const domain = { domainId, revision: Number(known.revision) };
-    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return false;
+    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return null;
   }
   const done = await executeOnce(context, {
     aggregate: sendingDomain,
@@ -51,17 +47,14 @@ const once = async (
     context: eventContext({ ...origin, environment: null }, now),
     decide: () => events,
   });
-  return done !== null;
+  return done === null ? null : true;
 };
 
 /**
- * Deletes a domain at the very revision at which that was decided; the keys bound to it end with it.
+ * Deletes a domain at the revision at which that was decided. The keys bound to it end with it.
  * @throws {DomainError} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
  * many conflicts.
  */
 export const deleteDomain = async (context: CommandContext, origin: Origin, command: DeleteDomain): Promise<void> => {
-  for (let attempt = 1; attempt <= TRIES_MAX; attempt += 1) {
-    if (await once(context, origin, command)) return;
-  }
-  throw new DomainError('resource_conflict', 'others change this resource at the same moment');
+  await retryConflicts(() => once(context, origin, command));
 };

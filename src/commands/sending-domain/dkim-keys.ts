@@ -11,15 +11,15 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../domain/streams.ts';
-import { type CommandContext, eventContext, type Origin } from '../context.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';
 
-/** Three bytes tell a key from the few others of its name. */
+/** Enough to tell the few keys of a domain apart. */
 const SELECTOR_BYTES = 3;
 const PREFIXES = { 'rsa-sha256': 'ob-r', 'ed25519-sha256': 'ob-e' } as const;
 
-/** Makes a pair of keys; the private halves are in the vault when it resolves. @throws {DkimKeysBusy} */
+/** Generates one key per algorithm. The private keys are in the vault when it resolves. @throws {DkimKeysBusy} */
 export const makeKeys = async (
   { dkimKeys, secrets, system }: Pick<CommandContext, 'dkimKeys' | 'secrets' | 'system'>,
   organizationId: string,
@@ -36,7 +36,7 @@ export const makeKeys = async (
 };
 
 /**
- * Makes new keys for a domain; those it has go on signing until the new ones are seen in the DNS.
+ * Generates new keys for a domain. Its current keys sign until the new ones are seen in the DNS.
  * @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `resource_conflict`.
  * @throws {DkimKeysBusy}
  */
@@ -63,7 +63,7 @@ export const rotateDkim = async (
 };
 
 /**
- * The keys that mail of a domain is signed by (`signingKeys`), with their private halves.
+ * The keys that sign a domain's mail (`signingKeys`), with their private keys.
  * @throws {Error} the vault lacks one: mail would go out unsigned.
  * @throws {WrongSecretKey}
  */
@@ -81,8 +81,8 @@ export const activeSigningKeys = async (
   );
 
 /**
- * Destroys the private halves of a domain's keys that nobody needs any more, and puts that on record: in this order, so
- * that after a crash in between it is done again rather than not at all.
+ * Destroys the private keys a domain no longer needs, then records it. In this order a crash in between repeats the work
+ * instead of skipping it.
  * @throws {DomainError} `resource_conflict`.
  */
 export const destroyFormerKeys = async (
@@ -104,17 +104,7 @@ export const destroyFormerKeys = async (
       aggregate: formerKeys,
       stream,
       known,
-      context: eventContext(
-        {
-          actor: 'worker:destroy-keys',
-          organizationId,
-          environment: null,
-          requestId: null,
-          correlationId: domainId,
-          causationId: domainId,
-        },
-        now,
-      ),
+      context: eventContext(internalOrigin({ actor: 'worker:destroy-keys', organizationId, causeId: domainId }), now),
       decide: ({ former }): readonly SendingDomainEvent[] => {
         const gone = former.flatMap(({ selector, secretId }) =>
           destroyed.has(secretId) ? [{ selector, secretId }] : [],

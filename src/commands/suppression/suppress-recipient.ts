@@ -18,7 +18,7 @@ const originOf = ({ id, metadata }: SuppressingEvent): Origin => ({
 const replyIdOf = ({ type, data }: SuppressingEvent): string | null =>
   type === 'RecipientBounced' ? data.smtp.replyId : null;
 
-/** The address, and what the server said; null for what the vault does not hold any more. */
+/** The address and the server's reply; null once erased from the vault. */
 const evidenceOf = async (contents: Pick<Contents, 'heads'>, event: SuppressingEvent) => {
   const replyId = replyIdOf(event);
   const { contentId, recipientId } = event.data;
@@ -33,8 +33,7 @@ const evidenceOf = async (contents: Pick<Contents, 'heads'>, event: SuppressingE
 };
 
 /**
- * What follows from a bounce, a complaint or an unsubscription for the address it is about. The same event a second time
- * changes nothing.
+ * Suppresses the address of a bounce, a complaint or an unsubscription. Idempotent for an event.
  */
 export const suppressRecipient = async (
   context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
