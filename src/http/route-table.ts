@@ -155,7 +155,12 @@ export const ROUTES = {
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
   'GET /v1/inbox': { ...ADMIN, errors: LIST },
+  'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },
   'DELETE /v1/inbox': { permission: 'admin', kind: 'manage', environments: BOTH, status: 204, errors: BODY },
+  'DELETE /v1/inbox/:id': {
+    ...{ permission: 'admin', kind: 'manage', environments: BOTH, status: 204 },
+    errors: [...BODY, 'not_found'],
+  },
   'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/destinations/release': {
     ...ADMIN_CHANGE_LIVE,

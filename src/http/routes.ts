@@ -17,7 +17,7 @@ import {
 } from './routes/domains.ts';
 import { readEventsRoute } from './routes/events.ts';
 import { livezRoute, readyzRoute } from './routes/health.ts';
-import { deleteInboxRoute, listInboxRoute } from './routes/inbox.ts';
+import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
 import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
@@ -110,7 +110,9 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getOrganizationStandingRoute,
   releaseOrganizationSendingRoute,
   listInboxRoute,
+  getCapturedMailRoute,
   deleteInboxRoute,
+  deleteCapturedMailRoute,
   listDestinationsRoute,
   releaseDestinationRoute,
   showUnsubscribePageRoute,

@@ -68,9 +68,10 @@ const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): strin
   return environments.includes(key.environment) ? null : 'environment_not_allowed';
 };
 
+/** null: the path names nothing, or by a number. */
 const idPrefix = ({ operation }: Located): string | null => {
   const parameter = operation.parameters.find((one) => one.in === 'path');
-  return parameter === undefined ? null : String(parameter.schema.pattern).slice('^'.length, '^xxx'.length);
+  return /^\^([a-z]{3})_/.exec(String(parameter?.schema.pattern))?.[1] ?? null;
 };
 
 const bodyOf = ({ operation }: Located): object | undefined =>
@@ -149,7 +150,7 @@ describe.each(PAIRS)('of %s, asked as %s', (victimName, attackerName) => {
     async (keyName) => {
       const key = keyOf(tenants[attackerName], keyName);
       for (const { operation, attempt } of await attemptsOn(tenants[victimName])) {
-        const path = operation.path + (attempt.query ?? '');
+        const path = operation.path.replace('{id}', attempt.id ?? '{id}') + (attempt.query ?? '');
         const answer = await key.api.call(operation.method, path, attempt.body);
         const refused = refusalOf(operation, key);
         if (refused === null) expectHarmless(answer, { attempt, key, victim: tenants[victimName] });

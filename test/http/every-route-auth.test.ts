@@ -60,7 +60,8 @@ interface Seen {
 /** What an organization sees of its own. */
 const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Promise<Seen> => {
   const { statusCode, body, headers } = await service.request({ url: `/v1/${kind}/${id}`, key: tenant.keyOf(by) });
-  expect([statusCode, headers.etag]).toEqual([200, expect.stringMatching(/^"\d+"$/)]);
+  const etag = lawOf(kind).isUnrevised === true ? undefined : expect.stringMatching(/^"\d+"$/);
+  expect([statusCode, headers.etag]).toEqual([200, etag]);
   return { id, by, body, etag: headers.etag };
 };
 
@@ -188,8 +189,11 @@ describe.each(named)('$name', (route) => {
   test('answers what does not exist, cannot exist or is of another kind with 404', async () => {
     const kinds = ALL_KINDS.filter((one) => one !== kind).map((one) => standing[one] ?? '');
     const { prefix } = law;
-    const never = [formatId(prefix, new Uint8Array(16)), prefix, 'nothing', '%00', `${standing[kind]}a`];
-    for (const id of [...never, ...kinds, `${standing[kind]}`.toUpperCase()])
+    const unformed =
+      prefix === null
+        ? ['0', '-1', '9'.repeat(18), '9'.repeat(19)]
+        : [formatId(prefix, new Uint8Array(16)), prefix, `${standing[kind]}`.toUpperCase()];
+    for (const id of [...unformed, 'nothing', '%00', `${standing[kind]}a`, ...kinds])
       expectAnswer(await ask(route, bearer(own.keyOf(LIVE_ADMIN)), { id }), missing(kind));
   });
 

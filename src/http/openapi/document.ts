@@ -6,8 +6,8 @@ import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './res
 import { type Schemas, schemasOf } from './schemas.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
-/** Noun and id prefix by the path segment before the id. */
-const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]>> = {
+/** Noun and id prefix by the path segment before the id. Captured mail is numbered. */
+const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string | null]>> = {
   messages: ['message', 'msg'],
   'api-keys': ['API key', 'key'],
   domains: ['domain', 'dom'],
@@ -16,6 +16,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string]
   suppressions: ['suppression', 'sup'],
   deliveries: ['delivery', 'dlv'],
   invoices: ['invoice', 'inv'],
+  inbox: ['captured mail', null],
 };
 
 /** Token of an unsubscribe link. */
@@ -36,7 +37,8 @@ const pathParameters = (url: string): readonly Json[] => {
     if (!segment.startsWith(':')) return [];
     if (segment === TOKEN.name) return [TOKEN.parameter];
     const [noun, prefix] = RESOURCES[segments[index - 1] ?? ''] ?? ['resource', '[a-z]{3}'];
-    const schema = { type: 'string', pattern: `^${prefix}_[a-z2-7]{26}$` };
+    const pattern = prefix === null ? '^[0-9]{1,18}$' : `^${prefix}_[a-z2-7]{26}$`;
+    const schema = { type: 'string', pattern };
     return [{ name: segment.slice(1), in: 'path', required: true, description: `Id of the ${noun}.`, schema }];
   });
 };

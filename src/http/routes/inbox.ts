@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { CapturedMail, InboxFilter } from '../../domain/ports/inbox.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
@@ -52,31 +53,22 @@ export const serializeCapturedMail = (mail: CapturedMail): SerializedCapturedMai
 const TEXT_CHARACTERS_MAX = 998;
 
 /** Filters of captured mail, combined by and. */
-export const inboxFilterFields = {
-  id: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('This one alone.'),
+const filterFields = {
   to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail to this address, by its envelope.'),
   subject: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail with this in its subject, in whatever case.'),
 };
 
-type Asked = Pick<InboxFilter, 'id' | 'to' | 'subject'>;
-
 /** An organization sees mail from its own domains; a test key sees simulated mail. */
-export const inboxFilterOf = (
+const inboxFilterOf = (
   { auth }: RouteContext,
   { organizationId, environment }: Caller,
-  { id, to, subject }: Asked,
-): InboxFilter => ({
-  id,
-  to,
-  subject,
-  environment,
-  fromDomains: auth.keyCache.domainNamesOf(organizationId),
-});
+  asked: Pick<InboxFilter, 'id' | 'to' | 'subject'>,
+): InboxFilter => ({ ...asked, environment, fromDomains: auth.keyCache.domainNamesOf(organizationId) });
 
 const LIST = 'inbox';
-const listQuery = z.strictObject({ ...pageParameters, ...inboxFilterFields });
+const listQuery = z.strictObject({ ...pageParameters, ...filterFields });
 
-/** Registered only while mail is captured. */
+/** This and all below are registered only while mail is captured. */
 export const listInboxRoute = (route: RouteContext): void => {
   const { inbox } = route.deps;
   if (inbox === null) return;
@@ -96,9 +88,27 @@ export const listInboxRoute = (route: RouteContext): void => {
   );
 };
 
-const deleteQuery = z.strictObject(inboxFilterFields);
+/** Another organization's is not told from what does not exist. */
+const missing = (): DomainError => new DomainError('not_found', 'captured mail not found');
 
-/** Registered only while mail is captured. */
+export const getCapturedMailRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
+  if (inbox === null) return;
+  defineEndpoint(
+    route,
+    'GET /v1/inbox/:id',
+    { summary: 'Read a captured mail', answer: capturedMailSchema, etag: false },
+    async ({ caller, id }) => {
+      const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
+      const [mail] = mails;
+      if (mail === undefined) throw missing();
+      return serializeCapturedMail(mail);
+    },
+  );
+};
+
+const deleteQuery = z.strictObject(filterFields);
+
 export const deleteInboxRoute = (route: RouteContext): void => {
   const { inbox } = route.deps;
   if (inbox === null) return;
@@ -114,4 +124,12 @@ export const deleteInboxRoute = (route: RouteContext): void => {
       await inbox.remove(inboxFilterOf(route, caller, asked));
     },
   );
+};
+
+export const deleteCapturedMailRoute = (route: RouteContext): void => {
+  const { inbox } = route.deps;
+  if (inbox === null) return;
+  defineEndpoint(route, 'DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }) => {
+    if ((await inbox.remove(inboxFilterOf(route, caller, { id }))) === 0) throw missing();
+  });
 };

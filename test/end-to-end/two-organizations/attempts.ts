@@ -4,6 +4,8 @@ import { messageFrom, type Tenant, type TenantKey } from './tenant.ts';
 
 /** One request that names what is another organization's, and how it must be answered. */
 export interface Attempt {
+  /** In place of the path's `{id}`, where ids have no prefix. */
+  readonly id?: string;
   readonly query?: string;
   readonly body?: object;
   /** A refusal with this status and code; without: a success that shows nothing of the other's. */
@@ -33,6 +35,13 @@ const cursorsOf = async (victim: Tenant, path: string): Promise<readonly Attempt
   const found = (await Promise.all(cursors)).filter((cursor) => cursor !== null);
   expect([path, found.length > 0]).toEqual([path, true]);
   return found.map((cursor) => ({ query: `?limit=100&after=${cursor}` }));
+};
+
+/** By their ids: another organization's are answered as what does not exist. */
+const capturedMailOf = async (victim: Tenant): Promise<readonly Attempt[]> => {
+  const { body } = await victim.live.get('/v1/inbox');
+  expect(body.data.length).toBeGreaterThan(0);
+  return body.data.map(({ id }: AnyBody) => ({ id, refused: [404, 'not_found'] as const }));
 };
 
 const sendings = ({ domain, second }: Tenant): readonly object[] =>
@@ -100,6 +109,8 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     { body: { destination: 'example.net' }, check: ({ released }) => expect(released).toBe(false) },
   ],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
+  getCapturedMail: (victim) => capturedMailOf(victim),
+  deleteCapturedMail: (victim) => capturedMailOf(victim),
   deleteInbox: (victim) => [{ query: `?to=nobody@${victim.domain.name}` }],
   getOrganization: () => [{}],
   getOrganizationStanding: () => [{}],

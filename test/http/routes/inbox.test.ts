@@ -31,14 +31,32 @@ const subjects = async (query: string): Promise<readonly string[]> => {
   return data.map(({ subject }: { subject: string }) => subject);
 };
 
-test('captured mail is found by recipient, subject and id, and is the organization’s own', async () => {
+test('captured mail is found by recipient and subject, and is the organization’s own', async () => {
   expect(await subjects('to=ANN@b.test')).toEqual(['Welcome']);
   expect(await subjects('subject=receipt')).toEqual(['Your receipt']);
   expect(await subjects('to=ann@b.test&subject=receipt')).toEqual([]);
-  const [{ id }] = (await service.request({ url: '/v1/inbox?subject=welcome', key })).json().data;
-  expect(await subjects(`id=${id}`)).toEqual(['Welcome']);
   const unknown = await service.request({ url: '/v1/inbox?recipient=x', key });
   expect(unknown.json().error.details).toEqual({ recipient: [expect.any(String)] });
+});
+
+test('a captured mail is read and deleted by its id, never another organization’s', async () => {
+  const ask = async (method: 'GET' | 'DELETE', id: string) => {
+    const { statusCode, body } = await service.request({ method, url: `/v1/inbox/${id}`, key });
+    return { statusCode, body: body === '' ? null : JSON.parse(body) };
+  };
+  await inbox.store({
+    ...{ environment: 'live', from: 'x@a.test', to: ['ann@b.test'], receivedAt: new Date(0) },
+    raw: Buffer.from('Subject: Once\r\n\r\nHi\r\n'),
+  });
+  const [listed] = (await service.request({ url: '/v1/inbox?subject=once', key })).json().data;
+  expect(await ask('GET', listed.id)).toEqual({ statusCode: 200, body: listed });
+  const others = (await inbox.list({ limit: 1, subject: 'another' })).mails[0]?.id ?? '';
+  for (const id of [others, '0', 'x'])
+    for (const method of ['GET', 'DELETE'] as const)
+      expect(await ask(method, id)).toMatchObject({ statusCode: 404, body: { error: { code: 'not_found' } } });
+  expect(await ask('DELETE', listed.id)).toEqual({ statusCode: 204, body: null });
+  expect((await ask('GET', listed.id)).statusCode).toBe(404);
+  expect(await subjects('')).toEqual(['Your receipt', 'Welcome']);
 });
 
 test('captured mail is deleted by the same filters, never another organization’s', async () => {

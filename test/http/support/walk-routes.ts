@@ -26,13 +26,16 @@ type KindIn<Name> = Name extends `${string} /v1/${infer Segment}/:id${string}` ?
 export type Kind = KindIn<RouteName>;
 
 interface KindLaw {
-  readonly prefix: IdPrefix;
+  /** null: its ids are numbers. */
+  readonly prefix: IdPrefix | null;
   /** What refusals call it. */
   readonly noun: string;
   /** Whether keys of an environment see those of another. */
   sees(by: Environment, of: Environment): boolean;
   /** Whether keys with only `send` or `read` see those of their own domain alone. */
   readonly ofOneDomain: boolean;
+  /** It never changes and has no ETag; another organization's is answered as what does not exist. */
+  readonly isUnrevised?: true;
 }
 
 const same = (by: Environment, of: Environment): boolean => by === of;
@@ -49,6 +52,7 @@ export const KINDS = {
   domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },
   suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
+  inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 
 export const lawOf = (kind: Kind): KindLaw => KINDS[kind];
@@ -98,16 +102,19 @@ export const unauthorizedFor = (authorization: string | undefined): Expected => 
   return { status: 401, error: { code: 'unauthorized', message: 'invalid or missing API key', details } };
 };
 
-/** Whoever asks for what is another organization's (spec §7). */
-export const othersOf = (kind: Kind): Expected => ({
-  status: 403,
-  error: { code: 'other_organization', message: `${lawOf(kind).noun} belongs to another organization` },
-});
-
 export const missing = (kind: Kind): Expected => ({
   status: 404,
   error: { code: 'not_found', message: `${lawOf(kind).noun} not found` },
 });
+
+/** The answer about what is another organization's (spec §7). */
+export const othersOf = (kind: Kind): Expected =>
+  lawOf(kind).isUnrevised === true
+    ? missing(kind)
+    : {
+        status: 403,
+        error: { code: 'other_organization', message: `${lawOf(kind).noun} belongs to another organization` },
+      };
 
 /** What follows from the table alone for a request that is right in everything else. */
 export const expectedOf = ({ permission, environments, status }: GuardedRoute, holder: Holder): Expected => {

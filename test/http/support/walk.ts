@@ -120,6 +120,13 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     domains: () => service.makeDomain(organizationId, newName()),
     suppressions: (environment) => create('/v1/suppressions', environment, { address: newPerson() }),
     webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
+    inbox: async (environment) => {
+      const { inbox } = service.deps;
+      const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');
+      const envelope = { environment, from: `a@${domainName}`, to: ['b@example.org'] };
+      await inbox?.store({ ...envelope, raw, receivedAt: new Date(0) });
+      return (await inbox?.list({ limit: 1 }))?.mails[0]?.id ?? '';
+    },
   };
   return {
     organizationId,
@@ -128,7 +135,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     keyOf,
     make: async (kind, environment) => {
       const id = await makers[kind](environment);
-      expect(id).toMatch(new RegExp(`^${KINDS[kind].prefix}_`));
+      expect(id).toMatch(new RegExp(KINDS[kind].prefix === null ? String.raw`^\d+$` : `^${KINDS[kind].prefix}_`));
       return id;
     },
   };
