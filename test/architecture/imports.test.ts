@@ -21,7 +21,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
     ],
   },
   submission: { folders: ['http', 'commands', 'domain', 'async'], packages: ['smtp-server', 'ipaddr.js'] },
-  workers: { folders: ['commands', 'projections', 'domain', 'async'], packages: [] },
+  workers: { folders: ['commands', 'projections', 'domain', 'async'], packages: ['lru-cache'] },
   adapters: { folders: ['domain', 'async'], packages: ['*'] },
   composition: { folders: ['*'], packages: ['*'] },
   cli: { folders: ['*'], packages: ['*'] },

@@ -1,4 +1,5 @@
 import { getServers } from 'node:dns';
+import { LRUCache } from 'lru-cache';
 import { type NameServer, readNameServer } from '../../domain/name-server.ts';
 import {
   type DnsAnswer,
@@ -8,7 +9,6 @@ import {
   ResolverUnavailable,
 } from '../../domain/ports/resolver.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { createBoundedCache } from '../bounded-cache.ts';
 import {
   ALIASES_MAX,
   BadReply,
@@ -134,7 +134,7 @@ interface Asked<Found> {
  * `fresh` never takes the answer of one that was asked before it.
  */
 const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
-  const cache = createBoundedCache<Cached>(CACHE_BYTES_MAX);
+  const cache = new LRUCache<string, Cached>({ maxSize: CACHE_BYTES_MAX });
   const underWay = new Map<string, Promise<DnsAnswer<unknown>>>();
 
   const askAnew = <Found>({ key, fresh, find }: Asked<Found>): Promise<DnsAnswer<Found>> => {
@@ -142,7 +142,7 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
       // What was asked later knows better.
       if (underWay.get(key) !== answer) return;
       underWay.delete(key);
-      if (ms > 0) cache.set(key, { untilMs: monotonicMs() + ms, answer }, bytes + ENTRY_BYTES);
+      if (ms > 0) cache.set(key, { untilMs: monotonicMs() + ms, answer }, { size: bytes + ENTRY_BYTES });
     };
     const findAndKeep = async (): Promise<DnsAnswer<Found>> => {
       try {

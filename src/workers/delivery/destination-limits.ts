@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { KeyLimits } from '../../async/keyed-queue.ts';
 import {
   isCovered,
@@ -98,17 +98,16 @@ const suspensionOf = (
 
 export const createDestinationLimits = (system: System, logger: Logger): DestinationLimits => {
   const rateLimits = createRateLimits(system, logger);
-  /** In the order of their last answers. */
-  const paces = new Map<string, Pace>();
+  const paces = new LRUCache<string, Pace>({ max: DESTINATIONS_MAX });
   /** Addresses that were tried of suspended destinations; a destination without an entry is suspended as a whole. */
-  const tried = new Map<string, Set<string>>();
+  const tried = new LRUCache<string, Set<string>>({ max: DESTINATIONS_MAX });
   const proven = createProvenServers(system);
   /** Domains whose mail other servers than their provider's answered, and that provider: they left its queue. */
-  const elsewhere = new Map<string, string>();
+  const elsewhere = new LRUCache<string, string>({ max: DESTINATIONS_MAX });
 
   const paceOf = (operator: string): Pace => paces.get(operator) ?? unhurried(DESTINATION_LIMITS);
   const now = (): string => system.now().toISOString();
-  const set = (operator: string, pace: Pace): void => setNewest(paces, operator, pace, DESTINATIONS_MAX);
+  const set = (operator: string, pace: Pace): void => void paces.set(operator, pace);
 
   const concurrencyOf = (operator: string): number => {
     const pace = paceOf(operator);
@@ -123,7 +122,7 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
 
   const setTried = (operator: string, addresses: readonly string[] | undefined): void => {
     if (addresses === undefined || addresses.length === 0) tried.delete(operator);
-    else setNewest(tried, operator, new Set(addresses), DESTINATIONS_MAX);
+    else tried.set(operator, new Set(addresses));
   };
 
   /** A server that has never answered well is no reason to hold mail for others of its provider that do. */
@@ -188,7 +187,7 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
       return;
     }
     const reported = outcomes.flatMap(({ destination }) => destination ?? []);
-    if (reported.length > 0 && !reported.includes(operator)) setNewest(elsewhere, domain, operator, DESTINATIONS_MAX);
+    if (reported.length > 0 && !reported.includes(operator)) elsewhere.set(domain, operator);
   };
 
   const isAlone = (domain: string, operator: string): boolean => {

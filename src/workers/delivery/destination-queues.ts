@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { createKeyedQueue, type KeyLimits, type Ran } from '../../async/keyed-queue.ts';
 import { retry } from '../../async/retry.ts';
 import { createSemaphore } from '../../async/semaphore.ts';
@@ -90,13 +90,13 @@ const limitsOf = (limits: KeyLimits, isOneServer: boolean): KeyLimits =>
 /** Recipient domains that were refused a moment ago. */
 const createRefused = (monotonicMs: () => number) => {
   /** Until when, in the order in which they were refused. */
-  const domains = new Map<string, number>();
+  const domains = new LRUCache<string, number>({ max: REFUSED_MAX });
   return {
-    add: (domain: string): void => setNewest(domains, domain, monotonicMs() + REFUSED_MS, REFUSED_MAX),
+    add: (domain: string): void => void domains.set(domain, monotonicMs() + REFUSED_MS),
     list: (): readonly string[] => {
       const nowMs = monotonicMs();
-      for (const [domain, untilMs] of domains) {
-        if (untilMs > nowMs) break;
+      for (const domain of domains.rkeys()) {
+        if ((domains.peek(domain) ?? 0) > nowMs) break;
         domains.delete(domain);
       }
       return [...domains.keys()];

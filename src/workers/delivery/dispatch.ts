@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { Loaded } from '../../commands/execute.ts';
 import { fold } from '../../domain/aggregate.ts';
 import type { MessageEvent } from '../../domain/events.ts';
@@ -39,10 +39,10 @@ export interface AcceptedCache {
 const CACHED_MAX = 5_000;
 
 export const createAcceptedCache = (): AcceptedCache => {
-  const events = new Map<string, Accepted>();
+  const events = new LRUCache<string, Accepted>({ max: CACHED_MAX });
   return {
     add: (accepted) => {
-      for (const event of accepted) setNewest(events, event.data.messageId, event, CACHED_MAX);
+      for (const event of accepted) events.set(event.data.messageId, event);
     },
     take: (messageId) => {
       const event = events.get(messageId);

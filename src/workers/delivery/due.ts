@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { Environment } from '../../domain/environment.ts';
 import type { NewJob, Queue } from '../../domain/ports/queue.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -99,31 +99,30 @@ interface Known {
 }
 
 export const createRecentlyQueued = ({ monotonicMs, now }: Pick<System, 'monotonicMs' | 'now'>): RecentlyQueued => {
-  /** Both in insertion order. */
-  const queued = new Map<string, Known>();
-  const notDue = new Map<string, Known>();
+  const queued = new LRUCache<string, Known>({ max: IDS_MAX });
+  const notDue = new LRUCache<string, Known>({ max: IDS_MAX });
 
-  const dropOlder = (known: Map<string, Known>, ageMs: number): void => {
+  const dropOlder = (known: LRUCache<string, Known>, ageMs: number): void => {
     const before = monotonicMs() - ageMs;
-    for (const [id, { ms }] of known) {
-      if (ms > before) return;
+    for (const id of known.rkeys()) {
+      if ((known.peek(id)?.ms ?? 0) > before) return;
       known.delete(id);
     }
   };
 
-  const isIn = (known: Map<string, Known>, ageMs: number, id: string, dueAt: string): boolean => {
-    const last = known.get(id);
+  const isIn = (known: LRUCache<string, Known>, ageMs: number, id: string, dueAt: string): boolean => {
+    const last = known.peek(id);
     return last !== undefined && last.ms > monotonicMs() - ageMs && last.at >= dueAt;
   };
 
   return {
     add: (due) => {
       const adding = { ms: monotonicMs(), at: now().toISOString() };
-      for (const one of due) setNewest(queued, keyOf(one), adding, IDS_MAX);
+      for (const one of due) queued.set(keyOf(one), adding);
       dropOlder(queued, QUEUED_MS);
     },
     addNotDue: (due, since) => {
-      setNewest(notDue, keyOf(due), { ms: monotonicMs(), at: since }, IDS_MAX);
+      notDue.set(keyOf(due), { ms: monotonicMs(), at: since });
       dropOlder(notDue, NOT_DUE_MS);
     },
     // Held mail has no due time of its own ('' here): its release makes it due, whatever was found before.

@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { System } from '../../domain/ports/system.ts';
 
 /**
@@ -22,19 +22,19 @@ const ADDRESSES_MAX = 32;
 const LATELY_MS = 3_600_000;
 
 export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>): ProvenServers => {
-  const servers = new Map<string, Map<string, { ms: number }>>();
+  const servers = new LRUCache<string, Map<string, { ms: number }>>({ max: OPERATORS_MAX });
 
   const knownOf = (operator: string): Map<string, { ms: number }> => {
     const known = servers.get(operator) ?? new Map<string, { ms: number }>();
-    if (known.size === 0) setNewest(servers, operator, known, OPERATORS_MAX);
+    if (known.size === 0) servers.set(operator, known);
     return known;
   };
 
   const prove = (operator: string, address: string): void => {
     const known = knownOf(operator);
-    const before = known.get(address);
-    if (before === undefined) setNewest(known, address, { ms: monotonicMs() }, ADDRESSES_MAX);
-    else before.ms = monotonicMs();
+    known.delete(address);
+    known.set(address, { ms: monotonicMs() });
+    for (const oldest of known.keys()) if (known.size > ADDRESSES_MAX) known.delete(oldest);
   };
 
   return {

@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { KeyLimits } from '../../async/keyed-queue.ts';
 import type { Bearing } from '../../domain/destination/pace.ts';
 import { asksForFewer, faster, type Rate, roomAt, slower, withPlaceTaken } from '../../domain/destination/rate.ts';
@@ -36,12 +36,12 @@ const GOOD: ReadonlySet<Bearing | null> = new Set(['flowing', 'slow']);
 
 export const createRateLimits = ({ monotonicMs }: Pick<System, 'monotonicMs'>, logger: Logger): RateLimits => {
   /** Written at each attempt: the tally in the entry is replaced, not the entry. */
-  const tallies = new Map<string, { tally: Tally }>();
-  const rates = new Map<string, Rate>();
+  const tallies = new LRUCache<string, { tally: Tally }>({ max: DESTINATIONS_MAX });
+  const rates = new LRUCache<string, Rate>({ max: DESTINATIONS_MAX });
 
   const count = (operator: string, nowMs: number): void => {
     const known = tallies.get(operator);
-    if (known === undefined) setNewest(tallies, operator, { tally: tallied(undefined, nowMs) }, DESTINATIONS_MAX);
+    if (known === undefined) tallies.set(operator, { tally: tallied(undefined, nowMs) });
     else known.tally = tallied(known.tally, nowMs);
   };
 
@@ -54,7 +54,7 @@ export const createRateLimits = ({ monotonicMs }: Pick<System, 'monotonicMs'>, l
     const before = rates.get(operator);
     const after = slower(before, { perMinute: usedBy(operator), beganMs, nowMs: monotonicMs() });
     if (after === before) return;
-    setNewest(rates, operator, after, DESTINATIONS_MAX);
+    rates.set(operator, after);
     const perMinute = Math.round(after.perMinute);
     logger.info({ destination: operator, perMinute }, 'a destination asked for fewer messages: it has a rate limit');
   };

@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { DueDelivery, PlaceInDestination } from '../../projections/deliveries/queries.ts';
 
 /**
@@ -29,11 +29,11 @@ export interface SweptPage {
 const CURSORS_MAX = 2_000;
 
 export const createSweepCursors = (): SweepCursors => {
-  const cursors = new Map<string, PlaceInDestination>();
+  const cursors = new LRUCache<string, PlaceInDestination>({ max: CURSORS_MAX });
 
   /** Nothing is left behind the cursors of these destinations: they are searched from their first row again. */
   const reset = (groups: ReadonlyMap<string, unknown>, isSearched: SweptPage['isSearched']): void => {
-    for (const destination of cursors.keys()) {
+    for (const destination of [...cursors.keys()]) {
       if (!groups.has(destination) && isSearched(destination)) cursors.delete(destination);
     }
   };
@@ -51,7 +51,7 @@ export const createSweepCursors = (): SweepCursors => {
       return false;
     }
     if (hasNew) return false;
-    setNewest(cursors, destination, { destination, dueAt: last.dueAt, messageId: last.messageId }, CURSORS_MAX);
+    cursors.set(destination, { destination, dueAt: last.dueAt, messageId: last.messageId });
     return true;
   };
 

@@ -1,4 +1,4 @@
-import { setNewest } from '../../async/bounded-map.ts';
+import { LRUCache } from 'lru-cache';
 import { retry } from '../../async/retry.ts';
 import { disableWebhook } from '../../commands/webhook.ts';
 import { random } from '../../domain/jitter.ts';
@@ -96,12 +96,12 @@ const ENDPOINTS_MAX = 10_000;
 export const createDisableEndpoint = (deps: DisableEndpoint) => {
   const { webhookDeliveries, system } = deps;
   /** By the wall clock, like the time for which an endpoint may fail. */
-  const readMs = new Map<string, number>();
+  const readMs = new LRUCache<string, number>({ max: ENDPOINTS_MAX });
 
   const isTimeToRead = (webhookId: string): boolean => {
     const nowMs = system.now().getTime();
     if (nowMs - (readMs.get(webhookId) ?? Number.NEGATIVE_INFINITY) < READ_EVERY_MS) return false;
-    setNewest(readMs, webhookId, nowMs, ENDPOINTS_MAX);
+    readMs.set(webhookId, nowMs);
     return true;
   };
 

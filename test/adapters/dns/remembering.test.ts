@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { createBoundedCache } from '../../../src/adapters/bounded-cache.ts';
 import { ResolverUnavailable } from '../../../src/domain/ports/resolver.ts';
 import { asking } from './asking.ts';
 
@@ -110,27 +109,5 @@ describe('a fresh question', () => {
     server.change({ 'example.test': { wrong: 'SERVFAIL' } });
     await expect(resolver.txt('example.test', { fresh: true })).rejects.toThrow(ResolverUnavailable);
     expect((await resolver.txt('example.test')).records).toEqual(['here']);
-  });
-});
-
-describe('a bounded cache', () => {
-  test('forgets what was asked for longest ago', () => {
-    const cache = createBoundedCache<number>(3);
-    for (const key of ['a', 'b', 'c']) cache.set(key, 1, 1);
-    cache.get('a');
-    cache.set('d', 1, 1);
-    expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key))).toEqual([1, undefined, 1, 1]);
-  });
-
-  test('weighs, and does not keep what is heavier than itself', () => {
-    const cache = createBoundedCache<number>(10);
-    cache.set('a', 1, 5);
-    cache.set('a', 2, 6);
-    cache.set('b', 1, 4);
-    expect([cache.get('a'), cache.get('b')]).toEqual([2, 1]);
-    cache.set('c', 1, 5);
-    expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([undefined, 1, 1]);
-    cache.set('c', 2, 11);
-    expect([cache.get('b'), cache.get('c')]).toEqual([1, undefined]);
   });
 });

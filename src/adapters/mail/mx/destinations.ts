@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 import { ownDestination } from '../../../domain/destination/destination.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import { createBoundedCache } from '../../bounded-cache.ts';
 import type { createMxAddresses, MailHost, MxRoutes } from './routes.ts';
 
 const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '');
@@ -44,7 +44,7 @@ const inFixedOrder = (one: MailHost, other: MailHost): number =>
  * into a private network or cannot be looked up keeps the domain away from the provider's queue.
  */
 export const createMailDestinations = ({ routes, addressesOf, system }: MailDestinationsOptions) => {
-  const known = createBoundedCache<Known>(REMEMBERED_BYTES_MAX);
+  const known = new LRUCache<string, Known>({ maxSize: REMEMBERED_BYTES_MAX });
 
   const hostsOf = async (domain: string): Promise<readonly string[]> => {
     const route = await routes.routeOf(domain);
@@ -77,7 +77,7 @@ export const createMailDestinations = ({ routes, addressesOf, system }: MailDest
       const last = known.get(domain);
       if (last !== undefined && nowMs < last.untilMs) return last.operator;
       const operator = lookUp(domain);
-      known.set(domain, { operator, untilMs: nowMs + REMEMBERED_MS }, ENTRY_BYTES + domain.length);
+      known.set(domain, { operator, untilMs: nowMs + REMEMBERED_MS }, { size: ENTRY_BYTES + domain.length });
       return operator;
     },
     /** All addresses that mail for the domain can be sent to. */

@@ -1,6 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import { createBoundedCache } from '../../bounded-cache.ts';
 import { createGuardedLookup, createLookupAll } from '../../webhook-target/guarded-lookup.ts';
 import {
   createFetchStsPolicy,
@@ -57,8 +57,8 @@ export const createMtaSts = ({ resolver, system, fetch: given = {} }: MtaStsOpti
     lookup: createGuardedLookup(createLookupAll(PUBLIC, resolver), PUBLIC),
     ...given,
   });
-  const kept = createBoundedCache<Known>(CACHE_BYTES_MAX);
-  const failures = createBoundedCache<Failed>(CACHE_BYTES_MAX);
+  const kept = new LRUCache<string, Known>({ maxSize: CACHE_BYTES_MAX });
+  const failures = new LRUCache<string, Failed>({ maxSize: CACHE_BYTES_MAX });
   const underWay = new Map<string, Promise<StsPolicy | null>>();
 
   const currentId = async (domain: string): Promise<string | null> => {
@@ -76,7 +76,11 @@ export const createMtaSts = ({ resolver, system, fetch: given = {} }: MtaStsOpti
     const nowMs = system.monotonicMs();
     const ageSeconds = Math.max(policy.maxAgeSeconds, AGE_SECONDS_MIN);
     const refreshAtMs = nowMs + Math.min(ageSeconds / 2, REFRESH_SECONDS_MAX) * 1000;
-    kept.set(domain, { policy, id, refreshAtMs, untilMs: nowMs + ageSeconds * 1000 }, text.length + ENTRY_BYTES);
+    kept.set(
+      domain,
+      { policy, id, refreshAtMs, untilMs: nowMs + ageSeconds * 1000 },
+      { size: text.length + ENTRY_BYTES },
+    );
     return policy;
   };
 
@@ -85,7 +89,8 @@ export const createMtaSts = ({ resolver, system, fetch: given = {} }: MtaStsOpti
     if (failed?.id === id && system.monotonicMs() < failed.untilMs) return null;
     const text = await fetch(domain);
     const policy = text === null ? null : keep(domain, id, text);
-    if (policy === null) failures.set(domain, { id, untilMs: system.monotonicMs() + FAILURE_MS }, ENTRY_BYTES);
+    if (policy === null)
+      failures.set(domain, { id, untilMs: system.monotonicMs() + FAILURE_MS }, { size: ENTRY_BYTES });
     return policy;
   };
 
