@@ -100,12 +100,16 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
   });
 
 /** Hands over what is told, a query's worth at a time. @returns ids of the rest. */
-const ask = async (shared: Shared, ids: readonly string[], take: (row: Row) => void): Promise<readonly string[]> => {
+const ask = async (
+  shared: Shared,
+  ids: readonly string[],
+  take: (row: Row) => Promise<void>,
+): Promise<readonly string[]> => {
   const untold: string[] = [];
   for (let from = 0; from < ids.length; from += IDS_PER_QUERY) {
     for (const [id, one] of await shared.add(ids.slice(from, from + IDS_PER_QUERY))) {
       if (one === null) untold.push(id);
-      else take(one);
+      else await take(one);
     }
   }
   return untold;
@@ -123,7 +127,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
   const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids] })).rows);
 
   /** Every query tells one at least, so this ends. */
-  const takeBodies = async (ids: readonly string[], take: (row: Row) => void): Promise<void> => {
+  const takeBodies = async (ids: readonly string[], take: (row: Row) => Promise<void>): Promise<void> => {
     for (let left = ids; left.length > 0; ) left = await ask(bodies, left, take);
   };
 
@@ -166,22 +170,29 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
 
   return {
     put: async (contents) => {
-      if (contents.length > 0) await puts.add(contents.map(codec.encode));
+      if (contents.length === 0) return;
+      const rows: EncodedContents[] = [];
+      for (const one of contents) rows.push(await codec.encode(one));
+      await puts.add(rows);
     },
 
     get: async (ids) => {
       const found = new Map<string, Body>();
-      await takeBodies(ids, (row) => found.set(row.id, codec.decodeBody(row.id, row.found)));
+      await takeBodies(ids, async (row) => {
+        found.set(row.id, await codec.decodeBody(row.id, row.found));
+      });
       return found;
     },
 
     heads: async (ids) => {
       const found = new Map<string, Head>();
-      const withoutHead = await ask(heads, ids, (row) => {
+      const withoutHead = await ask(heads, ids, async (row) => {
         const part = row.kind === 'message' ? 'head' : 'body';
-        found.set(row.id, codec.decodeHead(row.id, row.found, part));
+        found.set(row.id, await codec.decodeHead(row.id, row.found, part));
       });
-      await takeBodies(withoutHead, (row) => found.set(row.id, headOf(codec.decodeBody(row.id, row.found))));
+      await takeBodies(withoutHead, async (row) => {
+        found.set(row.id, headOf(await codec.decodeBody(row.id, row.found)));
+      });
       return found;
     },
   };

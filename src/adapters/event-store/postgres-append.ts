@@ -65,15 +65,16 @@ interface EncodedAppend extends Pick<Append, 'stream' | 'expected'> {
   readonly bytes: number;
 }
 
-const encode = (
+const encode = async (
   { codec, contentsCodec }: Codecs,
   { stream, expected, events, context, contents = [] }: Append,
-): EncodedAppend => {
+): Promise<EncodedAppend> => {
   const encoded = events.map((event): EncodedEvent => {
     const { type, schemaVersion, data } = codec.encode(event);
     return { id: event.id, type, version: schemaVersion, data: JSON.stringify(data) };
   });
-  const rows = contents.map(contentsCodec.encode);
+  const rows: EncodedContents[] = [];
+  for (const one of contents) rows.push(await contentsCodec.encode(one));
   const metadata = JSON.stringify(context);
   const eventBytes = encoded.reduce((sum, { data }) => sum + data.length + metadata.length, 0);
   const bytes = rows.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
@@ -209,5 +210,5 @@ export const createAppending = (
     run: commit,
   });
 
-  return { append: async (append) => gather.add(encode(codecs, append)), close: gather.close };
+  return { append: async (append) => gather.add(await encode(codecs, append)), close: gather.close };
 };

@@ -114,29 +114,42 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
     }
   };
 
-  const orUnreadable = <T>(id: string, seal: () => T | null): T | null => {
+  const orUnreadable = async <T>(id: string, seal: () => T | null | Promise<T | null>): Promise<T | null> => {
     try {
-      return seal();
+      return await seal();
     } catch {
       if (unreadable.length < UNREADABLE_NAMED_MAX) unreadable.push(id);
       return null;
     }
   };
 
+  const resealed = async <Row, T>(rows: readonly Row[], one: (row: Row) => Promise<T | null>): Promise<T[]> => {
+    const changed: T[] = [];
+    for (const row of rows) {
+      const now = await one(row);
+      if (now !== null) changed.push(now);
+    }
+    return changed;
+  };
+
   /** The column as it is to be; null: it stays. */
-  const resealedPart = (box: SecretBox, id: string, part: Part, stored: string): string | null => {
+  const resealedPart = async (box: SecretBox, id: string, part: Part, stored: string): Promise<string | null> => {
     if (!stored.startsWith('"')) return encryptsContents ? sealContents(box, id, part, stored) : null;
     const sealed = stored.slice(1, -1);
     if (box.isCurrent(Buffer.from(sealed.slice(0, 32), 'base64'))) return null;
-    return sealContents(box, id, part, openContents(box, id, part, sealed));
+    return sealContents(box, id, part, await openContents(box, id, part, sealed));
   };
 
   const resealedContents = ({ id, head, body }: ContentsRow) =>
-    orUnreadable(id, () => {
+    orUnreadable(id, async () => {
       // Both were written together: the body's state is the head's.
-      const newBody = resealedPart(contentsBox, id, 'body', body);
+      const newBody = await resealedPart(contentsBox, id, 'body', body);
       if (newBody === null) return null;
-      return { id, head: head === null ? '' : (resealedPart(contentsBox, id, 'head', head) ?? head), body: newBody };
+      return {
+        id,
+        head: head === null ? '' : ((await resealedPart(contentsBox, id, 'head', head)) ?? head),
+        body: newBody,
+      };
     });
 
   const cursorOf = async (purpose: string): Promise<string> => {
@@ -155,7 +168,7 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
     let after = await cursorOf(purpose);
     await run('contents', async () => {
       const { rows } = await pool.query<ContentsRow>(CONTENTS_STEP, [after]);
-      const changed = rows.flatMap((row) => resealedContents(row) ?? []);
+      const changed = await resealed(rows, resealedContents);
       if (changed.length > 0) {
         const values = [changed.map(({ id }) => id), changed.map(({ head }) => head), changed.map(({ body }) => body)];
         reencrypted += (await pool.query(CONTENTS_UPDATE, values)).rowCount ?? 0;
@@ -175,13 +188,12 @@ export const reencrypt = async (options: ReencryptOptions): Promise<Reencrypted>
   const resealSecrets = async (
     rows: readonly { readonly id: string; readonly ciphertext: Buffer }[],
   ): Promise<void> => {
-    const changed = rows.flatMap(
-      ({ id, ciphertext }) =>
-        orUnreadable(id, () =>
-          secretsBox.isCurrent(ciphertext)
-            ? null
-            : { id, before: ciphertext, ciphertext: secretsBox.seal(id, secretsBox.open(id, ciphertext)) },
-        ) ?? [],
+    const changed = await resealed(rows, ({ id, ciphertext }) =>
+      orUnreadable(id, () =>
+        secretsBox.isCurrent(ciphertext)
+          ? null
+          : { id, before: ciphertext, ciphertext: secretsBox.seal(id, secretsBox.open(id, ciphertext)) },
+      ),
     );
     if (changed.length === 0) return;
     const values = [

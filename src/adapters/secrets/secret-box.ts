@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { atOnce, type Pausing } from '../../async/turns.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 
@@ -10,6 +11,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const CIPHER = 'aes-256-gcm';
+/** Of plaintext between two pauses: a millisecond. Less costs turns, more holds up the event loop. */
+const SLICE_CHARACTERS = 500_000;
 
 /** `SECRET_KEY`, which seals, and another that opens too while the key is rotated. */
 export interface SecretKeys {
@@ -22,6 +25,9 @@ export interface SecretBox {
   seal(id: string, plaintext: string): Buffer;
   /** @throws {WrongSecretKey} sealed under a key that is not at hand, under another id, or changed since. */
   open(id: string, sealed: Buffer): string;
+  /** The same for megabytes, with pauses. */
+  sealing(id: string, plaintext: string): Pausing<Buffer>;
+  opening(id: string, sealed: Buffer): Pausing<string>;
   /** Whether it is sealed under `current`. */
   isCurrent(sealed: Buffer): boolean;
   /** Names `current`; tells nothing of it. */
@@ -33,6 +39,18 @@ interface Key {
   readonly bytes: Buffer;
 }
 
+const HIGH_SURROGATE = /[\ud800-\udbff]$/;
+
+/** In slices none of which ends within a character. */
+const slicesOf = function* (text: string): Generator<string> {
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = from + SLICE_CHARACTERS;
+    const slice = text.slice(from, to);
+    if (to < text.length && HIGH_SURROGATE.test(slice.slice(-1))) to -= 1;
+    yield text.slice(from, to);
+  }
+};
+
 const derived = (secretKey: string, info: string, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', info, length));
 
@@ -42,7 +60,7 @@ const derived = (secretKey: string, info: string, length: number): Buffer =>
  * @param purpose keys of one purpose do not open what is sealed for another.
  */
 export const createSecretBox = (
-  { current, previous }: SecretKeys,
+  secretKeys: SecretKeys,
   purpose: 'vault.secrets' | 'vault.contents',
   system: Pick<System, 'randomBytes'>,
 ): SecretBox => {
@@ -50,24 +68,29 @@ export const createSecretBox = (
     id: derived(secretKey, 'outbox key id', KEY_ID_BYTES),
     bytes: derived(secretKey, `outbox ${purpose} v1`, KEY_BYTES),
   });
-  const sealing = keyOf(current);
-  const keys = previous === undefined ? [sealing] : [sealing, keyOf(previous)];
+  const current = keyOf(secretKeys.current);
+  const keys = secretKeys.previous === undefined ? [current] : [current, keyOf(secretKeys.previous)];
 
   const rowKey = ({ bytes }: Key, id: string): Buffer => createHmac('sha256', bytes).update(id).digest();
 
-  const decrypt = (key: Buffer, id: string, box: Buffer): string => {
+  const decrypt = function* (key: Buffer, id: string, box: Buffer): Pausing<string> {
     const nonce = box.subarray(0, NONCE_BYTES);
     const tag = box.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
     const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(id));
     decipher.setAuthTag(tag);
-    return decipher.update(box.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    const texts: string[] = [];
+    for (let from = NONCE_BYTES + TAG_BYTES; from < box.length; from += SLICE_CHARACTERS) {
+      if (texts.length > 0) yield;
+      texts.push(decipher.update(box.subarray(from, from + SLICE_CHARACTERS), undefined, 'utf8'));
+    }
+    return texts.join('') + decipher.final('utf8');
   };
 
-  const openWithoutKeyId = (id: string, box: Buffer): string => {
+  const openWithoutKeyId = function* (id: string, box: Buffer): Pausing<string> {
     const problems: unknown[] = [];
     for (const { bytes } of keys) {
       try {
-        return decrypt(bytes, id, box);
+        return yield* decrypt(bytes, id, box);
       } catch (error) {
         problems.push(error);
       }
@@ -77,32 +100,42 @@ export const createSecretBox = (
 
   const idIn = (sealed: Buffer): Buffer => sealed.subarray(1, 1 + KEY_ID_BYTES);
 
-  const openAny = (id: string, sealed: Buffer): string => {
-    if (sealed[0] === VERSION_WITHOUT_KEY_ID) return openWithoutKeyId(id, sealed.subarray(1));
+  const openAny = function* (id: string, sealed: Buffer): Pausing<string> {
+    if (sealed[0] === VERSION_WITHOUT_KEY_ID) return yield* openWithoutKeyId(id, sealed.subarray(1));
     if (sealed[0] !== VERSION) throw new Error(`layout ${sealed[0]}`);
     const key = keys.find((one) => one.id.equals(idIn(sealed)));
     if (key === undefined) throw new Error(`it is sealed under key ${idIn(sealed).toString('hex')}`);
-    return decrypt(rowKey(key, id), id, sealed.subarray(1 + KEY_ID_BYTES));
+    return yield* decrypt(rowKey(key, id), id, sealed.subarray(1 + KEY_ID_BYTES));
+  };
+
+  const seal = function* (id: string, plaintext: string): Pausing<Buffer> {
+    const nonce = system.randomBytes(NONCE_BYTES);
+    const key = rowKey(current, id);
+    const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(id));
+    const ciphertext: Buffer[] = [];
+    for (const slice of slicesOf(plaintext)) {
+      if (ciphertext.length > 0) yield;
+      ciphertext.push(cipher.update(slice, 'utf8'));
+    }
+    if (ciphertext.length > 1) yield;
+    ciphertext.push(cipher.final());
+    return Buffer.concat([Uint8Array.of(VERSION), current.id, nonce, cipher.getAuthTag(), ...ciphertext]);
+  };
+
+  const open = function* (id: string, sealed: Buffer): Pausing<string> {
+    try {
+      return yield* openAny(id, sealed);
+    } catch (error) {
+      throw new WrongSecretKey(`${id} does not open with this SECRET_KEY`, { cause: error });
+    }
   };
 
   return {
-    seal: (id, plaintext) => {
-      const nonce = system.randomBytes(NONCE_BYTES);
-      const key = rowKey(sealing, id);
-      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(id));
-      const ciphertext = [cipher.update(plaintext, 'utf8'), cipher.final()];
-      return Buffer.concat([Uint8Array.of(VERSION), sealing.id, nonce, cipher.getAuthTag(), ...ciphertext]);
-    },
-
-    open: (id, sealed) => {
-      try {
-        return openAny(id, sealed);
-      } catch (error) {
-        throw new WrongSecretKey(`${id} does not open with this SECRET_KEY`, { cause: error });
-      }
-    },
-
-    isCurrent: (sealed) => sealed[0] === VERSION && idIn(sealed).equals(sealing.id),
-    keyId: sealing.id.toString('hex'),
+    seal: (id, plaintext) => atOnce(seal(id, plaintext)),
+    open: (id, sealed) => atOnce(open(id, sealed)),
+    sealing: seal,
+    opening: open,
+    isCurrent: (sealed) => sealed[0] === VERSION && idIn(sealed).equals(current.id),
+    keyId: current.id.toString('hex'),
   };
 };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { longestTurnMs } from '../../../support/longest-turn.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 /** The first is the slowest: nothing is compiled yet. */
@@ -27,23 +28,6 @@ const messages = Array.from({ length: 500 }, (_, index) => ({
   tags: [{ name: 'kind', value: 'order' }],
   metadata: { order: String(index) },
 }));
-
-/** Of the event loop, in processor time of its thread: how busy the machine is does not count. */
-const longestTurnMs = async (work: () => Promise<unknown>): Promise<number> => {
-  let longestUs = 0;
-  let running = true;
-  let before = process.threadCpuUsage();
-  const turn = (): void => {
-    const { user, system } = process.threadCpuUsage(before);
-    longestUs = Math.max(longestUs, user + system);
-    before = process.threadCpuUsage();
-    if (running) setImmediate(turn);
-  };
-  setImmediate(turn);
-  await work();
-  running = false;
-  return longestUs / 1_000;
-};
 
 const send = async (payload: string, headers: Record<string, string>): Promise<void> => {
   const answer = await service.request({
