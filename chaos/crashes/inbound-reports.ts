@@ -5,7 +5,7 @@ import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 
-const LISTENING = /"port":(\d+)[^\n]*mail that comes back is received/g;
+const LISTENING = /"port":(\d+)[^\n]*receiving bounces and complaints/g;
 
 /** Another server's report (RFC 3464) that a mailbox is gone after all. */
 const report = (address: string): string =>

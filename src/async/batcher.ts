@@ -4,12 +4,12 @@ import type { System } from '../domain/ports/system.ts';
 export interface BatcherOptions<Item, Answer> {
   /** What callers wait for, as an error names it: 'the log'. */
   readonly name: string;
-  /** Batches under way at once. */
+  /** Batches in flight. */
   readonly inFlightMax: number;
   /** Items that may wait. Default of both bounds: any number. */
   readonly waitingMax?: number;
   readonly waitingBytesMax?: number;
-  /** An item that waited longer is refused: its caller has given up. Absent: callers wait for as long as it takes. */
+  /** An item that waited longer is refused: its caller has given up. Absent: no limit. */
   readonly patience?: { readonly ms: number; readonly system: Pick<System, 'monotonicMs'> };
   /** Default: 0. */
   readonly bytesOf?: (item: Item) => number;
@@ -22,7 +22,7 @@ export interface BatcherOptions<Item, Answer> {
 export interface Batcher<Item, Answer> {
   /** @throws {StoreUnavailable} too many wait, it waited too long, or the batcher was closed: the item was not sent. */
   add(item: Item): Promise<Answer>;
-  /** Refuses waiting and new items; resolves when no batch is under way. */
+  /** Refuses waiting and new items; resolves when no batch is in flight. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ interface Waiting<Item, Answer> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Admission of so many items to a batch. */
+/** Admits up to this many items to a batch. */
 export const atMost = (itemsMax: number) => (): (() => boolean) => {
   let left = itemsMax;
   return () => left-- > 0;
@@ -43,12 +43,12 @@ export const atMost = (itemsMax: number) => (): (() => boolean) => {
 export const fulfilled = <Answer>(answers: readonly Answer[]): readonly PromiseSettledResult<Answer>[] =>
   answers.map((value) => ({ status: 'fulfilled', value }));
 
-/** Collects a batch while another is under way: callers share round trips and commits, and none waits for company. */
+/** Collects items while a batch is in flight, so that callers share round trips and commits. An idle batcher sends at once. */
 export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer>): Batcher<Item, Answer> => {
   const { name, patience, bytesOf = () => 0 } = options;
   const { waitingMax = Number.POSITIVE_INFINITY, waitingBytesMax = Number.POSITIVE_INFINITY } = options;
   const now = (): number => patience?.system.monotonicMs() ?? 0;
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
   let waitingBytes = 0;
   let scheduled = false;
@@ -73,9 +73,9 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
 
   const takeBatch = (): readonly Waiting<Item, Answer>[] => {
     const admits = options.admission();
-    const goes = waiting.map(({ item }) => admits(item));
-    const batch = waiting.filter((_, index) => goes[index]);
-    waiting = waiting.filter((_, index) => !goes[index]);
+    const joins = waiting.map(({ item }) => admits(item));
+    const batch = waiting.filter((_, index) => joins[index]);
+    waiting = waiting.filter((_, index) => !joins[index]);
     waitingBytes -= totalOf(batch);
     return batch;
   };
@@ -93,18 +93,18 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
   const launch = (): void => {
     scheduled = false;
     refuseStale();
-    while (underWay.size < options.inFlightMax && waiting.length > 0) {
+    while (inFlight.size < options.inFlightMax && waiting.length > 0) {
       const call: Promise<void> = settle(takeBatch()).finally(() => {
-        underWay.delete(call);
+        inFlight.delete(call);
         schedule();
       });
-      underWay.add(call);
+      inFlight.add(call);
     }
   };
 
   /** In the next turn of the event loop: items that arrive in this one join the batch. */
   const schedule = (): void => {
-    if (scheduled || waiting.length === 0 || underWay.size >= options.inFlightMax) return;
+    if (scheduled || waiting.length === 0 || inFlight.size >= options.inFlightMax) return;
     scheduled = true;
     setImmediate(launch);
   };
@@ -126,7 +126,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
       const refused = waiting;
       waiting = [];
       refuse(refused, `${name} is closed`);
-      await Promise.all(underWay);
+      await Promise.all(inFlight);
     },
   };
 };

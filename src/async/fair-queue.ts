@@ -1,13 +1,13 @@
 export interface FairQueue<Item> {
-  /** Behind what this owner has waiting already. */
+  /** Adds an item at the end of its owner's line. */
   push(owner: string, item: Item): void;
-  /** The next one: owners take turns, each in its own order. Owners whose next one cannot go are passed over. */
+  /** Removes the next item: owners take turns. An owner whose first item cannot go is skipped. */
   shift(canGo?: (item: Item) => boolean): Item | undefined;
-  /** What `shift` would give. */
+  /** The item that `shift` would remove. */
   peek(canGo?: (item: Item) => boolean): Item | undefined;
-  /** Takes out the last of the owner that has most waiting; with it the queue is shortened when it is too long. */
+  /** Removes the last item of the owner with the longest line, to shorten a queue that is too long. */
   dropOfLongest(): Item | undefined;
-  /** Takes out one item, for whom nobody waits any more. */
+  /** Removes an item that is no longer wanted. */
   remove(owner: string, item: Item): void;
   readonly size: number;
 }
@@ -15,11 +15,11 @@ export interface FairQueue<Item> {
 const ANY = (_item: unknown): boolean => true;
 
 /**
- * A queue in which nobody waits for another owner's backlog: owners (organizations) are served in turn, one item each.
- * All but `dropOfLongest`, `remove` and passing over take the same time however much waits.
+ * A queue in which no owner (organization) waits for another's backlog: owners take turns, one item each. All operations
+ * take constant time except `dropOfLongest`, `remove` and skipping.
  */
 export const createFairQueue = <Item>(): FairQueue<Item> => {
-  /** In the order of their turns: who was served is put behind all others. None is empty. */
+  /** In the order of their turns: a served owner moves to the end. None is empty. */
   const owners = new Map<string, Item[]>();
   let size = 0;
 

@@ -4,7 +4,7 @@ import { createTimers } from './timers.ts';
 /**
  * A queue per key, with a concurrency limit and a rate limit for each: a destination or endpoint that is slow or gone
  * delays its own items only. Keys with items that may start take turns; within and across keys the higher priority goes
- * first. Items wait in memory alone: an item that is refused or dismissed must be found again by its caller.
+ * first. Items wait in memory only: the caller must find a refused or dismissed item again.
  */
 export interface KeyedQueue<Item, Priority extends string> {
   /**
@@ -18,7 +18,7 @@ export interface KeyedQueue<Item, Priority extends string> {
   waiting(key: string): number;
   /** The first `count` items of each key that has at least as many waiting of a priority. */
   heads(priority: Priority, count: number): readonly Item[];
-  /** Applies a key's limits again: they may have changed. */
+  /** Applies a key's limits again after a change. */
   review(key: string): void;
   /** Dismisses what waits and starts nothing new. @returns when all that was started is done. */
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export interface KeyedQueueOptions<Item, Priority extends string> extends KeyLim
   idOf(item: Item): string;
   /** Must not reject. */
   run(item: Item, key: string): Promise<Ran>;
-  /** An item was refused for want of room. Not called for duplicates. */
+  /** An item was refused because its key is full. Not called for duplicates. */
   onRefused?(item: Item, priority: Priority): void;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }

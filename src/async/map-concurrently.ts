@@ -1,11 +1,11 @@
 import type { System } from '../domain/ports/system.ts';
 
-/** A longer turn delays other requests, a shorter one yields more often than needed: yielding costs some 10 µs. */
+/** Longer turns delay other requests, shorter ones yield needlessly: a yield costs some 10 µs. */
 const TURN_MS = 8;
 
 export interface Concurrency {
   readonly system: Pick<System, 'monotonicMs'>;
-  /** Calls under way at once, where the work waits for something. */
+  /** Concurrent calls. */
   readonly concurrency: number;
 }
 

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 
-/** Tries again after a fault, with waits that double. Everything that repeats a call goes through here. */
+/** Retries with waits that double. Everything that repeats a call goes through here. */
 export interface RetryPolicy {
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   readonly waitMsMin: number;
@@ -29,20 +29,20 @@ export const retryBy = async <Result>(policy: RetryPolicy, work: () => Promise<R
   }
 };
 
-/** More tries keep the caller waiting, fewer give up on a blip. With the waits below it is about 1.4 s in all. */
+/** Higher keeps the caller waiting, lower gives up on a blip. */
 const TRIES_MAX = 4;
 const WAIT_MS_MIN = 200;
 
-/** Four tries in about 1.4 s, whatever the fault. */
+/** Tries four times in about 1.4 s, after any fault. */
 export const retry = <Result>(system: RetryPolicy['system'], work: () => Promise<Result>): Promise<Result> =>
   retryBy(
     { system, waitMsMin: WAIT_MS_MIN, waitMsMax: Number.POSITIVE_INFINITY, isFinal: (_, made) => made >= TRIES_MAX },
     work,
   );
 
-/** How long what a start needs may be away: longer hides a wrong address, shorter fails where both start at once. */
+/** How long a start waits for its engines. Longer hides a wrong address, shorter fails when both start at once. */
 export const START_PATIENCE_MS = 15_000;
-/** The first wait: what a busy moment takes; the last: how late a recovery is noticed. */
+/** The first wait covers a busy moment; the last is how late a recovery is noticed. */
 const AWAY_WAIT_MS_MIN = 100;
 const AWAY_WAIT_MS_MAX = 1_000;
 const NOTICE_EVERY_MS = 5_000;
@@ -65,8 +65,8 @@ const occasionally = ({ system, onWait }: Patience): (() => void) => {
 };
 
 /**
- * Tries for as long as the log or the database is away, within `patienceMs`: for what can be repeated and must not fail
- * because of a busy moment, such as a start.
+ * Retries while the log or the database is unavailable, for `patienceMs` at most: for idempotent work that must survive a
+ * busy moment, such as a start.
  */
 export const retryWhileAway = <Result>(patience: Patience, work: () => Promise<Result>): Promise<Result> => {
   const { system, patienceMs = START_PATIENCE_MS } = patience;

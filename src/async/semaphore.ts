@@ -1,21 +1,21 @@
 import { type Timeout, withTimeout } from './with-timeout.ts';
 
-/** Admits work up to a total weight; the rest waits in the order in which it came. */
+/** Runs work up to a total weight; the rest waits in order of arrival. */
 export interface Semaphore {
   /**
    * Runs `work` once there is room for it; work heavier than the capacity runs alone.
    * @param weight default: 1.
-   * @throws what `busy` makes, when too many wait; what `timeout` makes, when its turn does not come: `work` is not begun.
+   * @throws `busy` when too many wait, `timeout` when its turn does not come: `work` was not started.
    */
   run<Result>(work: () => Promise<Result>, weight?: number): Promise<Result>;
 }
 
 export interface SemaphoreOptions {
-  /** Total weight of what runs at the same time. */
+  /** Total weight of running work. */
   readonly capacity: number;
   /** Callers that may wait. Default: any number. */
   readonly waitingMax?: number;
-  /** Thrown where more would wait. */
+  /** Thrown when more would wait. */
   readonly busy?: () => Error;
   /** How long a caller waits for its turn. Default: as long as it takes. */
   readonly timeout?: Timeout;
@@ -29,7 +29,7 @@ interface Waiting {
 export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
   const { capacity, timeout, waitingMax = Number.POSITIVE_INFINITY } = options;
   const busy = options.busy ?? (() => new Error('too many callers wait'));
-  /** A set keeps the order and gives from the front without moving the rest. */
+  /** A set keeps the order and removes from the front cheaply. */
   const waiting = new Set<Waiting>();
   let running = 0;
   let weightRunning = 0;
@@ -65,7 +65,7 @@ export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
       await withTimeout(timeout, promise);
     } catch (error) {
       if (waiting.delete(one)) admitWhatFits();
-      else leave(weight); // the turn came in the same moment
+      else leave(weight); // admitted at the same moment
       throw error;
     }
   };

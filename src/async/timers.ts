@@ -10,8 +10,8 @@ export interface Timers {
 }
 
 /**
- * Resolution: a timer fires late by this much at most. All deadlines are looked through at each tick, which takes about
- * 1 ms for 20,000. Shorter costs more of that, longer uses several slots of a rate limit in one burst.
+ * Resolution: a timer fires at most this late. Each tick scans all deadlines, about 1 ms for 20,000. Shorter scans more
+ * often, longer uses several slots of a rate limit in one burst.
  */
 const TICK_MS = 20;
 

@@ -1,15 +1,15 @@
 import type { System } from '../domain/ports/system.ts';
 
-/** A bound on how long a caller waits. The work itself is not stopped; what it does later is ignored. */
+/** How long a caller waits. The work itself is not stopped; its later result is ignored. */
 export interface Timeout {
   readonly ms: number;
-  /** Absent: the process's own timer, which costs less and stands around every request. */
+  /** Absent: the process's own timer, which is cheaper and used around every request. */
   readonly system?: Pick<System, 'sleep'> | undefined;
   /** Default: `TimedOut`. */
   readonly error?: () => Error;
 }
 
-/** Something did not answer in time. */
+/** There was no answer in time. */
 export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 }
@@ -18,16 +18,15 @@ export class TimedOut extends Error {
 const ENDED = new Error('answered in time');
 
 /**
- * Time is counted in slices, so that a stall of this process counts as one slice at most: an answer that has arrived
- * meanwhile is read before the time is over, and a process that is short of processor time does not take itself for a
- * slow server.
+ * Time is counted in slices, so that a stall of this process counts as one slice at most. An answer that arrived during
+ * the stall is read first, and a process without processor time does not blame the server.
  */
 const SLICES = 8;
-/** Shorter time-outs are not cut: timers are no finer than a millisecond. */
-const CUT_MS_MIN = 80;
+/** Shorter time-outs are not sliced: timers are no finer than a millisecond. */
+const SLICED_MS_MIN = 80;
 
 const startTimer = ({ ms, system }: Timeout, onTimeout: () => void): (() => void) => {
-  const slices = ms < CUT_MS_MIN ? 1 : SLICES;
+  const slices = ms < SLICED_MS_MIN ? 1 : SLICES;
   if (system === undefined) {
     let left = slices;
     const timer = setInterval(() => {

@@ -13,7 +13,7 @@ export interface Invocation {
   readonly positionals: readonly string[];
 }
 
-/** What a command found or made: one object, or a list of them. Printed as a table of lines, or with `--json` as it is. */
+/** The result of a command: one object or a list. Printed as lines, or with `--json` as JSON. */
 export type Result = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
 interface Described {
@@ -23,21 +23,21 @@ interface Described {
   readonly usage: string;
   readonly summary: string;
   readonly options: ParseArgsOptionsConfig;
-  /** Whether a name follows the command's words. */
+  /** A name follows the command's words. */
   readonly takesName?: true;
 }
 
-/** Needs the service's engines: opened before, closed after. */
+/** A command that uses the service's engines. */
 export interface OperatorCommand extends Described {
   readonly needs: 'engines';
-  /** Also runs on another log than the read models were made from; it makes sure itself that nothing is mixed. */
+  /** Also runs when the log differs from the one that the read models were made from; it checks this itself. */
   readonly takesOtherLog?: true;
   run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
-  /** Whether the process is to end with code 1 though it has a result. Absent: never. */
+  /** Whether this result ends the process with code 1. Absent: never. */
   isBad?(result: Result): boolean;
 }
 
-/** Needs nothing. */
+/** A command without engines. */
 export interface PlainCommand extends Described {
   readonly needs: 'nothing';
   run(invocation: Invocation): Result;
@@ -45,7 +45,7 @@ export interface PlainCommand extends Described {
 
 export type Command = OperatorCommand | PlainCommand;
 
-/** What was typed cannot be done; the message says what to type. */
+/** A mistake in the command line; the message says what to type. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -55,13 +55,13 @@ export const optional = ({ values }: Invocation, option: string): string | undef
   return typeof value === 'string' ? value : undefined;
 };
 
-const IN_A_SENTENCE = new Intl.ListFormat('en');
+const ENGLISH_LIST = new Intl.ListFormat('en');
 
-/** @throws {UsageError} any is missing; all that are, at once. */
+/** @throws {UsageError} names all missing options. */
 export const requireAll = (invocation: Invocation, options: readonly string[]): void => {
   const missing = options.filter((option) => (optional(invocation, option) ?? '') === '');
   if (missing.length === 0) return;
-  const named = IN_A_SENTENCE.format(missing.map((option) => `--${option}`));
+  const named = ENGLISH_LIST.format(missing.map((option) => `--${option}`));
   throw new UsageError(`${named} ${missing.length === 1 ? 'is' : 'are'} required`);
 };
 
@@ -71,13 +71,13 @@ export const required = (invocation: Invocation, option: string): string => {
   return optional(invocation, option) ?? '';
 };
 
-/** Every value of an option that may be given several times; undefined: it was not given. */
+/** All values of a repeatable option; undefined: not given. */
 export const repeated = ({ values }: Invocation, option: string): readonly string[] | undefined => {
   const value = values[option];
   return typeof value === 'object' ? value : undefined;
 };
 
-/** A whole number at least 1. @throws {UsageError} */
+/** A positive whole number. @throws {UsageError} */
 export const optionalCount = (invocation: Invocation, option: string): number | undefined => {
   const text = optional(invocation, option);
   if (text === undefined) return undefined;
@@ -85,7 +85,7 @@ export const optionalCount = (invocation: Invocation, option: string): number | 
   return Number(text);
 };
 
-/** The login behind `sudo` where there is one; a user without a name (in containers) by its number. */
+/** The person at this host: the user behind `sudo`, or the number of a user without a name (in containers). */
 export const operatorHost = (): OperatorHost => {
   const name = (): string => {
     try {
@@ -97,7 +97,7 @@ export const operatorHost = (): OperatorHost => {
   return { user: process.env.SUDO_USER || name(), host: hostname() };
 };
 
-/** What the operator does is recorded in the name of `operator`, with the person and the host behind it. @throws {UsageError} no such organization. */
+/** The origin of operator commands, with person and host. @throws {UsageError} no such organization. */
 export const operatorOrigin = async (context: CommandContext, organizationId: string): Promise<Origin> => {
   const { organizations } = await readDirectory(context);
   if (!organizations.has(organizationId)) {

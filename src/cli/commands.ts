@@ -14,7 +14,7 @@ import { copyLogCommand, reencryptCommand } from './maintenance.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 
-/** Every operator's command. */
+/** All operator commands. */
 export const COMMANDS: readonly Command[] = [
   createOrganizationCommand,
   setCeilingsCommand,

@@ -15,18 +15,18 @@ import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
 
 /**
- * Looks for everything that keeps mail from leaving, or from coming back: processes that do not run, read models that
- * stand still, mail that waits, names that the DNS does not have, a smarthost that takes nothing. That this command runs
- * says already that the configuration is right, the database and the log answer, and SECRET_KEY opens the vault.
+ * Looks for what stops mail from leaving or bounces from arriving: missing roles, stalled read models, waiting mail,
+ * missing DNS names, a smarthost that refuses mail. The command itself shows that the configuration is valid, database and
+ * log answer, and SECRET_KEY decrypts the vault.
  */
 
-/** Behind by more than this, a read model is not just busy. */
+/** A read model further behind is not just busy. */
 const LAG_SECONDS_MAX = 60;
-/** As the alert in `docs/operations.md`: mail that is due leaves within seconds, unless its server was asked too often. */
+/** As the alert in `docs/operations.md`: due mail leaves within seconds unless its destination limits it. */
 const DUE_SECONDS_MAX = 300;
 const SMTP_PORT = 25;
 
-/** Pools that a role keeps open (`composition/start-projections.ts`, `start-workers.ts`), as the database names them. */
+/** Roles by the connection pools they keep open (`composition/start-projections.ts`, `start-workers.ts`). */
 const ROLES_SEEN = `
   select distinct application_name as name from pg_stat_activity
   where datname = current_database() and application_name in ('outbox projections', 'outbox workers')`;
@@ -38,7 +38,7 @@ const roleProblems = async ({ pool }: Operator, due: number): Promise<readonly s
   return [
     ...(missing('workers') ? [`no process has the role workers: no mail leaves and no webhook is posted${waits}`] : []),
     ...(missing('projections')
-      ? ['no process has the role projections: lists, statistics and retries of mail stand still']
+      ? ['no process has the role projections: lists, statistics and mail retries do not advance']
       : []),
   ];
 };
@@ -55,18 +55,16 @@ const waitingProblems = ({ waiting, oldestDueSeconds, pausedDestinations }: Back
   const seconds = Math.round(oldestDueSeconds);
   return [
     ...(seconds > DUE_SECONDS_MAX
-      ? [`${waiting.due} messages are due and have not left, the oldest for ${seconds} s: the workers' log says why`]
+      ? [`${waiting.due} messages are due but were not sent, the oldest for ${seconds} s: see the log of the workers`]
       : []),
     ...(pausedDestinations > 0
-      ? [`${pausedDestinations} destinations get nothing for a while: \`GET /v1/destinations\` says why`]
+      ? [`${pausedDestinations} destinations are suspended: \`GET /v1/destinations\` says why`]
       : []),
-    ...(waiting.held > 0
-      ? [`${waiting.held} messages are held for their senders: \`GET /v1/messages/{id}/explain\` of one says why`]
-      : []),
+    ...(waiting.held > 0 ? [`${waiting.held} messages are held: \`GET /v1/messages/{id}/explain\` says why`] : []),
   ];
 };
 
-/** Messages looked at of those that wait after an attempt, at either end of the queue. More takes longer, fewer overlooks some. */
+/** Deferred messages read from either end of the queue. Higher takes longer, lower misses some. */
 const DEFERRED_READ_MAX = 100;
 const PERMANENT = 500;
 
@@ -77,7 +75,7 @@ const DEFERRED = `
   (select message_id from read_models.deliveries where waiting = 'deferred' and environment = 'live'
    order by due_at desc limit ${DEFERRED_READ_MAX})`;
 
-/** A recipient that waits though it was refused for good: what was refused is this service (its address, name or login). */
+/** A recipient deferred after a permanent refusal: the server refused this service (its address, name or login). */
 const isRefusedForUs = ({ status, smtp }: Recipient): boolean =>
   status === 'deferred' && (smtp?.code ?? 0) >= PERMANENT;
 
@@ -95,11 +93,11 @@ const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<
   }
   return [...refused].map(
     ([reply, id]) =>
-      `mail waits that was refused for what this service is: ${reply}: \`GET /v1/messages/${id}/explain\` says more`,
+      `mail waits because this service was refused: ${reply}: \`GET /v1/messages/${id}/explain\` has details`,
   );
 };
 
-/** What the DNS has for a name; null: it does not answer, so nothing is known. */
+/** DNS records of a name; null: the DNS does not answer. */
 const known = async <Found>(
   asked: Promise<{ readonly records: readonly Found[] }>,
 ): Promise<readonly Found[] | null> => {
@@ -111,14 +109,14 @@ const known = async <Found>(
   }
 };
 
-/** Where returned mail is brought to: the MX, or the domain's own address (RFC 5321 §5.1). */
+/** Hosts that receive bounces: the MX hosts, or the domain itself (RFC 5321 §5.1). */
 const bounceHosts = async (resolver: Resolver, domain: string): Promise<readonly string[] | null> => {
   const records = await known(resolver.mx(domain));
   if (records === null) return null;
   return records.length === 0 ? [domain] : records.map(({ exchange }) => exchange).filter((host) => host !== '');
 };
 
-/** null: it answers at one of its addresses, or nothing is known of them. */
+/** null: it answers at one of its addresses, or the DNS does not answer. */
 const hostProblem = async (resolver: Resolver, host: string, port: number): Promise<string | null> => {
   const addresses = await known(resolver.addresses(host));
   if (addresses === null) return null;
@@ -129,20 +127,20 @@ const hostProblem = async (resolver: Resolver, host: string, port: number): Prom
   return tried.some(({ works }) => works) ? null : `${host} does not answer at port ${port} (seen from here)`;
 };
 
-/** Mail servers return what they could not deliver to BOUNCE_DOMAIN, and complaints go there. */
+/** Whether bounces and complaints reach BOUNCE_DOMAIN. */
 const returnProblems = async (
   { context: { resolver } }: Operator,
   { bounceDomain }: MailSettings,
   { mxPort: port = SMTP_PORT }: Config,
 ): Promise<readonly string[]> => {
   if (bounceDomain === null) return [];
-  const lost = 'mail that comes back is lost';
+  const lost = 'bounces and complaints are lost';
   const hosts = await bounceHosts(resolver, bounceDomain);
   if (hosts === null)
-    return [`the DNS does not answer for BOUNCE_DOMAIN ${bounceDomain}: it is not known whether mail comes back`];
+    return [`the DNS does not answer for BOUNCE_DOMAIN ${bounceDomain}: bounces and complaints may be lost`];
   if (hosts.length === 0) return [`BOUNCE_DOMAIN ${bounceDomain} has a null MX: ${lost}`];
   const problems = await Promise.all(hosts.map((host) => hostProblem(resolver, host, port)));
-  // One that takes it is enough.
+  // One working host is enough.
   if (problems.includes(null)) return [];
   return [
     `BOUNCE_DOMAIN ${bounceDomain}: ${problems.join(', ')}: ${lost}. Give it an MX record that names this service`,
@@ -153,27 +151,29 @@ const directProblems = async (
   { context: { resolver } }: Operator,
   { ehloName }: MailSettings,
 ): Promise<readonly string[]> => {
-  if (ehloName === null) return ['EHLO_NAME is not set: many servers take no mail from a server without a public name'];
+  if (ehloName === null) return ['EHLO_NAME is not set: many servers refuse mail from a server without a public name'];
   if ((await known(resolver.addresses(ehloName)))?.length !== 0) return [];
   return [
-    `EHLO_NAME ${ehloName} has no address in the DNS: many servers take no mail from a name that they cannot look up`,
+    `EHLO_NAME ${ehloName} has no address in the DNS: many servers refuse mail from a name that they cannot resolve`,
   ];
 };
 
 const mailProblems = async (operator: Operator, config: Config): Promise<readonly string[]> => {
   const { mail } = operator;
-  if (mail === undefined) return ['it is not known how mail leaves (MAIL_URL): start the service once'];
+  if (mail === undefined) return ['MAIL_URL is not known: start the service once'];
   if (mail.kind === 'capture') return ['MAIL_URL is capture: no mail leaves this machine'];
   return [
-    ...(mail.publicUrl === null ? ['PUBLIC_URL is not set: links in mail lead to where the API listens'] : []),
+    ...(mail.publicUrl === null
+      ? ['PUBLIC_URL is not set: links in mail use the address that the API listens on']
+      : []),
     ...(mail.kind === 'direct' ? await directProblems(operator, mail) : []),
     ...(await returnProblems(operator, mail, config)),
   ];
 };
 
-const NOT_GIVEN = 'the smarthost was not tried: give this command the MAIL_URL that the service has';
+const NOT_GIVEN = 'the smarthost was not tested: run this command with the MAIL_URL of the service';
 
-/** By the MAIL_URL of this shell: nothing else of the service's keeps its password. */
+/** Tests the MAIL_URL of this shell: the service stores the smarthost's password nowhere else. */
 const smarthostOf = async (mail: MailSettings | undefined, config: Config): Promise<Partial<SmarthostTried>> => {
   if (config.mail.kind === 'smarthost')
     return trySmarthost(config.mail.url, config.ehloName ?? mail?.ehloName ?? undefined);
@@ -183,7 +183,7 @@ const smarthostOf = async (mail: MailSettings | undefined, config: Config): Prom
 export const doctorCommand: OperatorCommand = {
   name: 'doctor',
   usage: '',
-  summary: 'looks for what keeps mail from leaving or coming back, and says what is wrong',
+  summary: 'checks what stops mail from leaving or bounces from arriving',
   options: {},
   needs: 'engines',
   run: async (operator, _, config) => {
@@ -204,7 +204,7 @@ export const doctorCommand: OperatorCommand = {
     const counted = { organizations: organizations.size, domains: domains.size, keys: keys.size };
     return { places, log_id: await store.logId(), ...counted, smarthost: smarthost.sentence ?? null, problems };
   },
-  // Whatever else is wrong may pass, or is meant so.
+  // Other problems may be temporary or intended.
   isBad: (result) =>
     'problems' in result && Array.isArray(result.problems) && result.problems.includes(result.smarthost),
 };

@@ -14,10 +14,10 @@ import {
 } from '../domain/sending-domain/sending-domain.ts';
 import { type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
 
-/** What a domain needs depends on how the service sends, which the variables of this shell do not tell. @throws {UsageError} */
+/** Which records a domain needs depends on the service's mail settings, not on the variables of this shell. @throws {UsageError} */
 const contextOf = ({ context, mail }: Operator): CommandContext => {
   if (mail === undefined)
-    throw new UsageError('it is not known how mail leaves (MAIL_URL, BOUNCE_DOMAIN): start the service once with them');
+    throw new UsageError('MAIL_URL and BOUNCE_DOMAIN are not known: start the service once with them');
   return { ...context, capturing: mail.kind === 'capture', bounceDomain: mail.bounceDomain };
 };
 
@@ -47,7 +47,7 @@ const shown = (
 export const createDomainCommand: OperatorCommand = {
   name: 'domains create',
   usage: '--organization ORG_ID --name NAME',
-  summary: 'registers a sending domain and shows the records to publish',
+  summary: 'registers a sending domain and shows the DNS records to publish',
   options: { organization: { type: 'string' }, name: { type: 'string' } },
   needs: 'engines',
   run: async (operator, invocation) => {
@@ -63,7 +63,7 @@ export const createDomainCommand: OperatorCommand = {
 export const verifyDomainCommand: OperatorCommand = {
   name: 'domains verify',
   usage: '--organization ORG_ID --domain DOM_ID',
-  summary: 'looks for the records of a domain now',
+  summary: 'checks the DNS records of a domain now',
   options: { organization: { type: 'string' }, domain: { type: 'string' } },
   needs: 'engines',
   run: async (operator, invocation) => {

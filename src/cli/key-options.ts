@@ -11,7 +11,7 @@ import { line, timeParameter } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
 
 const NAME_CHARACTERS_MAX = 200;
-/** What brings back "never". */
+/** Removes the expiry. */
 const NEVER = 'never';
 
 export const limitOptions = {
@@ -20,7 +20,7 @@ export const limitOptions = {
   manage: { type: 'string' },
 } as const;
 
-/** Limits a minute, of those that were given. */
+/** The given limits per minute. */
 export const limitsOf = (invocation: Invocation): RateLimits => {
   const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
   return {
@@ -30,7 +30,7 @@ export const limitsOf = (invocation: Invocation): RateLimits => {
   };
 };
 
-/** Highest limits of an organization; none given: null. */
+/** The highest limits of an organization; none given: null. */
 export const ceilingsOf = (invocation: Invocation): RateLimits | null => {
   const limits = limitsOf(invocation);
   return Object.keys(limits).length === 0 ? null : limits;
@@ -45,7 +45,7 @@ export const environmentOf = (invocation: Invocation): Environment => {
 const permissionOf = (text: string): Permission => {
   const parsed = permissionSchema.safeParse(text.trim());
   if (parsed.success) return parsed.data;
-  throw new UsageError(`--permissions: '${text}' is none of ${permissionSchema.options.join(', ')}`);
+  throw new UsageError(`--permissions: '${text}' must be one of ${permissionSchema.options.join(', ')}`);
 };
 
 /** undefined: not given. */
@@ -61,7 +61,7 @@ export const nameOf = (invocation: Invocation): string | undefined => {
   throw new UsageError(`--name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line`);
 };
 
-/** Given once or several times, each with one or several by commas; none given: undefined; `any`: none. */
+/** Networks, repeatable and separated by commas; not given: undefined; `any`: no restriction. */
 export const cidrsOf = (invocation: Invocation): readonly string[] | undefined => {
   const given = repeated(invocation, 'cidr')?.flatMap((text) => text.split(',').map((one) => one.trim()));
   if (given === undefined) return undefined;
@@ -94,7 +94,7 @@ export const graceOf = (invocation: Invocation): number => {
 const ceilingsIn = (found: Organization | undefined): RateLimits | null =>
   found?.status === 'active' ? found.ceilings : null;
 
-/** A key as the operator sees it: never its value. What counts are the effective limits: an organization's ceilings may be lower. */
+/** A key for the operator, without its value. Effective limits include the organization's ceilings. */
 export const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheState, 'organizations'>) => ({
   key_id: key.keyId,
   organization_id: key.organizationId,

@@ -35,7 +35,7 @@ import {
 export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',
   usage: '[--environment live|test]',
-  summary: 'prints a well-formed key value, for OUTBOX_ADMIN_KEY; nothing knows it yet',
+  summary: 'prints a new key value for OUTBOX_ADMIN_KEY; it is not stored',
   options: { environment: { type: 'string' } },
   needs: 'nothing',
   run: (invocation) => ({
@@ -47,7 +47,7 @@ export const createKeyCommand: OperatorCommand = {
   name: 'keys create',
   usage:
     '--organization ORG_ID --domain DOM_ID --permissions send,read [--name NAME] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
-  summary: 'makes a key and shows its value once; the numbers are its limits a minute',
+  summary: 'creates a key and shows its value once; the numbers are its limits per minute',
   options: {
     organization: { type: 'string' },
     domain: { type: 'string' },
@@ -65,7 +65,7 @@ export const createKeyCommand: OperatorCommand = {
     const { key, value } = await createKey(context, origin, {
       by: 'operator',
       domainId: required(invocation, 'domain'),
-      name: nameOf(invocation) ?? 'made by the operator',
+      name: nameOf(invocation) ?? 'created by the operator',
       permissions: permissionsOf(invocation) ?? [],
       environment: environmentOf(invocation),
       rateLimits: limitsOf(invocation),
@@ -91,7 +91,7 @@ const marksOf = async (
 export const listKeysCommand: OperatorCommand = {
   name: 'keys list',
   usage: '[--organization ORG_ID]',
-  summary: 'lists the keys, never their values; what they were last used for may be a minute old',
+  summary: 'lists the keys without their values; last use may be a minute old',
   options: { organization: { type: 'string' } },
   needs: 'engines',
   run: async (operator, invocation) => {
@@ -116,7 +116,6 @@ export const listKeysCommand: OperatorCommand = {
 
 const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } as const;
 
-/** What the operator does with a key needs nobody's leave. */
 const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
   by: 'operator',
   keyId: required(invocation, 'key'),
@@ -126,7 +125,7 @@ const changeOf = (context: CommandContext, invocation: Invocation): KeyChange =>
 export const rotateKeyCommand: OperatorCommand = {
   name: 'keys rotate',
   usage: '--organization ORG_ID --key KEY_ID [--grace-minutes N]',
-  summary: 'gives a key a new value, shown once; the old one works until the grace period ends',
+  summary: 'gives a key a new value, shown once; the old value works until the grace period ends',
   options: { ...whichKey, 'grace-minutes': { type: 'string' } },
   needs: 'engines',
   run: async ({ context }, invocation) => {
@@ -160,7 +159,7 @@ export const updateKeyCommand: OperatorCommand = {
   name: 'keys update',
   usage:
     '--organization ORG_ID --key KEY_ID [--name NAME] [--permissions send,read] [--cidr NETWORK,…|any] [--expires-at TIME|never] [--send N] [--read N] [--manage N]',
-  summary: 'changes a key, the last admin key too; what is left out stays as it is',
+  summary: 'changes a key, even the last admin key; omitted options stay unchanged',
   options: {
     ...whichKey,
     name: { type: 'string' },
@@ -180,28 +179,27 @@ export const updateKeyCommand: OperatorCommand = {
   },
 };
 
-export const revokeKeyCommand: OperatorCommand = {
-  name: 'keys revoke',
+const endKeyCommand = (
+  name: string,
+  summary: string,
+  endKey: typeof revokeKey | typeof deleteKey,
+): OperatorCommand => ({
+  name,
   usage: '--organization ORG_ID --key KEY_ID',
-  summary: 'ends a key, the last admin key too',
+  summary,
   options: whichKey,
   needs: 'engines',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
-    const { key } = await revokeKey(context, origin, changeOf(context, invocation));
+    const { key } = await endKey(context, origin, changeOf(context, invocation));
     return { ...shownKey(key, await readDirectory(context)), status: key.status };
   },
-};
+});
 
-export const deleteKeyCommand: OperatorCommand = {
-  name: 'keys delete',
-  usage: '--organization ORG_ID --key KEY_ID',
-  summary: 'ends a key, the last admin key too, and takes it out of the lists',
-  options: whichKey,
-  needs: 'engines',
-  run: async ({ context }, invocation) => {
-    const origin = await operatorOrigin(context, required(invocation, 'organization'));
-    const { key } = await deleteKey(context, origin, changeOf(context, invocation));
-    return { ...shownKey(key, await readDirectory(context)), status: key.status };
-  },
-};
+export const revokeKeyCommand = endKeyCommand('keys revoke', 'revokes a key, even the last admin key', revokeKey);
+
+export const deleteKeyCommand = endKeyCommand(
+  'keys delete',
+  'revokes a key, even the last admin key, and removes it from the lists',
+  deleteKey,
+);

@@ -25,8 +25,8 @@ const find = (words: readonly string[]): { command: Command; rest: readonly stri
 
 type ParseError = Error & { readonly code?: string };
 
-/** What Node's parser says, for whoever typed it. It quotes the word that is wrong: `'--name <value>'`. */
-const typedWrongly = ({ code, message }: ParseError): string => {
+/** Rewrites an error of Node's parser, which quotes the wrong word: `'--name <value>'`. */
+const usageProblem = ({ code, message }: ParseError): string => {
   const word = /'([^' ]+)[^']*'/.exec(message)?.[1] ?? '';
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `there is no option ${word}`;
   if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `'${word}' is not expected here`;
@@ -40,7 +40,7 @@ const parse = (command: Command, rest: readonly string[]): Invocation & { json: 
     const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals });
     return { values: values as Invocation['values'], positionals, json: values.json === true };
   } catch (error) {
-    throw new UsageError(`${typedWrongly(error as ParseError)}. Usage: ${command.name} ${command.usage}`.trim());
+    throw new UsageError(`${usageProblem(error as ParseError)}. Usage: ${command.name} ${command.usage}`.trim());
   }
 };
 
@@ -64,7 +64,7 @@ const run = async (command: Command, invocation: Invocation): Promise<Result> =>
   const config = readConfig(process.env);
   const operator = await openOperator(config);
   try {
-    // A shell without the service's EVENTSTORE_URL finds another log beside the same database.
+    // Without the service's EVENTSTORE_URL, this shell finds another log in the same database.
     if (command.takesOtherLog !== true) await requireSameLog(operator.pool, await operator.store.logId());
     return await command.run(operator, invocation, config);
   } finally {
@@ -72,7 +72,7 @@ const run = async (command: Command, invocation: Invocation): Promise<Result> =>
   }
 };
 
-const isTold = (error: unknown): error is Error =>
+const isExpected = (error: unknown): error is Error =>
   error instanceof UsageError || error instanceof DomainError || error instanceof StartRefused;
 
 try {
@@ -88,6 +88,6 @@ try {
     if (command.needs === 'engines' && command.isBad?.(result) === true) process.exitCode = 1;
   }
 } catch (error) {
-  console.error(isTold(error) ? error.message : error);
+  console.error(isExpected(error) ? error.message : error);
   process.exitCode = 1;
 }

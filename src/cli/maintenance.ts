@@ -4,15 +4,16 @@ import { copyLog } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
 import { type OperatorCommand, optional, required, UsageError } from './command.ts';
 
-/** For people: what a command prints for programs goes to standard output. */
-const tell = ({ table, rows, ofAbout }: Progress): void => {
+/** Progress goes to standard error; results go to standard output. */
+const printProgress = ({ table, rows, ofAbout }: Progress): void => {
   process.stderr.write(`vault.${table}: ${rows} of about ${ofAbout} rows\n`);
 };
 
 export const reencryptCommand: OperatorCommand = {
   name: 'secrets reencrypt',
   usage: '',
-  summary: 'encrypts what is stored under SECRET_KEY, beside a running service; goes on where it was interrupted',
+  summary:
+    'encrypts stored data under the current SECRET_KEY, also while the service runs; resumes after an interruption',
   options: {},
   needs: 'engines',
   run: async ({ pool, system, secretKeys }, _, { encryptContents: encryptsContents }) => {
@@ -21,12 +22,12 @@ export const reencryptCommand: OperatorCommand = {
       system,
       secretKeys,
       encryptsContents,
-      onProgress: tell,
+      onProgress: printProgress,
     });
     const next =
       unreadable.length > 0
         ? 'set the key that these rows were encrypted under as PREVIOUS_SECRET_KEY, and run this again'
-        : 'PREVIOUS_SECRET_KEY is needed no more';
+        : 'PREVIOUS_SECRET_KEY is no longer needed';
     return { reencrypted, unreadable, next };
   },
   isBad: (result) => 'unreadable' in result && Array.isArray(result.unreadable) && result.unreadable.length > 0,
@@ -37,13 +38,13 @@ const DATABASE = 'database';
 const eventStoreUrlOf = (place: string): string | undefined => {
   if (place === DATABASE) return undefined;
   if (/^(esdb|kurrentdb)(\+discover)?:\/\//.test(place)) return place;
-  throw new UsageError(`'${place}' is no log: give esdb://… or \`${DATABASE}\` (the log in PostgreSQL)`);
+  throw new UsageError(`'${place}' is not a log: give esdb://… or \`${DATABASE}\` (the log in PostgreSQL)`);
 };
 
 export const copyLogCommand: OperatorCommand = {
   name: 'log copy',
   usage: `--to esdb://…|${DATABASE} [--from esdb://…|${DATABASE}]`,
-  summary: 'copies the log, event by event, to another engine, and lets the read models be made again from it',
+  summary: 'copies the log to another engine; the next start rebuilds the read models from it',
   options: { to: { type: 'string' }, from: { type: 'string' } },
   needs: 'engines',
   takesOtherLog: true,
@@ -51,7 +52,7 @@ export const copyLogCommand: OperatorCommand = {
     const from = optional(invocation, 'from');
     const fromUrl = from === undefined ? config.eventStoreUrl : eventStoreUrlOf(from);
     const toUrl = eventStoreUrlOf(required(invocation, 'to'));
-    if (fromUrl === toUrl) throw new UsageError('--to is where the log is already');
+    if (fromUrl === toUrl) throw new UsageError('--to is the current log');
     const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone');
     if (lock === null) throw new UsageError('a service is running on this database: stop it first');
     const parts = { databaseUrl, system, logger, contents: context.contents };

@@ -6,7 +6,7 @@ import { ceilingsOf, limitOptions } from './key-options.ts';
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
   usage: '--name NAME [--send N] [--read N] [--manage N]',
-  summary: 'makes an organization; the numbers are the highest limits a minute its keys may have',
+  summary: 'creates an organization; the numbers are the highest limits per minute of its keys',
   options: { name: { type: 'string' }, ...limitOptions },
   needs: 'engines',
   run: async ({ context }, invocation) => {
@@ -19,7 +19,7 @@ export const createOrganizationCommand: OperatorCommand = {
 export const setCeilingsCommand: OperatorCommand = {
   name: 'organizations set-ceilings',
   usage: '--organization ORG_ID [--send N] [--read N] [--manage N]',
-  summary: 'sets the highest limits a minute its keys may have; a kind that is left out has none',
+  summary: 'sets the highest limits per minute of its keys; an omitted kind is unlimited',
   options: { organization: { type: 'string' }, ...limitOptions },
   needs: 'engines',
   run: async ({ context }, invocation) => {

@@ -13,7 +13,7 @@ import { RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { type Invocation, type OperatorCommand, UsageError } from './command.ts';
 
 const ALL = 'all';
-/** No read model: how far the log was turned into webhook deliveries, which are the vault's. */
+/** Not a read model: how far webhook deliveries were recorded from the log. */
 const RECORDING = 'webhook-recording';
 
 const chosen = ({ positionals }: Invocation): readonly Projection[] => {
@@ -27,7 +27,7 @@ const chosen = ({ positionals }: Invocation): readonly Projection[] => {
 export const listProjectionsCommand: OperatorCommand = {
   name: 'projections list',
   usage: '',
-  summary: 'lists the read models: how far behind the log, and how many events are parked',
+  summary: 'lists the read models with their lag and parked events',
   options: {},
   needs: 'engines',
   run: async ({ pool, store, system }) =>
@@ -39,8 +39,8 @@ export const listProjectionsCommand: OperatorCommand = {
 };
 
 /**
- * Read models may be made from another log than before while no service runs: beside one, they would stop it.
- * @returns what keeps services from starting meanwhile; null: it is the same log, and they may. @throws {StartRefused}
+ * Read models may be rebuilt from another log only while no service runs.
+ * @returns a lock that keeps services from starting; null: it is the same log. @throws {StartRefused}
  */
 const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<SessionLock | null> => {
   try {
@@ -56,7 +56,7 @@ const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<Ses
 export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
   usage: `NAME|${ALL}|${RECORDING}`,
-  summary: 'makes a read model anew beside the live one, and switches; lets webhooks go on at the end of another log',
+  summary: 'rebuilds a read model beside the live one and switches; moves webhooks to the end of another log',
   options: {},
   takesName: true,
   needs: 'engines',
@@ -66,7 +66,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
     const [name] = invocation.positionals;
     const projections = name === RECORDING ? [] : chosen(invocation);
     const lock = await lockOtherLog(operator);
-    // A rebuild reads and writes for as long as it takes.
+    // A rebuild's statements have no time limit.
     const pool = createPool({
       url: databaseUrl,
       name: 'rebuild',
@@ -91,7 +91,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
 export const retryParkedCommand: OperatorCommand = {
   name: 'projections retry-parked',
   usage: `NAME|${ALL}`,
-  summary: 'tries again, in order, the events that could not be applied',
+  summary: 'retries parked events in order',
   options: {},
   takesName: true,
   needs: 'engines',

@@ -14,18 +14,18 @@ export interface CopyLog {
   readonly source: EventStore;
   readonly target: EventStore;
   /**
-   * Appends that are called one after another are taken in that order, also those of one stream, before any is answered:
-   * so it is in EventStoreDB. In PostgreSQL it is so of different streams alone: those of one travel one by one.
+   * Appends to one stream may be in flight together and keep their order: true in EventStoreDB. In PostgreSQL only
+   * appends to different streams may; those of one stream go one by one.
    */
   readonly targetKeepsOrder: boolean;
-  /** Of the database whose checkpoints name the source. */
+  /** The database whose checkpoints refer to the source. */
   readonly pool: Pool;
 }
 
 /** Events read at once. Larger costs memory, smaller costs round trips. */
 const PAGE_EVENTS = 2_000;
-/** Events on their way at once: a server at a distance is not waited for after each. More is memory on either side. */
-const UNDER_WAY_MAX = 500;
+/** Events in flight. Larger costs memory on both sides, smaller waits for a distant server more often. */
+const IN_FLIGHT_MAX = 500;
 
 const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Position> => {
   const { id, stream, revision, metadata } = event;
@@ -36,17 +36,17 @@ const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Posi
     return appended.position;
   } catch (error) {
     if (!(error instanceof WrongExpectedRevision)) throw error;
-    throw new StartRefused(`the log to copy to holds other events already (stream ${stream}): copy to an empty one`);
+    throw new StartRefused(`the target log already holds other events (stream ${stream}): copy to an empty log`);
   }
 };
 
-/** Consecutive events that may be under way together. */
+/** Groups consecutive events that may be in flight together. */
 const groupsOf = (events: readonly RecordedEvent[], keepsOrder: boolean): readonly (readonly RecordedEvent[])[] => {
   const groups: RecordedEvent[][] = [];
   let streams = new Set<string>();
   for (const event of events) {
     const isApart = !keepsOrder && streams.has(event.stream);
-    if (groups.length === 0 || isApart || streams.size >= UNDER_WAY_MAX) {
+    if (groups.length === 0 || isApart || streams.size >= IN_FLIGHT_MAX) {
       groups.push([]);
       streams = new Set();
     }
@@ -56,20 +56,20 @@ const groupsOf = (events: readonly RecordedEvent[], keepsOrder: boolean): readon
   return groups;
 };
 
-/** A read model of no version is rebuilt at the next start; meanwhile queries see it as it was. */
-const MAKE_READ_MODELS_AGAIN = `update read_models.checkpoints set log_id = $1, version = 0, position = ''`;
-const GO_ON_RECORDING = 'update vault.webhook_recording set log_id = $1, position = $2';
+/** A read model of version 0 is rebuilt at the next start; until then queries see it as it was. */
+const RESET_READ_MODELS = `update read_models.checkpoints set log_id = $1, version = 0, position = ''`;
+const RESUME_RECORDING = 'update vault.webhook_recording set log_id = $1, position = $2';
 
-/** How far the copy is. */
+/** Progress of the copy. */
 interface Progress {
-  /** Up to there the original was handled. */
+  /** Last position of the source that was recorded for webhooks. */
   readonly handled: Position;
-  /** That position in the copy. */
+  /** The same position in the copy. */
   marker: Position;
   last: Position;
 }
 
-/** @throws the fault of the first event that was not taken: those behind it may have failed because of it. */
+/** @throws the fault of the first rejected event: later ones may have failed because of it. */
 const positionsOf = (settled: readonly PromiseSettledResult<Position>[]): readonly Position[] =>
   settled.map((one) => {
     if (one.status === 'rejected') throw one.reason;
@@ -80,9 +80,7 @@ const copyGroup = async (target: EventStore, group: readonly RecordedEvent[], pr
   const positions = positionsOf(await Promise.allSettled(group.map((event) => copyEvent(target, event))));
   for (const [index, position] of positions.entries()) {
     if (position <= progress.last) {
-      throw new StartRefused(
-        'the copy is not in the order of the log, after a fault in the middle: copy to an empty one',
-      );
+      throw new StartRefused('the copy is out of order after an earlier fault: copy to an empty log');
     }
     progress.last = position;
     if ((group[index]?.position ?? '') <= progress.handled) progress.marker = position;
@@ -103,10 +101,10 @@ const copyAll = async ({ source, target, targetKeepsOrder }: CopyLog, progress: 
 };
 
 /**
- * Copies a log with its event ids, so that a copy that was cut off goes on where it stopped. Then read models are made
- * again from the copy at the next start, and webhooks go on after the last event that was recorded.
- * The caller makes sure that no service runs meanwhile: what it appended after the copy's end would not be in the copy.
- * @throws {StartRefused} the target holds something else.
+ * Copies a log with its event ids, so that an interrupted copy can resume. Afterwards read models are rebuilt from the
+ * copy at the next start, and webhooks continue after the last recorded event. The caller makes sure that no service
+ * runs: events that it appends late would be missing.
+ * @throws {StartRefused} the target holds other events.
  */
 export const copyLog = async (copy: CopyLog): Promise<{ readonly events: number; readonly logId: string }> => {
   const { target, pool } = copy;
@@ -114,8 +112,8 @@ export const copyLog = async (copy: CopyLog): Promise<{ readonly events: number;
   const progress: Progress = { handled: checkpoint?.position ?? LOG_START, marker: LOG_START, last: LOG_START };
   const events = await copyAll(copy, progress);
   const logId = await target.logId();
-  await pool.query(MAKE_READ_MODELS_AGAIN, [logId]);
-  await pool.query(GO_ON_RECORDING, [logId, progress.marker]);
+  await pool.query(RESET_READ_MODELS, [logId]);
+  await pool.query(RESUME_RECORDING, [logId, progress.marker]);
   return { events, logId };
 };
 
@@ -124,12 +122,10 @@ export interface ResetRecording {
   readonly log: Pick<EventStore, 'logId' | 'head' | 'readAll'>;
 }
 
-const GO_ON_FROM = 'update vault.webhook_recording set log_id = $1, position = $2';
-
 /**
- * Lets webhooks go on at the end of this log where they were recorded from another, or from more than it holds: nothing
- * that is in it is told again, and nothing that is not can be. What is owed already stays owed.
- * @returns what was done; nothing where they can go on from where they are.
+ * Moves the webhook recording to the end of this log if it refers to another log or to a position beyond its end. Events
+ * of this log are not posted again; pending deliveries stay.
+ * @returns what was reset; nothing if the recording can continue.
  */
 export const resetRecording = async ({
   pool,
@@ -140,6 +136,6 @@ export const resetRecording = async ({
   if (recording === null) return [];
   if (recording.logId === logId && (await isInLog(log, recording.position))) return [];
   const position = await log.head();
-  await pool.query(GO_ON_FROM, [logId, position]);
+  await pool.query(RESUME_RECORDING, [logId, position]);
   return [{ name: 'webhook-recording', position }];
 };

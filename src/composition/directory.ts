@@ -9,9 +9,9 @@ import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/
 import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
 
-/** Everything an operator names. */
+/** Organizations, domains and keys, folded from the log. */
 export interface Directory extends KeyCacheState {
-  /** Of keys that the service itself made: hash of the last secret that it gave them. */
+  /** Hash of the last secret that the service itself gave a key, by key id. */
   readonly serviceSecrets: ReadonlyMap<string, string>;
 }
 
@@ -23,13 +23,13 @@ export interface DirectorySource {
 const secretIn = ({ data }: RecordedEvent): { readonly keyId: string; readonly hash: string } | null =>
   'secret' in data && 'keyId' in data ? { keyId: data.keyId, hash: data.secret.hash } : null;
 
-/** Notes the secret that an event gives, if the service itself gave it. */
+/** Notes the secret of an event that the service itself caused. */
 const noteService = (serviceSecrets: Map<string, string>, event: RecordedEvent): void => {
   const given = event.metadata.actor === 'service' ? secretIn(event) : null;
   if (given !== null) serviceSecrets.set(given.keyId, given.hash);
 };
 
-/** All of the log that concerns it, folded; waits for a log that is away for a moment. */
+/** Folds the directory from the log. Retries while the log is unavailable for a moment. */
 export const readDirectory = async ({ store, system }: DirectorySource): Promise<Directory> => {
   const keyCache = createKeyCacheProjection();
   const serviceSecrets = new Map<string, string>();
@@ -44,6 +44,6 @@ export const readDirectory = async ({ store, system }: DirectorySource): Promise
   return { ...keyCache, serviceSecrets };
 };
 
-/** The admin key that the service itself made at its first start, whatever has become of it. */
+/** The admin key created at the first start, in whatever state. */
 export const firstAdminKey = ({ keys, serviceSecrets }: Directory): KeyEntry | undefined =>
   [...keys.values()].find(({ key }) => key.environment === 'live' && serviceSecrets.has(key.keyId));

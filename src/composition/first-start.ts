@@ -15,15 +15,15 @@ import { type Directory, firstAdminKey, readDirectory } from './directory.ts';
 const DEFAULT_ORGANIZATION = 'default';
 const DEFAULT_DOMAIN = 'example.test';
 
-/** Rows of the vault that nobody reads but a later start: the first keys were to be made, and somebody was shown them. */
-const MADE = 'first-keys-made';
+/** Vault rows for later starts: the first keys were created, and were printed. */
+const CREATED = 'first-keys-made';
 const SHOWN = 'first-keys-shown';
 
-/** Secrets to be printed once. */
+/** Secrets to print once. */
 export interface FirstKeys {
-  /** null: the operator gave it (`OUTBOX_ADMIN_KEY`) and knows it. */
+  /** null: set by the operator (`OUTBOX_ADMIN_KEY`). */
   readonly live: string | null;
-  /** null: the operator gave the live key and makes a test key by it; or it was ended before it was ever printed. */
+  /** null: the operator set the live key and can create a test key with it; or it was revoked before it was printed. */
   readonly test: string | null;
 }
 
@@ -62,15 +62,15 @@ const makeKeys = async (
       expiresAt: null,
       ...(value === undefined ? {} : { value }),
     });
-  // The live key last: it is what tells a first start that ended from one that was cut off.
+  // The live key last: it marks a completed first start.
   const test = adminKey === undefined ? (await make('test')).value : null;
   const live = await make('live', adminKey);
   return { live: adminKey === undefined ? live.value : null, test };
 };
 
 /**
- * The operator's admin key, when it is another than the operator last gave, takes its place at once. One that was rotated
- * away by the API meanwhile does not come back.
+ * Replaces the first admin key when the operator set another `OUTBOX_ADMIN_KEY`. A value that was rotated away by the API
+ * does not come back.
  */
 const followAdminKey = async (context: CommandContext, directory: Directory, value: string): Promise<void> => {
   const first = firstAdminKey(directory);
@@ -78,7 +78,7 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
   const { key, endedWithDomain } = first;
   if (!works(key, { now: context.system.now().toISOString(), endedWithDomain })) {
     throw new StartRefused(
-      'OUTBOX_ADMIN_KEY: the first admin key works no more; unset it and use `npm run outbox -- keys create`',
+      'OUTBOX_ADMIN_KEY: the first admin key was revoked or has expired; unset it and use `npm run outbox -- keys create`',
     );
   }
   await rotateKey(context, serviceOrigin(context, key.organizationId), {
@@ -91,11 +91,11 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
   });
 };
 
-/** The last of several: a first start that was cut off may have left others. */
+/** The last one: interrupted first starts may have left others. */
 const firstTestKey = ({ keys, serviceSecrets }: Directory): KeyEntry | undefined =>
   [...keys.values()].findLast(({ key }) => key.environment === 'test' && serviceSecrets.has(key.keyId));
 
-/** Gives a key another value, the old one ends at once. null: the key is not there, or has ended. */
+/** Gives a key a new value; the old one ends at once. @returns null: there is no working key. */
 const replaceValue = async (
   context: CommandContext,
   directory: Directory,
@@ -113,8 +113,8 @@ const replaceValue = async (
   return value;
 };
 
-/** Values that a start ended before printing are known to nobody: the keys get others. */
-const makeKnown = async (
+/** Nobody knows the values that a start never printed: the keys get new ones. */
+const replaceUnprinted = async (
   context: CommandContext,
   directory: Directory,
   adminKey: string | undefined,
@@ -123,28 +123,28 @@ const makeKnown = async (
   test: await replaceValue(context, directory, firstTestKey(directory)),
 });
 
-/** Keys made by a version that kept no such rows were printed by it. */
-const areUnknown = async ({ secrets, system }: CommandContext): Promise<boolean> =>
+/** Whether the first keys were created but never printed. */
+const areUnprinted = async ({ secrets, system }: CommandContext): Promise<boolean> =>
   retryWhileAway(
     { system },
-    async () => (await secrets.get(MADE)) !== undefined && (await secrets.get(SHOWN)) === undefined,
+    async () => (await secrets.get(CREATED)) !== undefined && (await secrets.get(SHOWN)) === undefined,
   );
 
 /**
- * With an empty log, makes an organization, a domain and two admin keys; a first start that was cut off is completed, and
- * keys that none has printed yet get new values. Callers hold a lock until the keys have been printed and
- * `noteKeysShown` has said so: of several processes that start at once, one does this.
- * @returns null: the keys have been shown before.
+ * On an empty log, creates an organization, a domain and two admin keys. Completes an interrupted first start, and replaces
+ * keys that were never printed. Callers hold a lock until the keys are printed and `noteKeysShown` is called, so that one
+ * of several starting processes does this.
+ * @returns null: the keys were printed before.
  */
 export const firstStart = async (context: CommandContext, adminKey: string | undefined): Promise<FirstKeys | null> => {
   const directory = await readDirectory(context);
   if (firstAdminKey(directory) === undefined) {
-    await retryWhileAway(context, () => context.secrets.put(MADE, '', 'yes'));
+    await retryWhileAway(context, () => context.secrets.put(CREATED, '', 'yes'));
     return makeKeys(context, directory, adminKey);
   }
   if (adminKey !== undefined) await followAdminKey(context, directory, adminKey);
-  return (await areUnknown(context)) ? makeKnown(context, directory, adminKey) : null;
+  return (await areUnprinted(context)) ? replaceUnprinted(context, directory, adminKey) : null;
 };
 
-/** From now on the first keys' values are somebody else's to keep. */
+/** Records that the first keys were printed. */
 export const noteKeysShown = ({ secrets }: CommandContext): Promise<void> => secrets.put(SHOWN, '', 'yes');

@@ -1,9 +1,9 @@
 import type { Logger } from '../domain/ports/logger.ts';
 
-/** What was opened, closed in reverse: nothing is closed before what uses it. */
+/** Closes parts in reverse order of opening, so that nothing is closed before what uses it. */
 export interface Closers {
   add(name: string, close: () => Promise<void>): void;
-  /** Closes everything once; what fails to close is logged, and the rest is closed all the same. */
+  /** Closes everything once. A failure is logged and the rest is closed anyway. */
   closeAll(): Promise<void>;
 }
 
@@ -22,13 +22,13 @@ export const createClosers = (logger: Logger): Closers => {
   };
 };
 
-/** A role as it runs: told to stop, it finishes or gives back what it has in hand. */
+/** A running role. `stop` finishes or hands back its work. */
 export interface RunningRole {
   stop(): Promise<void>;
 }
 
-/** What a role tells the process around it. */
+/** How a role reports to the process. */
 export interface RoleEvents {
-  /** The role cannot go on, and a restart alone will not help: the process must end, and say so. */
+  /** The role cannot continue and a restart alone does not help: the process must end with this error. */
   onFatal(error: unknown): void;
 }

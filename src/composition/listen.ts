@@ -4,24 +4,24 @@ import { StartRefused } from '../domain/start-refused.ts';
 /** An IPv6 address stands in brackets (RFC 3986 §3.2.2). */
 const hostInUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** Where clients and recipients reach the API, without a slash at its end. @param port that the API listens on. */
+/** The URL at which clients and recipients reach the API, without a trailing slash. @param port that the API listens on. */
 export const baseUrlOf = ({ publicUrl, host }: Config, port: number): string =>
   publicUrl ?? `http://${hostInUrl(host)}:${port}`;
 
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-  /** Of the configuration, where the port comes from. */
+  /** The setting of the port. */
   readonly variable: 'PORT' | 'METRICS_PORT' | 'SUBMISSION_PORT' | 'SUBMISSION_TLS_PORT' | 'BOUNCE_PORT';
 }
 
-/** What `listen` failed with, as a sentence for whoever can mend it; any other fault as it is. */
+/** Turns a `listen` error into a sentence that says what to change; other errors pass through. */
 export const listenRefused = (error: unknown, { host, port, variable }: ListenAddress): unknown => {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
     return new StartRefused(`port ${port} of ${host} is in use: stop what uses it, or set ${variable}`);
   if (code === 'EACCES')
-    return new StartRefused(`this user may not listen on port ${port}: set ${variable} to one above 1023`);
-  if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is no address of this machine: correct HOST`);
+    return new StartRefused(`this user may not listen on port ${port}: set ${variable} to a port above 1023`);
+  if (code === 'EADDRNOTAVAIL') return new StartRefused(`${host} is not an address of this machine: correct HOST`);
   return error;
 };

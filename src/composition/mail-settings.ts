@@ -2,23 +2,23 @@ import { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 
-/** A row of the vault: how the service that started last sends, for the operator's commands. */
+/** Vault row with the mail settings of the last started service, for the operator's commands. */
 const ROW = 'mail-settings';
 
 const schema = z.object({
   kind: z.enum(['capture', 'direct', 'smarthost']),
   bounceDomain: z.string().nullable(),
   ehloName: z.string().nullable(),
-  /** null: links in mail lead to where the API listens. */
+  /** null: links in mail use the address that the API listens on. */
   publicUrl: z.string().nullable(),
 });
 
-/** What the records of a domain depend on, and whether they are needed; never where a smarthost is, or its password. */
+/** The settings that a domain's DNS records depend on. Never the smarthost or its password. */
 export type MailSettings = Readonly<z.infer<typeof schema>>;
 
 /**
- * Leaves them for the commands, whose shell seldom has the service's variables. A row never changes: it is replaced, and
- * a command of just that moment finds none.
+ * Stores the settings for the operator's commands, whose shell seldom has the service's variables. Vault rows are
+ * replaced, not changed: a command at that very moment finds none.
  */
 export const noteMailSettings = async (
   secrets: Secrets,
@@ -37,7 +37,7 @@ export const noteMailSettings = async (
   await secrets.put(ROW, '', settings);
 };
 
-/** Of the service that started last; undefined: none has. */
+/** Settings of the last started service; undefined: none has started. */
 export const readMailSettings = async (secrets: Pick<Secrets, 'get'>): Promise<MailSettings | undefined> => {
   const noted = await secrets.get(ROW);
   return noted === undefined ? undefined : schema.parse(JSON.parse(noted));

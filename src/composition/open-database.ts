@@ -12,7 +12,7 @@ import type { Closers } from './lifecycle.ts';
 export interface OpenDatabase {
   readonly url: string;
   readonly secretKeys: SecretKeys;
-  /** Where the data is, one sentence for the ready block. */
+  /** Where the data is, for the ready block. */
   readonly place: string;
 }
 
@@ -21,9 +21,9 @@ export interface OpenDatabaseOptions {
   readonly system: System;
   readonly logger: Logger;
   readonly closers: Closers;
-  /** The service owns the built-in database alone; the operator's commands are its guests. */
+  /** The service owns the built-in database exclusively; the operator's commands share it. */
   readonly owner: false | { onLost(reason: StartRefused): void };
-  /** The built-in database is opened where it is, and not made. */
+  /** Do not create the built-in database. */
   readonly mustExist?: boolean;
 }
 
@@ -48,7 +48,7 @@ export const openDatabase = async (options: OpenDatabaseOptions): Promise<OpenDa
   if (config.databaseUrl === undefined) return openBuiltIn(options);
   const url = config.databaseUrl;
   await checkPostgres({ url, system, logger });
-  // The configuration insists on SECRET_KEY beside DATABASE_URL.
+  // The configuration requires SECRET_KEY with DATABASE_URL.
   const secretKeys = { current: config.secretKey ?? '', previous: config.previousSecretKey };
   return { url, secretKeys, place: `Data: PostgreSQL at ${new URL(url).host}` };
 };

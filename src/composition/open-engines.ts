@@ -36,7 +36,7 @@ import type { StoreParts } from './open-eventstoredb.ts';
 
 type Decorator<Port> = (port: Port) => Port;
 
-/** Wraps ports as they are opened: fault injection kills the process before or after what they do. */
+/** Wraps ports as they are opened, for fault injection. */
 export interface PortDecorators {
   readonly store: Decorator<EventStore>;
   readonly contents: Decorator<Contents>;
@@ -45,7 +45,7 @@ export interface PortDecorators {
   readonly transport: Decorator<MailTransport>;
   readonly webhookDeliveries: Decorator<WebhookDeliveries>;
   readonly webhookTarget: Decorator<WebhookTarget>;
-  /** Of the projections. */
+  /** Pool of the projections. */
   readonly pool: Decorator<Pool>;
 }
 
@@ -62,16 +62,16 @@ const UNDECORATED: PortDecorators = {
   pool: same,
 };
 
-/** How a service can be started otherwise than its configuration says. Its users do not. */
+/** Deviations from the configuration, for tests only. */
 export interface ServiceOverrides {
   readonly ports?: PortDecorators;
   readonly times?: AttemptTimes;
   readonly webhookTimes?: WebhookTimes;
-  /** Also when mail leaves. */
+  /** Also when mail is not captured. */
   readonly allowLoopbackWebhooks?: boolean;
 }
 
-/** What both the service and the operator's commands work on. */
+/** Database, log, vault and resolver, as the service and the operator's commands use them. */
 export interface Engines {
   readonly system: System;
   readonly logger: Logger;
@@ -79,28 +79,28 @@ export interface Engines {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly secretKeys: SecretKeys;
-  /** The log as everybody uses it: guarded, with what is only folded read from a copy, followed by one subscription. */
+  /** The log for general use: guarded, with folds read from a copy and one shared subscription. */
   readonly store: EventStore;
   readonly logFollower: LogFollower;
   readonly logGuard: LogGuard;
-  /** The log itself: for making read models, and for asking whether it is the right one. */
+  /** The log itself, for rebuilding read models and checking its identity. */
   readonly log: EventStore;
   readonly context: CommandContext;
-  /** The vault on connections that are not everybody's: see `withOwnConnections`. */
+  /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
-  /** For the ports that a role opens; those above are decorated. */
+  /** For ports that a role opens; those above are decorated already. */
   readonly decorate: PortDecorators;
-  /** Where things are, one sentence each. */
+  /** Where data, log and queue are, one sentence each. */
   readonly places: readonly string[];
 }
 
-/** The log that a URL names; without one, the log in PostgreSQL. @throws {StartRefused} it cannot be used. */
+/** Opens the log: EventStoreDB at this URL, or PostgreSQL. @throws {StartRefused} it cannot be used. */
 export const openEventStore = async (eventStoreUrl: string | undefined, parts: StoreParts): Promise<EventStore> => {
   if (eventStoreUrl === undefined) {
     const { databaseUrl, system, logger, contentsCodec } = parts;
     return createPostgresEventStore({ url: databaseUrl, codec: eventCodec, contentsCodec, system, logger });
   }
-  // Its client takes 20 MB, which others do not need.
+  // Loaded on demand: its client takes 20 MB.
   const { openEventStoreDb } = await import('./open-eventstoredb.ts');
   return openEventStoreDb(eventStoreUrl, parts);
 };
@@ -114,12 +114,12 @@ export interface OpenEnginesOptions {
   readonly overrides?: ServiceOverrides;
 }
 
-/** Opens everything that holds truth, migrated and checked. @throws {StartRefused} */
+/** Opens, migrates and checks database, log and vault. @throws {StartRefused} */
 export const openEngines = async (options: OpenEnginesOptions): Promise<Engines> => {
   const { config, logger, closers, owner, mustExist = false, overrides = {} } = options;
   const decorate = overrides.ports ?? UNDECORATED;
   const system = createSystem();
-  // While the built-in database starts, so that a first start does not wait for the keys of its first domain.
+  // Generated while the built-in database starts, so that a first start does not wait for its domain's keys.
   const dkimKeys = createGeneratedDkimKeys({ ahead: owner && config.databaseUrl === undefined });
   const database = await openDatabase({ config, system, logger, closers, owner, mustExist });
   await migrate({ url: database.url });
@@ -183,8 +183,8 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
 };
 
 /**
- * The same engines on a pool of their own: what a role has waiting there, a backlog of webhooks that all read their
- * secrets, keeps no request and no probe of another role from its connection.
+ * The same engines with a connection pool of their own, so that one role's backlog (webhooks that all read their secrets)
+ * does not block requests and probes of another.
  */
 export const withOwnConnections = (engines: Engines, name: string): Engines => {
   const { databaseUrl, logger, closers, context, vaultOn } = engines;

@@ -11,7 +11,7 @@ export interface StoreParts {
   readonly system: System;
   readonly logger: Logger;
   readonly contents: Contents;
-  /** How the log in PostgreSQL writes contents beside events. Absent: in clear. */
+  /** Encodes contents stored beside events in PostgreSQL. Absent: not encrypted. */
   readonly contentsCodec?: ContentsCodec;
 }
 

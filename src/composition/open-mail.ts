@@ -16,16 +16,16 @@ import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import type { Destinations } from '../workers/delivery/due.ts';
 import type { Engines } from './open-engines.ts';
 
-/** Of the messages in hand, half wait for commits: more sessions wait for nobody, fewer make messages wait. */
+/** Half of the messages in flight wait for commits. More sessions stay idle, fewer make messages wait. */
 const SESSIONS_MAX = 50;
 
 interface Mail {
   readonly live: PooledTransport;
   /** For test keys. */
   readonly test: MailTransport;
-  /** The server is on this machine. */
+  /** The mail server is on this machine. */
   readonly local: boolean;
-  /** Where recipients have servers of their own. */
+  /** Only in direct delivery. */
   readonly destinations?: Destinations;
 }
 
@@ -36,7 +36,7 @@ const ehloNameOf = ({ ehloName }: Config): string => ehloName ?? hostname();
 const openRoutes = (config: Config, { context: { resolver }, system }: Engines) =>
   createMxRoutes({ resolver, system, ehloName: ehloNameOf(config) });
 
-/** Which destination the mail of a domain waits for, where it goes to the recipients' own servers. */
+/** Maps recipient domains to destinations, for direct delivery. */
 export const openDestinations = (config: Config, engines: Engines) => {
   const { context, system } = engines;
   const { allowPrivateMx: allowPrivate } = config;
@@ -67,7 +67,7 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const { operatorOf, serversOf } = openDestinations(config, engines);
   const destinations: Destinations = {
     operatorOf: async (domain) => {
-      // A policy that is slow to come is waited for before the domain has a place at its provider.
+      // Fetch a slow MTA-STS policy before the mail takes a place in the provider's queue.
       await mtaSts.policyOf(domain);
       return operatorOf(domain);
     },
@@ -91,7 +91,7 @@ const openSmarthost = (url: string, config: Config, engines: Engines): Mail => {
   return { live: submitTo(url, config, engines, watch), test: createSimulatedTransport(), local: isLoopback(host) };
 };
 
-/** Live mail by real SMTP, to a server of our own; what test keys simulate, to another, so that it can be looked at. */
+/** Live and simulated mail each go by SMTP to a capturing server of our own, so that both can be inspected. */
 const openCapture = async (config: Config, engines: Engines): Promise<Mail> => {
   const { pool, system, logger, closers } = engines;
   const inbox = createPostgresInbox({ pool });
@@ -103,7 +103,7 @@ const openCapture = async (config: Config, engines: Engines): Promise<Mail> => {
   return { live: await serve('live'), test: createSimulatedTransport(await serve('test')), local: true };
 };
 
-/** Opens the way that mail takes, as it is configured. */
+/** Opens the configured transport. */
 export const openMail = async (config: Config, engines: Engines): Promise<Mail> => {
   const { mail } = config;
   if (mail.kind === 'direct') return openDirect(config, engines);

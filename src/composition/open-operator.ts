@@ -4,15 +4,15 @@ import { createClosers } from './lifecycle.ts';
 import { type MailSettings, readMailSettings } from './mail-settings.ts';
 import { type Engines, openEngines } from './open-engines.ts';
 
-/** The engines as the operator's commands use them: beside a running service, or without one. */
+/** The engines for the operator's commands, with or without a running service. */
 export interface Operator extends Engines {
-  /** Of the service that started last; undefined: none has yet. */
+  /** Of the last started service; undefined: none has started. */
   readonly mail: MailSettings | undefined;
   close(): Promise<void>;
 }
 
 /**
- * @param mayBeNew makes the built-in database where there is none: for what sets up an Outbox before it is started.
+ * @param mayBeNew creates the built-in database if it is missing.
  * @throws {StartRefused}
  */
 export const openOperator = async (config: Config, { mayBeNew = false } = {}): Promise<Operator> => {

@@ -18,7 +18,7 @@ const givenIn =
   (name) =>
     environment[name]?.trim() || undefined;
 
-/** Whether a process of these roles uses the files: where it does not, it may not have them. */
+/** Whether a process of these roles needs the certificate. Others may not have the files. */
 const isUsed = (given: Given): boolean => {
   const roles = given('ROLES') ?? 'api,workers';
   const isSubmittedTo = given('SUBMISSION_PORT') !== undefined || given('SUBMISSION_TLS_PORT') !== undefined;
@@ -27,7 +27,7 @@ const isUsed = (given: Given): boolean => {
   );
 };
 
-/** Half a pair is told by whoever reads the variables. */
+/** An incomplete pair is reported by `readConfig`. */
 const tlsProblem = async (environment: Environment): Promise<string | undefined> => {
   const given = givenIn(environment);
   if (!isUsed(given)) return undefined;
@@ -40,8 +40,8 @@ const tlsProblem = async (environment: Environment): Promise<string | undefined>
 const isUnspecified = (host: string): boolean => host === '0.0.0.0' || /^[0:]+$/.test(host);
 
 /**
- * Links in mail begin with PUBLIC_URL or, without it, with where the API listens: of use only to who can connect to that.
- * `HOST` of this machine alone will do for a mail catcher on the same machine, and for tests with private mail servers.
+ * Links in mail begin with PUBLIC_URL or, without it, with the address that the API listens on. A loopback `HOST` is only
+ * enough for a mail server on this machine and for tests with private mail servers.
  */
 const linkProblem = ({ mail, host, publicUrl, roles, allowPrivateMx }: Config): string | undefined => {
   if (publicUrl !== undefined || mail.kind === 'capture' || !(roles.has('api') || roles.has('workers')))
@@ -51,7 +51,7 @@ const linkProblem = ({ mail, host, publicUrl, roles, allowPrivateMx }: Config): 
   return `PUBLIC_URL: links in mail would lead to http://${host}, where recipients reach nothing: set the address of the API as they see it, such as \`https://mail.example.com\``;
 };
 
-/** The refusal, if it is one. */
+/** @returns the configuration, or its problems. */
 const attempt = (environment: Environment): Config | string => {
   try {
     return readConfig(environment);
@@ -61,9 +61,9 @@ const attempt = (environment: Environment): Config | string => {
 };
 
 /**
- * The configuration of a service, with what its files hold. The operator's commands use none of them, and may not be let
- * to read them.
- * @throws {StartRefused} all problems at once, a line for each.
+ * The configuration of a service, with its certificate files checked. The operator's commands do not use these files and
+ * may not be allowed to read them.
+ * @throws {StartRefused} with all problems, one per line.
  */
 export const readServiceConfig = async (environment: Environment): Promise<Config> => {
   const config = attempt(environment);

@@ -8,10 +8,10 @@ import type { ServiceOverrides } from './open-engines.ts';
 import { readServiceConfig } from './read-service-config.ts';
 import { type Service, startService } from './start-service.ts';
 
-/** A part that does not close by itself keeps the process no longer than this: containers are killed after 10 s more. */
+/** Longest wait for parts to close. Container runtimes kill the process 10 s later. */
 const STOP_MS_MAX = 20_000;
 
-const endAtLast = (): void => void setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
+const exitEventually = (): void => void setTimeout(() => process.exit(1), STOP_MS_MAX).unref();
 
 const failed = (error: unknown, logger: Logger | undefined): void => {
   process.exitCode = 1;
@@ -19,18 +19,18 @@ const failed = (error: unknown, logger: Logger | undefined): void => {
   else logger.error({ err: error }, 'the service stops');
 };
 
-/** Resolves once whoever reads our standard output has been given it. */
+/** Resolves once standard output has accepted the text. */
 const print = (text: string): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)));
   });
 
-/** Where neither output goes to a terminal, both are JSON: whatever collects them parses each line alike. */
-const isForPeople = (): boolean => process.stdout.isTTY === true || process.stderr.isTTY === true;
+/** Without a terminal, standard output is JSON like the log, so that a collector parses every line. */
+const isTerminal = (): boolean => process.stdout.isTTY === true || process.stderr.isTTY === true;
 
 const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Service): string => {
   const facts = baseUrl === undefined ? undefined : { baseUrl, firstKeys, capturing: mail.kind === 'capture', places };
-  if (!isForPeople()) {
+  if (!isTerminal()) {
     const line = { level: 'info', time: createSystem().now().toISOString(), pid: process.pid, roles: [...roles] };
     return `${JSON.stringify({ ...line, ...(facts === undefined ? { places } : readyFields(facts)), msg: 'Outbox is ready' })}\n`;
   }
@@ -39,20 +39,20 @@ const readyText = ({ roles, mail }: Config, { baseUrl, firstKeys, places }: Serv
 
 const announce = async (config: Config, service: Service, logger: Logger): Promise<void> => {
   await print(readyText(config, service));
-  // A service that is up does not end because the database was away for a moment.
+  // The database may be unavailable for a moment; the service keeps running.
   await service.noteKeysShown().catch((err: unknown) => {
-    logger.warn({ err }, 'it could not be noted that the first keys were shown: the next start shows such keys again');
+    logger.warn({ err }, 'could not record that the first keys were printed: the next start prints new ones');
   });
 };
 
-/** Runs the service from the environment's configuration until it is told to end, or cannot go on (exit code 1). */
+/** Runs the service until a signal ends it or it cannot continue (exit code 1). */
 export const runService = async (overrides: ServiceOverrides = {}): Promise<void> => {
   let logger: Logger | undefined;
   try {
     const config = await readServiceConfig(process.env);
     logger = createLogger({ level: config.logLevel });
     let end = (): void => undefined;
-    const told = new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
     const onFatal = (error: unknown): void => {
@@ -63,21 +63,21 @@ export const runService = async (overrides: ServiceOverrides = {}): Promise<void
     const service = await startService(config, logger, { onFatal }, overrides);
     try {
       await announce(config, service, logger);
-      await told;
+      await ended;
     } finally {
-      endAtLast();
+      exitEventually();
       await service.stop();
       logger.info({}, 'stopped');
     }
   } catch (error) {
     failed(error, logger);
-    endAtLast();
+    exitEventually();
   }
 };
 
 export interface ReadyFacts {
   readonly baseUrl: string;
-  /** Secrets made at this start; null at every later one. */
+  /** Secrets created at this start; null at later ones. */
   readonly firstKeys: FirstKeys | null;
   readonly capturing: boolean;
   /** Where data, log and queue are, one sentence each. */
@@ -113,7 +113,7 @@ const firstMessage = (facts: ReadyFacts): string =>
 const firstDomain = (facts: ReadyFacts): string =>
   `curl -sS ${facts.baseUrl}/v1/domains ${authorizationOf(facts)} -H 'Content-Type: application/json' -d '${FIRST_DOMAIN}'`;
 
-/** What is printed on a terminal when the service is ready: enough to take the first step by pasting one line. */
+/** The text printed on a terminal when the service is ready, with a first command to paste. */
 export const readyBlock = (facts: ReadyFacts): string =>
   [
     '',
@@ -138,7 +138,7 @@ export const readyBlock = (facts: ReadyFacts): string =>
     '',
   ].join('\n');
 
-/** The same as fields, for a service whose log is JSON: a line of it says that the service is ready. */
+/** The same as fields of a JSON log line. */
 export const readyFields = (facts: ReadyFacts): Readonly<Record<string, unknown>> => ({
   baseUrl: facts.baseUrl,
   places: facts.places,

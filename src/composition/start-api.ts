@@ -26,15 +26,15 @@ import type { EventLoopWatch } from './watch-event-loop.ts';
 
 export interface RunningApi extends RunningRole {
   readonly baseUrl: string;
-  /** Both absent: mail is taken by HTTP alone. */
+  /** Both absent: no submission over SMTP. */
   readonly submissionPort: number | undefined;
   readonly submissionTlsPort: number | undefined;
 }
 
-/** Of a sync of rate limits. Longer lets processes count by themselves for longer before the log tells of it. */
+/** Of a sync of rate limits. Longer: a failing sync is logged later, while each process counts by itself. */
 const SYNC_TIMEOUT_MS = 1_000;
 
-/** In Redis if there is one; else in the database that other processes may use too, which the built-in one cannot be. */
+/** In Redis if configured, else in a shared database; the built-in one has one process, which counts in memory. */
 const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter> => {
   const { redisUrl, databaseUrl } = config;
   const { system, logger, closers } = engines;
@@ -46,7 +46,7 @@ const openRateLimiter = (config: Config, engines: Engines): Promise<RateLimiter>
   return createPostgresRateLimiter({ pool, system, logger });
 };
 
-/** Keys are followed on connections of their own, so that other work cannot make them stale. EventStoreDB's client has one connection for all. */
+/** The key cache reads on connections of its own, so that other work cannot delay it. EventStoreDB's client has one for all. */
 const openKeyStore = async (
   { eventStoreUrl }: Config,
   { context, store, pool, logGuard, ...engines }: Engines,
@@ -58,11 +58,11 @@ const openKeyStore = async (
 };
 
 export interface ApiOptions {
-  /** Where times of answers are counted; absent: nowhere. */
+  /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
-  /** Told what holds the event loop; absent: nobody looks. */
+  /** Absent: the event loop is not watched. */
   readonly eventLoop?: EventLoopWatch | undefined;
-  /** Whether the whole start has succeeded; until then no requests should be sent here. */
+  /** Whether the whole start has succeeded; until then the readiness probe fails. */
   isStarted?(): boolean;
 }
 
@@ -107,7 +107,7 @@ export const startApi = async (
         if (logGuard.replaced() !== null) throw logGuard.replaced();
       },
       'start: it has not ended': async () => {
-        if (!isStarted()) throw new Error('the start has not ended');
+        if (!isStarted()) throw new Error('the service is still starting');
       },
     },
   };
@@ -132,7 +132,6 @@ export const startApi = async (
     baseUrl: baseUrlOf(config, port),
     submissionPort: submission?.port,
     submissionTlsPort: submission?.tlsPort,
-    // Of what is shared, this server closes the directory of keys.
     stop: async () => {
       await submission?.stop();
       await close();

@@ -16,18 +16,18 @@ import type { Engines } from './open-engines.ts';
 import { followRenewals, readTls } from './tls-files.ts';
 
 export interface InboundReportParts {
-  /** Of live mail: what is written to the postmaster is passed on by it. */
+  /** Of live mail: forwards mail to the postmaster. */
   readonly transport: MailTransport;
-  /** Absent: nobody looks. */
+  /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
 }
 
-/** Every outcome is there from the start: what has never happened is 0, and can be alarmed about. */
+/** Every outcome starts at 0, so that alerts can refer to one that has not happened yet. */
 const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) => void) => {
   if (registry === undefined) return () => undefined;
   const counter = new Counter({
     name: 'outbox_inbound_reports_total',
-    help: 'Mail that came back, by what came of it',
+    help: 'Inbound reports by outcome',
     labelNames: ['outcome'],
     registers: [registry],
   });
@@ -36,7 +36,7 @@ const counterIn = (registry: Registry | undefined): ((outcome: ReturnedOutcome) 
 };
 
 /**
- * Receives what comes back, when `BOUNCE_DOMAIN` is set.
+ * Receives bounces and complaints when `BOUNCE_DOMAIN` is set.
  * @throws {StartRefused} the certificate cannot be used, or the address cannot be listened on.
  */
 export const startInboundReport = async (
@@ -47,7 +47,7 @@ export const startInboundReport = async (
   if (bounceDomain === undefined) return;
   const tls = await readTls(tlsFiles);
   const reader = createInboundReportReader();
-  closers.add('reader of returned mail', reader.close);
+  closers.add('inbound report reader', reader.close);
   const count = counterIn(registry);
   const take = createTakeInboundReport({ context, system, logger, count });
   const passing = (address: string): Postmaster => {
@@ -70,8 +70,8 @@ export const startInboundReport = async (
   }).catch((error: unknown) => {
     throw listenRefused(error, { host, port: bouncePort, variable: 'BOUNCE_PORT' });
   });
-  closers.add('listener for returned mail', listener.close);
+  closers.add('inbound report listener', listener.close);
   const endRenewals = followRenewals({ tlsFiles, logger }, listener.useTls);
-  closers.add('renewals of the certificate for returned mail', async () => endRenewals());
-  logger.info({ port: listener.port }, 'mail that comes back is received');
+  closers.add('certificate renewal of the inbound report listener', async () => endRenewals());
+  logger.info({ port: listener.port }, 'receiving bounces and complaints');
 };

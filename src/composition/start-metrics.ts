@@ -12,7 +12,7 @@ import type { Engines } from './open-engines.ts';
 /**
  * Serves metrics on their own port, in every role, when `METRICS_PORT` is set.
  * @throws {StartRefused} the address cannot be listened on.
- * @returns where measures are to be registered; undefined: nobody looks.
+ * @returns the registry; undefined: no metrics.
  */
 export const startMetrics = async (
   { metricsPort, metricsHost: host }: Config,
@@ -36,7 +36,7 @@ export const startMetrics = async (
   return registry;
 };
 
-/** All figures of one scrape are of one look, and scrapes that overlap share it. */
+/** Overlapping calls share one query, so that all figures of a scrape agree. */
 const sharing = (look: () => Promise<Backlog>): (() => Promise<Backlog>) => {
   let looking: Promise<Backlog> | undefined;
   return () => {
@@ -47,13 +47,13 @@ const sharing = (look: () => Promise<Backlog>): (() => Promise<Backlog>) => {
   };
 };
 
-/** Shows what waits in all of the service, when it is asked for: the same in each process. */
+/** Registers the backlog of the whole service, read at each scrape: the same in every process. */
 export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>): void => {
   const backlog = sharing(look);
   const registers = [registry];
   new Gauge({
     name: 'outbox_deliveries_waiting',
-    help: 'Messages that wait, for each domain of theirs, by the reason',
+    help: 'Messages that wait for delivery, once per recipient domain, by reason',
     labelNames: ['reason'],
     registers,
     async collect() {
@@ -63,7 +63,7 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
   });
   new Gauge({
     name: 'outbox_deliveries_oldest_due_age_seconds',
-    help: 'How long the oldest that is due has been so',
+    help: 'Time since the oldest due delivery became due',
     registers,
     async collect() {
       this.set((await backlog()).oldestDueSeconds);
@@ -71,7 +71,7 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
   });
   new Gauge({
     name: 'outbox_destinations_suspended',
-    help: 'Operators of mail servers that get nothing for a while',
+    help: 'Mailbox providers whose deliveries are suspended',
     registers,
     async collect() {
       this.set((await backlog()).pausedDestinations);
@@ -79,7 +79,7 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
   });
 };
 
-/** Each is there from the start: what has never happened is 0, and can be alarmed about. */
+/** Every outcome starts at 0, so that alerts can refer to one that has not happened yet. */
 const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {
   delivered: true,
   deferred: true,
@@ -90,13 +90,13 @@ const OUTCOMES: Readonly<Record<DeliveryOutcome, true>> = {
   expired: true,
 };
 
-/** From a server on this machine to one that takes all the time it is given. */
+/** From a server on this machine to the longest time-out. */
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 240];
 const MS_PER_SECOND = 1000;
 
 /**
- * Counts what comes of mail in this process. @param sessions with mail servers now.
- * @returns undefined: nobody looks.
+ * Counts delivery outcomes of this process. @param sessions open with mail servers.
+ * @returns undefined: no metrics.
  */
 export const measureDeliveries = (
   registry: Registry | undefined,
@@ -106,14 +106,14 @@ export const measureDeliveries = (
   const registers = [registry];
   const recipients = new Counter({
     name: 'outbox_delivery_recipients_total',
-    help: 'Recipients of live mail, by what an attempt came to',
+    help: 'Recipients of live mail by outcome of an attempt',
     labelNames: ['outcome'],
     registers,
   });
   for (const outcome of Object.keys(OUTCOMES)) recipients.inc({ outcome }, 0);
   const seconds = new Histogram({
     name: 'outbox_delivery_attempt_duration_seconds',
-    help: 'Time of an attempt with a mail server, waits for a session included',
+    help: 'Duration of a delivery attempt, including the wait for a session',
     buckets: BUCKETS_SECONDS,
     registers,
   });

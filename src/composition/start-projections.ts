@@ -4,8 +4,8 @@ import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
 
 /**
- * For one statement of a batch of up to a thousand events. Longer waits longer for a server that went away without a
- * word, shorter tries again and again what a slow disk does not get done.
+ * For one statement of a batch. Longer waits longer for a server that vanished, shorter repeats what a slow disk cannot
+ * finish in time.
  */
 const STATEMENT_MS = 30_000;
 
@@ -15,7 +15,7 @@ export const startProjections = async (engines: Engines, { onFatal }: RoleEvents
   const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
   const pool = decorate.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
   closers.add('projections pool', () => pool.end());
-  // A batch of a rebuild takes as long as it takes.
+  // A rebuild's statements have no time limit.
   const rebuildPool = createPool({ ...options, name: 'rebuilds', statementTimeoutMs: 0 });
   closers.add('rebuilds pool', () => rebuildPool.end());
   const stopping = new AbortController();

@@ -20,11 +20,11 @@ import { openWorkers } from './start-workers.ts';
 import { watchEventLoop } from './watch-event-loop.ts';
 
 export interface Service {
-  /** Absent: this process has not the role `api`. */
+  /** Absent: this process does not have the role `api`. */
   readonly baseUrl: string | undefined;
-  /** To be printed; null: they have been. */
+  /** To print; null: printed before. */
   readonly firstKeys: FirstKeys | null;
-  /** Called once `firstKeys` have been printed: until then the next start prints such keys. */
+  /** Call once `firstKeys` are printed: otherwise the next start prints new ones. */
   noteKeysShown(): Promise<void>;
   readonly places: readonly string[];
   /** Stops the roles, then closes everything in reverse. */
@@ -35,13 +35,13 @@ type First = Pick<Service, 'firstKeys' | 'noteKeysShown'>;
 
 const NOTHING_TO_SHOW: First = { firstKeys: null, noteKeysShown: async () => undefined };
 
-/** Of several processes that start at once, the others wait until one has printed the keys, or has ended. */
+/** Of several processes that start at once, one prints the keys and the others wait. */
 const firstStartOnce = async (
   { databaseUrl, context, system, closers }: Engines,
   { adminKey }: Config,
 ): Promise<First> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.firstStart, 'waited for');
-  closers.add('hold on the first start', async () => lock?.release());
+  closers.add('first start lock', async () => lock?.release());
   let firstKeys: FirstKeys | null = null;
   try {
     firstKeys = await firstStart(context, adminKey);
@@ -58,13 +58,13 @@ const firstStartOnce = async (
 };
 
 const RECORDED_BEYOND =
-  'the log ends before what webhooks have been recorded from, so that it is an older copy: connect the log they belong to, or let them go on at its end with "npm run outbox -- projections rebuild webhook-recording"';
+  'the log is an older copy: it ends before the last event that webhooks were recorded from. Connect the newer log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"';
 
-/** Nobody may append to a log that is being copied, and what is derived from one must not be mixed with another. */
+/** Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from. */
 const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): Promise<void> => {
   const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
-  if (lock === null) throw new StartRefused('the log is being copied: start again when that has ended');
-  closers.add('hold on the log', lock.release);
+  if (lock === null) throw new StartRefused('the log is being copied: start again afterwards');
+  closers.add('log lock', lock.release);
   const logId = await retryWhileAway({ system }, log.logId);
   await retryWhileAway({ system }, () => orUnavailable(requireSameLog(pool, logId)));
   await retryWhileAway({ system }, () => orUnavailable(requireReached(pool, log)));
@@ -75,8 +75,8 @@ const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): P
 };
 
 /**
- * Roles open in the order of the data's way, so that they close against it: first nothing new comes in. The workers begin
- * when all are open: what waits for them must not keep the start waiting, and links in their mail name the API's port.
+ * Opens the roles so that they close in the reverse order: the API first, so that nothing new comes in. Workers begin last:
+ * their backlog must not delay the start, and links in their mail need the API's port.
  */
 const startRoles = async (
   config: Config,
@@ -107,11 +107,11 @@ const noteMail = ({ context, system }: Engines, config: Config): Promise<void> =
 
 const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] => {
   const ports = [api?.submissionPort, api?.submissionTlsPort].filter((port) => port !== undefined);
-  return ports.map((port) => `Mail is taken by SMTP at ${host}:${port}`);
+  return ports.map((port) => `SMTP submission at ${host}:${port}`);
 };
 
 /**
- * Opens what the configuration says and starts the roles. What was opened is closed again when a later part fails.
+ * Opens the configured parts and starts the roles. If one fails, the others are closed again.
  * @throws {StartRefused}
  */
 export const startService = async (
@@ -125,9 +125,9 @@ export const startService = async (
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal }, overrides });
     await claimLog(engines);
     const { roles } = config;
-    // A process that only follows the log need not know how mail leaves.
+    // Projections do not need the mail settings.
     if (roles.has('api') || roles.has('workers')) await noteMail(engines, config);
-    // Before any role reads or writes. Keys of a start that fails later are given other values by the next.
+    // Before any role reads or writes. If this start fails later, the next one replaces the keys.
     const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
     const api = await startRoles(config, engines, { ...events, overrides, isStarted: () => started });

@@ -10,7 +10,6 @@ import { type ListenAddress, listenRefused } from './listen.ts';
 import { followRenewals, readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 export interface RunningSubmission extends RunningRole {
-  /** Of `SUBMISSION_PORT`, and of `SUBMISSION_TLS_PORT`. */
   readonly port: number | undefined;
   readonly tlsPort: number | undefined;
 }
@@ -18,7 +17,7 @@ export interface RunningSubmission extends RunningRole {
 type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
 
 /**
- * Takes mail by SMTP beside the API, when `SUBMISSION_PORT` or `SUBMISSION_TLS_PORT` is set.
+ * Accepts mail over SMTP when `SUBMISSION_PORT` or `SUBMISSION_TLS_PORT` is set.
  * @throws {StartRefused} the certificate cannot be used, or an address cannot be listened on.
  */
 export const startSubmission = async (
@@ -49,7 +48,7 @@ export const startSubmission = async (
     }).catch((error: unknown) => {
       throw listenRefused(error, { host, port, variable });
     });
-    logger.info({ port: listener.port, tls: tlsBegins }, 'mail is taken by SMTP');
+    logger.info({ port: listener.port, tls: tlsBegins }, 'accepting mail over SMTP');
     return listener;
   };
 

@@ -33,11 +33,11 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
 };
 
 export interface OpenedWorkers extends RunningRole {
-  /** Until then nothing is sent: whoever opens several roles begins with what must not wait. */
+  /** Nothing is sent before. */
   begin(): void;
 }
 
-/** Opens what runs by itself: delivery and webhooks. @throws {StartRefused} */
+/** Opens delivery, webhooks and the other background jobs. @throws {StartRefused} */
 export const openWorkers = async (
   config: Config,
   shared: Engines,
@@ -53,7 +53,7 @@ export const openWorkers = async (
 ): Promise<OpenedWorkers> => {
   const engines = withOwnConnections(shared, 'workers');
   const { context, pool, system, logger, closers, decorate } = engines;
-  // There each stream is a call of its own.
+  // In EventStoreDB each stream is a call of its own.
   const store =
     config.eventStoreUrl === undefined
       ? engines.store
@@ -74,7 +74,7 @@ export const openWorkers = async (
     logger,
     onFatal,
     publicUrl,
-    // Captured mail is undelivered to nobody, and the inbox shows each to the owner of its sender's domain.
+    // Captured mail never bounces, and the inbox assigns mail to organizations by the sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
     transports: { live: decorate.transport(mail.live), test: mail.test },
     ...(mail.destinations === undefined ? {} : { destinations: mail.destinations }),

@@ -5,12 +5,12 @@ import type { Config } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 
-/** Certificates are renewed weeks before they end; oftener reads files for nothing. */
-const RENEWAL_LOOK_MS = 3_600_000;
+/** Certificates are renewed weeks before they expire. Shorter reads the files for nothing. */
+const RENEWAL_CHECK_MS = 3_600_000;
 
 export const TLS_PORT_NEEDS_FILES = 'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it';
 
-/** @throws {StartRefused} a file cannot be read, or the two are no pair. */
+/** @throws {StartRefused} a file cannot be read, or certificate and key do not match. */
 export const readTls = async (files: Config['tlsFiles']): Promise<TlsPair | undefined> => {
   if (files === undefined) return undefined;
   try {
@@ -24,11 +24,11 @@ export const readTls = async (files: Config['tlsFiles']): Promise<TlsPair | unde
   }
 };
 
-/** What is renewed in its place is used from then on; until it can be, the one before is. @returns the end of looking. */
+/** Uses a renewed certificate once its files are valid; until then the previous one. @returns stops watching. */
 export const followRenewals = (
   { tlsFiles, logger }: Pick<Config, 'tlsFiles'> & { readonly logger: Logger },
   use: (tls: TlsPair) => void,
-  everyMs = RENEWAL_LOOK_MS,
+  everyMs = RENEWAL_CHECK_MS,
 ): (() => void) => {
   if (tlsFiles === undefined) return () => undefined;
   const look = (): Promise<void> =>
@@ -36,7 +36,7 @@ export const followRenewals = (
       (tls) => {
         if (tls !== undefined) use(tls);
       },
-      (err: unknown) => logger.error({ err }, 'the TLS certificate could not be read again'),
+      (err: unknown) => logger.error({ err }, 'cannot reload the TLS certificate'),
     );
   const timer = setInterval(() => void look(), everyMs).unref();
   return () => clearInterval(timer);

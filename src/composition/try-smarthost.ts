@@ -5,23 +5,23 @@ import { openSmtpSession, SmtpConnectFailed } from '../adapters/mail/smtp-client
 import type { SmtpReply } from '../adapters/mail/smtp-client/reply.ts';
 import type { SmtpSession } from '../adapters/mail/smtp-client/session.ts';
 
-/** Somebody waits for the answer; a server that greets later than this is too slow to be of use. */
+/** A person waits for the answer. A server that greets later is too slow to be of use. */
 const CONNECT_MS = 10_000;
 const IN_ALL_MS = 20_000;
 
 export interface SmarthostTried {
   readonly works: boolean;
-  /** What there is to be told, in a sentence without a secret. */
+  /** The result for a person, without a secret. */
   readonly sentence: string;
 }
 
-/** RFC 2606 §3: nobody's mailbox, and no domain of a smarthost's own. */
+/** RFC 2606 §3: no real mailbox, and never a smarthost's own domain. */
 const ELSEWHERE = 'postmaster@example.com';
 
 const saidOf = ({ code, enhanced }: SmtpReply): string =>
   code === 0 ? '' : ` (${[code, enhanced].filter((part) => part !== null).join(' ')})`;
 
-/** Whether it would relay mail of ours; what else it has against this one recipient is no matter. */
+/** Whether it refuses to relay. Other objections to this recipient do not count. */
 const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence'] | null> => {
   const refusal = await session.ask('', ELSEWHERE);
   if (refusal === null) return null;
@@ -30,7 +30,7 @@ const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence
   return problem === null ? null : `${saidOf(reply)}: ${SMARTHOST_REMEDIES[problem]}`;
 };
 
-/** Connects, turns to TLS, logs in as `url` says, asks whether it may relay, and takes leave: no mail is sent. */
+/** Connects, upgrades to TLS, logs in, asks for a relayed recipient and quits. No mail is sent. */
 export const trySmarthost = async (url: string, ehloName = hostname()): Promise<SmarthostTried> => {
   const smarthost = parseSmarthost(url);
   const { host, port, credentials } = smarthost;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Of this Outbox, as its package says. */
+/** Version in `package.json`. */
 export const version = async (): Promise<string> => {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   return String((JSON.parse(text) as { readonly version?: unknown }).version);

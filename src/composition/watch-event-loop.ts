@@ -4,7 +4,7 @@ import type { System } from '../domain/ports/system.ts';
 import type { LoopWork } from '../http/dependencies.ts';
 
 export interface EventLoopWatch {
-  /** Called where a request's work begins or goes on. */
+  /** Call when a request's work begins or continues. */
   touch(work: LoopWork): void;
   stop(): void;
 }
@@ -12,16 +12,16 @@ export interface EventLoopWatch {
 export interface EventLoopWatchOptions {
   readonly system: Pick<System, 'monotonicMs'>;
   readonly logger: Logger;
-  /** Absent: nobody looks at the metric. */
+  /** Absent: no metric. */
   readonly registry?: Registry | undefined;
 }
 
-/** Shorter costs more wake-ups, longer counts short delays too low: a delay begins half an interval late on average. */
+/** Shorter costs wake-ups; longer underestimates delays, by half an interval on average. */
 const INTERVAL_MS = 20;
-/** Five times what a request may take at most. Lower: noise from garbage collection. */
+/** Five times the longest a request should take. Lower: noise from garbage collection. */
 const HELD_MS = 250;
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Stages remembered between two looks; more are not begun in so short a time. */
+/** Stages kept per interval; more do not begin in so short a time. */
 const STAGES_MAX = 1_000;
 const MICROSECONDS_PER_MS = 1000;
 const MS_PER_SECOND = 1000;
@@ -31,7 +31,7 @@ interface Stage {
   readonly atMs: number;
 }
 
-/** The stage behind which nothing else was begun for longest. */
+/** The stage after which no other began for longest. */
 const longestOf = (stages: readonly Stage[], endMs: number): LoopWork | undefined => {
   let longest: LoopWork | undefined;
   let longestMs = 0;
@@ -48,9 +48,8 @@ const threadCpuMs = (): number => {
 };
 
 /**
- * Measures how late the event loop is, and says which request held it for longer than 250 ms. A request is named when it
- * was the last to begin a stage before the pause; a pause without one is work of another kind, and one without processor
- * time is the machine's.
+ * Measures the event loop's delay and logs what held it for longer than 250 ms: the request that was the last to begin a
+ * stage before the pause, other work if there is none, or the machine if the process got no processor time.
  */
 export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptions): EventLoopWatch => {
   const delay =
@@ -58,7 +57,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
       ? undefined
       : new Histogram({
           name: 'outbox_event_loop_delay_seconds',
-          help: `How late the event loop came to a timer, every ${INTERVAL_MS} ms`,
+          help: `Delay of a timer that is due every ${INTERVAL_MS} ms`,
           buckets: BUCKETS_SECONDS,
           registers: [registry],
         });
@@ -66,7 +65,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
   let lookedMs = system.monotonicMs();
   let lookedCpuMs = threadCpuMs();
 
-  const tell = (delayMs: number, cpuMs: number, nowMs: number): void => {
+  const report = (delayMs: number, cpuMs: number, nowMs: number): void => {
     const fields = { delayMs: Math.round(delayMs), cpuMs: Math.round(cpuMs) };
     const work = longestOf(stages, nowMs);
     if (cpuMs < HELD_MS / 2) logger.warn(fields, 'the process got no processor time');
@@ -79,7 +78,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
     const delayMs = Math.max(0, nowMs - lookedMs - INTERVAL_MS);
     const cpuMs = threadCpuMs();
     delay?.observe(delayMs / MS_PER_SECOND);
-    if (delayMs > HELD_MS) tell(delayMs, cpuMs - lookedCpuMs, nowMs);
+    if (delayMs > HELD_MS) report(delayMs, cpuMs - lookedCpuMs, nowMs);
     stages = [];
     [lookedMs, lookedCpuMs] = [nowMs, cpuMs];
   }, INTERVAL_MS);

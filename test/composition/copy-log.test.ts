@@ -85,7 +85,7 @@ describe('copying a log', () => {
     await target.logId();
     double.badDays.droppedAppends.push({ code: 14, details: 'Server Is Not Ready' });
     await expect(copyLog(copy)).rejects.toThrow('Server Is Not Ready');
-    await expect(copyLog(copy)).rejects.toThrow('the copy is not in the order of the log');
+    await expect(copyLog(copy)).rejects.toThrow('the copy is out of order');
   });
 
   it('keeps the order in PostgreSQL too', async () => {

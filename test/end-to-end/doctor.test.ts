@@ -76,7 +76,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     const ofReturn = async (): Promise<readonly string[]> =>
       (await problems()).filter((one) => one.includes(BOUNCE_DOMAIN));
     expect(await ofReturn()).toEqual([
-      `BOUNCE_DOMAIN ${BOUNCE_DOMAIN}: ${BOUNCE_DOMAIN} has no address in the DNS: mail that comes back is lost. Give it an MX record that names this service`,
+      `BOUNCE_DOMAIN ${BOUNCE_DOMAIN}: ${BOUNCE_DOMAIN} has no address in the DNS: bounces and complaints are lost. Give it an MX record that names this service`,
     ]);
     dns.change({ [BOUNCE_DOMAIN]: { MX: [[10, 'mx.example.test']] }, 'mx.example.test': { A: ['127.0.0.23'] } });
     expect(await ofReturn()).toEqual([expect.stringContaining(`mx.example.test does not answer at port ${port}`)]);
@@ -97,7 +97,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
       'mx.example.net': { A: ['127.0.0.24'] },
     });
     undo.push(dns.close, mx.close);
-    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TRIAL_MX_PORT: String(mx.port), ALLOW_PRIVATE_MX: 'true' };
+    env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TEST_MX_PORT: String(mx.port), ALLOW_PRIVATE_MX: 'true' };
     const { baseUrl, keys } = await start({ MAIL_URL: 'direct:', EHLO_NAME: 'mail.example.test' });
     const api = apiClient(baseUrl, keys.live);
     const [domain] = (await api.get('/v1/domains')).body.data;
@@ -108,7 +108,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     const { status, body } = await api.post('/v1/messages/send', mail);
     expect(status).toBe(202);
     expect(await eventually(problems, (found) => found.some((problem) => problem.includes('554')))).toContainEqual(
-      `mail waits that was refused for what this service is: mx.example.net says 554 5.7.1 (reputation): \`GET /v1/messages/${body.id}/explain\` says more`,
+      `mail waits because this service was refused: mx.example.net says 554 5.7.1 (reputation): \`GET /v1/messages/${body.id}/explain\` has details`,
     );
   }, 120_000);
 

@@ -38,7 +38,7 @@ describe('mail that was delivered and comes back', () => {
     });
     id = sent.body.id;
     await eventually(shown, ({ status }) => status === 'delivered');
-    const port = Number(/"port":(\d+)[^\n]*mail that comes back is received/.exec(program.output())?.[1]);
+    const port = Number(/"port":(\d+)[^\n]*receiving bounces and complaints/.exec(program.output())?.[1]);
     const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true });
     const raw = deliveryReport({ address: 'bob@example.org' });
     await transport.sendMail({
