@@ -15,6 +15,7 @@ import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { soak } from './soak.ts';
+import { webhookFairness } from './webhook-fairness.ts';
 import { webhooks } from './webhooks.ts';
 
 /** In the order they run. */
@@ -35,4 +36,12 @@ export const IN_EVERY_RUN: readonly Measure[] = [
 ];
 
 /** Long, or beside others' programs: only when asked for. */
-export const BY_NAME: readonly Measure[] = [eventStoreDb, rebuildLarge, soak, peers, isolation, isolationLarge];
+export const BY_NAME: readonly Measure[] = [
+  eventStoreDb,
+  rebuildLarge,
+  soak,
+  peers,
+  isolation,
+  isolationLarge,
+  webhookFairness,
+];

@@ -7,6 +7,7 @@ import { guard } from '../harness/guard.ts';
 import { interleave } from '../harness/interleave.ts';
 import { type Api, openApi } from '../harness/open-api.ts';
 import { openHttpLoad } from '../harness/open-http-load.ts';
+import { registerWebhook } from '../harness/register-webhook.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { throughput } from '../harness/throughput.ts';
 import { until } from '../harness/until.ts';
@@ -18,7 +19,6 @@ const ENDPOINTS = 4;
 const POSTS = 8_000;
 const CONNECTIONS = 64;
 const BARE_MS = 1_000;
-const CREATED = 201;
 const SECOND_MS = 1_000;
 
 const RECORDED = `
@@ -30,15 +30,6 @@ const openCount = async ({ closers }: Bench, url: string): Promise<() => Promise
   await client.connect();
   closers.add('count of tries', () => client.end());
   return async () => (await client.query<{ count: number }>(RECORDED)).rows[0]?.count ?? 0;
-};
-
-const register = async ({ key }: Api, { apiUrl, url }: { readonly apiUrl: string; readonly url: string }) => {
-  const response = await fetch(`${apiUrl}/v1/webhooks`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ url, events: ['message.accepted'] }),
-  });
-  if (response.status !== CREATED) throw new Error(`no webhook: ${response.status} ${await response.text()}`);
 };
 
 /** The program with the role `workers`, which finds everything owed when it starts. */
@@ -62,7 +53,8 @@ const measureWith = async (bench: Bench, endpoints: number) => {
   const url = `http://127.0.0.1:${receiver.facts.port}/`;
   const api = await openApi(bench);
   const { baseUrl } = await api.start('durable');
-  for (let made = 0; made < endpoints; made += 1) await register(api, { apiUrl: baseUrl, url: `${url}${made}` });
+  for (let made = 0; made < endpoints; made += 1)
+    await registerWebhook(api.key, { apiUrl: baseUrl, url: `${url}${made}` });
   const load = await openHttpLoad(closers);
   const recorded = await openCount(bench, api.databaseUrl);
   const bare = openBarePosts(closers, { url, system });
