@@ -6,6 +6,7 @@ import { organizationEvents } from './organization/events.ts';
 import { reputationEvents } from './reputation/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
 import { suppressionEvents } from './suppression/events.ts';
+import { templateEvents } from './template/events.ts';
 import { dailyQuotaEvents, warmUpEvents } from './warm-up/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
@@ -20,6 +21,7 @@ export type SendingDomainEvent = EventsOf<typeof sendingDomainEvents>;
 export type DomainRecordsEvent = EventsOf<typeof domainRecordsEvents>;
 export type DomainNameEvent = EventsOf<typeof domainNameEvents>;
 export type MessageEvent = EventsOf<typeof messageEvents>;
+export type TemplateEvent = EventsOf<typeof templateEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
@@ -36,6 +38,7 @@ export type OutboxEvent =
   | DomainRecordsEvent
   | DomainNameEvent
   | MessageEvent
+  | TemplateEvent
   | WebhookEvent
   | DestinationEvent
   | SuppressionEvent
@@ -54,6 +57,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...domainRecordsEvents,
   ...domainNameEvents,
   ...messageEvents,
+  ...templateEvents,
   ...webhookEvents,
   ...destinationEvents,
   ...suppressionEvents,

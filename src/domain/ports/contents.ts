@@ -1,4 +1,5 @@
 import type { Analysis } from '../analysis/analysis.ts';
+import type { TemplateContent } from '../template/content.ts';
 
 /**
  * PORT: the vault's contents. Personal data named by events: insert-only under a random id, deleted by erasure and
@@ -101,8 +102,14 @@ export interface SuppressionEvidence {
   readonly text: string | null;
 }
 
-export type StoredBody = MessageBody | ReplyText | SuppressionEvidence;
-export type StoredHead = MessageHead | ReplyText | SuppressionEvidence;
+/** The content of a template's draft or version. It lives as long as the log. */
+export interface TemplateBody {
+  readonly kind: 'template';
+  readonly content: TemplateContent;
+}
+
+export type StoredBody = MessageBody | ReplyText | SuppressionEvidence | TemplateBody;
+export type StoredHead = MessageHead | ReplyText | SuppressionEvidence | TemplateBody;
 
 export interface MessageContents {
   /** UUID, random per request. */

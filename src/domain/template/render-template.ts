@@ -1,0 +1,79 @@
+import { TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
+import { CONTENT_VARIABLE, type LocalizedContent, localized, type TemplateContent } from './content.ts';
+import type { Values } from './variables.ts';
+
+/** A message of a template, ready to be sent. */
+export interface RenderedTemplate {
+  readonly subject: string;
+  readonly html: string;
+  /** Absent: to be derived from the html. */
+  readonly text?: string;
+  readonly from?: string;
+  readonly replyTo?: readonly string[];
+}
+
+/** RFC 5322 §2.1.1. */
+const SUBJECT_CHARACTERS_MAX = 998;
+const PREHEADER_CHARACTERS_MAX = 1_000;
+const BODY_CHARACTERS_MAX = 1_000_000;
+const ADDRESS_CHARACTERS_MAX = 998;
+const DEFAULT_LOCALE = 'en';
+
+/** Stands in a layout's result for what it surrounds. A private character, which Liquid does not escape. */
+const CONTENT_MARK = '\uE000content\uE000';
+const BODY_TAG = /<body\b[^>]{0,2000}>/i;
+
+/** The subject's line ends: a value must not end a header. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+
+const withPreheader = (html: string, preheader: string): string => {
+  if (preheader === '') return html;
+  const hidden = `<div style="display:none;max-height:0;overflow:hidden">${preheader}</div>`;
+  const body = BODY_TAG.exec(html);
+  if (body === null) return hidden + html;
+  const at = body.index + body[0].length;
+  return html.slice(0, at) + hidden + html.slice(at);
+};
+
+/**
+ * Renders a template's content with values that were checked (`resolveValues`).
+ * @param locale BCP 47; the best that the template has is used, or its default.
+ * @throws {TemplateFailed} naming the part: `subject: …`.
+ */
+export const renderTemplate = (
+  renderer: TemplateRenderer,
+  content: TemplateContent,
+  { values, locale }: { readonly values: Values; readonly locale: string | null },
+): RenderedTemplate => {
+  const best: LocalizedContent = localized(content.locales, locale) ?? content;
+  const part = (name: string, source: string, charactersMax: number, given: Values = values): string => {
+    try {
+      const escapes = name === 'html' || name === 'preheader' || name === 'layout';
+      return renderer.render(source, given, { locale: locale ?? DEFAULT_LOCALE, escapes, charactersMax });
+    } catch (error) {
+      if (error instanceof TemplateFailed) throw new TemplateFailed(`${name}: ${error.message}`);
+      throw error;
+    }
+  };
+  const inLayouts = (html: string): string =>
+    (content.layouts ?? []).reduce((inner, layout) => {
+      const source = localized(layout.locales, locale) ?? layout.html;
+      const outer = part('layout', source, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
+      return outer.split(CONTENT_MARK).join(inner);
+    }, html);
+  const html = withPreheader(
+    inLayouts(part('html', best.html, BODY_CHARACTERS_MAX)),
+    oneLine(part('preheader', best.preheader ?? '', PREHEADER_CHARACTERS_MAX)),
+  );
+  if (html.length > BODY_CHARACTERS_MAX)
+    throw new TemplateFailed(`html: its result is longer than ${BODY_CHARACTERS_MAX} characters`);
+  return {
+    subject: oneLine(part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
+    html,
+    ...(best.text === undefined ? {} : { text: part('text', best.text, BODY_CHARACTERS_MAX) }),
+    ...(content.from === undefined ? {} : { from: oneLine(part('from', content.from, ADDRESS_CHARACTERS_MAX)) }),
+    ...(content.replyTo === undefined
+      ? {}
+      : { replyTo: content.replyTo.map((each) => oneLine(part('reply_to', each, ADDRESS_CHARACTERS_MAX))) }),
+  };
+};

@@ -1,0 +1,92 @@
+/** Variables of a template: their declarations, and the check of what a send gives for them. */
+
+export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'date', 'url', 'list', 'object'] as const;
+export type VariableType = (typeof VARIABLE_TYPES)[number];
+
+export interface Variable {
+  readonly name: string;
+  readonly type: VariableType;
+  readonly required: boolean;
+  /** Used when a send gives none. */
+  readonly default?: unknown;
+  /** Used when the template is tried without values. */
+  readonly example?: unknown;
+  readonly description?: string;
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** Sentences by variable. */
+export type VariableProblems = Readonly<Record<string, readonly string[]>>;
+
+/** ISO 8601: a day, or a moment with its offset. */
+const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const URL_PROTOCOLS: readonly string[] = ['http:', 'https:', 'mailto:', 'tel:'];
+
+const isUrl = (value: string): boolean => URL.canParse(value) && URL_PROTOCOLS.includes(new URL(value).protocol);
+
+const CHECKS: Readonly<Record<VariableType, readonly [(value: unknown) => boolean, string]>> = {
+  string: [(value) => typeof value === 'string', 'must be a string'],
+  number: [(value) => typeof value === 'number' && Number.isFinite(value), 'must be a number'],
+  boolean: [(value) => typeof value === 'boolean', 'must be true or false'],
+  date: [
+    (value) => typeof value === 'string' && DATE.test(value) && !Number.isNaN(Date.parse(value)),
+    'must be a date: 2026-01-31 or 2026-01-31T09:30:00Z',
+  ],
+  url: [
+    (value) => typeof value === 'string' && isUrl(value),
+    'must be a URL that begins with https:, http:, mailto: or tel:',
+  ],
+  list: [Array.isArray, 'must be a list'],
+  object: [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object'],
+};
+
+/** @returns what is wrong with the value, for people; null: nothing. */
+export const valueProblem = (type: VariableType, value: unknown): string | null => {
+  const [isRight, problem] = CHECKS[type];
+  return isRight(value) ? null : problem;
+};
+
+export interface ResolvedValues {
+  /** What the template is rendered with: given values and defaults, of declared variables alone. */
+  readonly values: Values;
+  readonly problems: VariableProblems;
+  /** Given, and not declared: most often a typing error. */
+  readonly unused: readonly string[];
+}
+
+/** The value that a variable has; undefined: none, and it is required. */
+const givenOrDefault = ({ name, required, default: standard }: Variable, given: Values): unknown => {
+  const value = Object.hasOwn(given, name) ? given[name] : null;
+  if (value !== null && value !== undefined) return value;
+  return standard ?? (required ? undefined : null);
+};
+
+const problemWith = ({ name, type }: Variable, value: unknown): string | null => {
+  if (value === null) return null;
+  const problem = value === undefined ? 'is required' : valueProblem(type, value);
+  return problem === null ? null : `template.variables.${name} ${problem}`;
+};
+
+/** @param given what a send gave, by name. */
+export const resolveValues = (variables: readonly Variable[], given: Values): ResolvedValues => {
+  const values: Record<string, unknown> = Object.create(null);
+  const problems: Record<string, readonly string[]> = Object.create(null);
+  for (const variable of variables) {
+    const value = givenOrDefault(variable, given);
+    const problem = problemWith(variable, value);
+    if (problem === null) values[variable.name] = value;
+    else problems[variable.name] = [problem];
+  }
+  const declared = new Set(variables.map(({ name }) => name));
+  return { values, problems, unused: Object.keys(given).filter((name) => !declared.has(name)) };
+};
+
+/** Values of the examples, for a trial without any given. */
+export const exampleValues = (variables: readonly Variable[]): Values =>
+  Object.fromEntries(
+    variables.flatMap(({ name, example, default: standard }) => {
+      const value = example ?? standard;
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import {
+  exampleValues,
+  resolveValues,
+  type Variable,
+  type VariableType,
+} from '../../../src/domain/template/variables.ts';
+
+const variable = (name: string, type: VariableType, more: Partial<Variable> = {}): Variable => ({
+  name,
+  type,
+  required: true,
+  ...more,
+});
+
+describe('the values of a send', () => {
+  test.each<[VariableType, readonly unknown[], readonly unknown[]]>([
+    ['string', ['', 'a'], [1, true, [], {}]],
+    ['number', [0, -1.5], ['1', Number.NaN, Number.POSITIVE_INFINITY]],
+    ['boolean', [true, false], ['true', 0]],
+    ['date', ['2026-01-31', '2026-01-31T09:30:00Z', '2026-01-31T09:30+01:00'], ['31.1.2026', '2026-13-01', 1, 'now']],
+    [
+      'url',
+      ['https://example.com/a?b=c', 'mailto:a@b.test'],
+      ['javascript:alert(1)', 'example.com', 'data:text/html,x', 1],
+    ],
+    ['list', [[], [1]], [{}, 'a', null === undefined]],
+    ['object', [{}, { a: 1 }], [[], 'a']],
+  ])('of type %s are checked', (type, right, wrong) => {
+    for (const value of right) expect(resolveValues([variable('v', type)], { v: value }).problems).toEqual({});
+    for (const value of wrong) {
+      const { problems } = resolveValues([variable('v', type)], { v: value });
+      expect(problems.v?.[0]).toMatch(/^template\.variables\.v must be/);
+    }
+  });
+
+  test('that are required and missing are told by name, null too', () => {
+    const variables = [variable('name', 'string'), variable('city', 'string')];
+    expect(resolveValues(variables, { city: null }).problems).toEqual({
+      name: ['template.variables.name is required'],
+      city: ['template.variables.city is required'],
+    });
+  });
+
+  test('have defaults', () => {
+    const variables = [variable('name', 'string', { default: 'you' }), variable('note', 'string', { required: false })];
+    expect({ ...resolveValues(variables, {}).values }).toEqual({ name: 'you', note: null });
+  });
+
+  test('that are not declared are not seen by the template, and are told', () => {
+    const { values, unused } = resolveValues([variable('name', 'string')], { name: 'Ann', nmae: 'Ann' });
+    expect([Object.keys(values), unused]).toEqual([['name'], ['nmae']]);
+  });
+
+  test('may have any name', () => {
+    const given = JSON.parse('{"__proto__": "x", "constructor": "y"}') as Record<string, unknown>;
+    const { values, problems } = resolveValues(
+      [variable('__proto__', 'number'), variable('constructor', 'string')],
+      given,
+    );
+    expect(Object.keys(problems)).toEqual(['__proto__']);
+    expect(Object.keys(values)).toEqual(['constructor']);
+  });
+
+  test('of a trial are the examples', () => {
+    expect(exampleValues([variable('name', 'string', { example: 'Ann' }), variable('x', 'number')])).toEqual({
+      name: 'Ann',
+    });
+  });
+});
