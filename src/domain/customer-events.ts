@@ -120,6 +120,7 @@ const kindsOf = (
     case 'DestinationReleased':
     case 'DomainNameReleased':
     case 'WarmUpPlacesTaken':
+    case 'TemplateDraftChanged':
       return null;
     case 'KeyCreated':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
@@ -153,6 +154,13 @@ const kindsOf = (
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.updated') };
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
+    case 'TemplateCreated':
+      return { subjectId: event.data.templateId, sequence, kinds: about('template.created') };
+    case 'TemplatePublished':
+    case 'TemplateRolledBack':
+      return { subjectId: event.data.templateId, sequence, kinds: about('template.published') };
+    case 'TemplateDeleted':
+      return { subjectId: event.data.templateId, sequence, kinds: about('template.deleted') };
     case 'WebhookRegistered':
       return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.created') };
     case 'WebhookDisabled':

@@ -1,5 +1,7 @@
 import type { Aggregate } from '../decider.ts';
+import { sha256 } from '../digest.ts';
 import type { TemplateEvent } from '../events.ts';
+import { formatId, isId } from '../ids.ts';
 import type { StreamName } from '../ports/event-store.ts';
 
 /** Where a content is, and what it was. */
@@ -38,6 +40,10 @@ export interface ExistingTemplate {
 export type Template = { readonly status: 'absent' } | ExistingTemplate;
 
 export const templateStream = (templateId: string): StreamName => `template-${templateId}`;
+
+/** Follows from organization and alias, so that the log refuses the second of two that are created at once. */
+export const templateIdOf = (organizationId: string, idOrAlias: string): string =>
+  isId('tpl', idOrAlias) ? idOrAlias : formatId('tpl', sha256(`${organizationId}\0template\0${idOrAlias}`));
 
 /**
  * A deleted template may be created again under its alias: its id follows from organization and alias, so the stream goes
