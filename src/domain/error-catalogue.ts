@@ -92,6 +92,18 @@ export const ERROR_CATALOGUE = {
     meaning: 'The message is not scheduled.',
     remedy: 'Reschedule only messages that are `scheduled`; cancel others.',
   },
+  template_invalid: {
+    meaning: 'The draft of the template cannot be published as it is.',
+    remedy: 'Correct what `details` names by part, line and column, and publish again.',
+  },
+  template_not_published: {
+    meaning: 'The template has no version that could be sent.',
+    remedy: 'Publish it, or name a version.',
+  },
+  template_variables_invalid: {
+    meaning: 'The values for the template’s variables are missing, of another type, or cannot be rendered.',
+    remedy: 'Send what `details` names.',
+  },
   resource_conflict: {
     meaning: 'The resource was changed concurrently.',
     remedy: 'Read it again and retry.',

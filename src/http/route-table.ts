@@ -142,6 +142,38 @@ export const ROUTES = {
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
 
+  'POST /v1/templates': { ...MANAGE_LIVE, status: 201, errors: [...BODY, 'environment_not_allowed', 'resource_conflict'] },
+  'GET /v1/templates': { ...LOOK, errors: LIST },
+  'GET /v1/templates/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/templates/:id': {
+    ...MANAGE_LIVE,
+    status: 200,
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
+  },
+  'DELETE /v1/templates/:id': {
+    ...MANAGE_LIVE,
+    status: 204,
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
+  },
+  'POST /v1/templates/:id/publish': {
+    ...MANAGE_LIVE,
+    status: 200,
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'resource_conflict', 'template_invalid'],
+  },
+  'POST /v1/templates/:id/rollback': {
+    ...MANAGE_LIVE,
+    status: 200,
+    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
+  },
+  'GET /v1/templates/:id/versions': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/templates/:id/versions/:version': { ...LOOK, errors: ONE },
+  'GET /v1/templates/:id/versions/:version/diff': { ...LOOK, errors: ONE },
+  'POST /v1/templates/:id/render': {
+    ...LOOK,
+    status: 200,
+    errors: [...BODY, ...ONE, 'template_invalid', 'template_not_published', 'template_variables_invalid'],
+  },
+
   'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, 'resource_conflict'] },
   'GET /v1/suppressions': { ...READ, errors: LIST },
   'GET /v1/suppressions/check': { ...READ, errors: [] },

@@ -10,6 +10,7 @@ import type { Projection } from './projection.ts';
 import { standingsProjection } from './reputation/projection.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions.ts';
+import { templatesProjection } from './templates.ts';
 import { webhooksProjection } from './webhooks.ts';
 
 /** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
@@ -20,6 +21,7 @@ export const PROJECTIONS: readonly Projection[] = [
   eventsProjection,
   statsProjection,
   billingProjection,
+  templatesProjection,
   webhooksProjection,
   suppressionsProjection,
   deliveriesProjection,

@@ -11,6 +11,7 @@ export type ProjectionName =
   | 'events'
   | 'stats'
   | 'billing'
+  | 'templates'
   | 'webhooks'
   | 'suppressions'
   | 'deliveries'

@@ -27,6 +27,7 @@ import {
   type ListSuppressions,
   listSuppressions,
 } from './suppressions.ts';
+import { type ListTemplates, listTemplates } from './templates.ts';
 import { type ListWebhooks, listWebhooks } from './webhooks.ts';
 
 export interface ReadModelsOptions {
@@ -46,6 +47,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     list: (by: ListApiKeys) => listApiKeys(pool, by),
     expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
   },
+  templates: { list: (by: ListTemplates) => listTemplates(pool, by) },
   webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
   suppressions: {
     list: (by: ListSuppressions) => listSuppressions(pool, by),

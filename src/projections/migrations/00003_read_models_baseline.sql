@@ -61,6 +61,15 @@ create table read_models.webhooks (
 );
 create index webhooks_newest on read_models.webhooks (organization_id, environment, created_at, webhook_id);
 
+create table read_models.templates (
+  template_id text collate "C" primary key,
+  organization_id text collate "C" not null,
+  status text not null,
+  created_at timestamptz not null,
+  state json not null
+);
+create index templates_newest on read_models.templates (organization_id, created_at, template_id);
+
 -- The fill factor leaves room in a page: every message is updated when it is delivered, and the update touches no index.
 create table read_models.messages (
   message_id text collate "C" primary key,
