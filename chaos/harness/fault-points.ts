@@ -122,6 +122,12 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   WarmUpEnded: 'append-release',
   WarmUpPlacesTaken: 'append-places',
 
+  TemplateCreated: 'append-other',
+  TemplateDraftChanged: 'append-other',
+  TemplatePublished: 'append-other',
+  TemplateRolledBack: 'append-other',
+  TemplateDeleted: 'append-other',
+
   WebhookRegistered: 'append-other',
   WebhookDisabled: 'append-other',
   WebhookDeleted: 'append-other',

@@ -8,6 +8,7 @@ import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
+import { createLiquidRenderer } from '../adapters/templates/liquid.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
@@ -88,6 +89,7 @@ export const startApi = async (
     rateLimiter,
     htmlChecker,
     analyzer,
+    templateRenderer: createLiquidRenderer(),
     usageMarks,
     requestOrigins,
     logger,

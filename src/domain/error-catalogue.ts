@@ -96,10 +96,6 @@ export const ERROR_CATALOGUE = {
     meaning: 'The draft of the template cannot be published as it is.',
     remedy: 'Correct what `details` names by part, line and column, and publish again.',
   },
-  template_not_published: {
-    meaning: 'The template has no version that could be sent.',
-    remedy: 'Publish it, or name a version.',
-  },
   template_variables_invalid: {
     meaning: 'The values for the template’s variables are missing, of another type, or cannot be rendered.',
     remedy: 'Send what `details` names.',

@@ -15,6 +15,7 @@ export const CATEGORIES = {
   /** Which domain has proved that a name is its own. */
   domainName: 'domainName',
   message: 'message',
+  template: 'template',
   /** All that is known against one address. */
   suppression: 'suppression',
   webhook: 'webhook',
@@ -39,6 +40,7 @@ export const domainNameStream = (name: string): StreamName => streamOf('domainNa
 export const messageStream = (messageId: string): StreamName => streamOf('message', messageId);
 export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
+export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);
 /** @param destination a mailbox provider, or `@` and a recipient domain. */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
 /** @param senderId of a domain or an organization. */

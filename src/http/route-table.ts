@@ -142,7 +142,11 @@ export const ROUTES = {
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
 
-  'POST /v1/templates': { ...MANAGE_LIVE, status: 201, errors: [...BODY, 'environment_not_allowed', 'resource_conflict'] },
+  'POST /v1/templates': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
+  },
   'GET /v1/templates': { ...LOOK, errors: LIST },
   'GET /v1/templates/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/templates/:id': {
@@ -171,7 +175,7 @@ export const ROUTES = {
   'POST /v1/templates/:id/render': {
     ...LOOK,
     status: 200,
-    errors: [...BODY, ...ONE, 'template_invalid', 'template_not_published', 'template_variables_invalid'],
+    errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
   },
 
   'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, 'resource_conflict'] },

@@ -47,6 +47,21 @@ import {
   getSuppressionRoute,
   listSuppressionsRoute,
 } from './routes/suppressions/suppressions.ts';
+import { renderTemplateRoute } from './routes/templates/render-template.ts';
+import {
+  changeTemplateRoute,
+  createTemplateRoute,
+  deleteTemplateRoute,
+  getTemplateRoute,
+  listTemplatesRoute,
+  publishTemplateRoute,
+  rollBackTemplateRoute,
+} from './routes/templates/templates.ts';
+import {
+  compareTemplateVersionsRoute,
+  getTemplateVersionRoute,
+  listTemplateVersionsRoute,
+} from './routes/templates/versions.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/unsubscribe.ts';
 import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
@@ -90,6 +105,17 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getWarmUpRoute,
   startWarmUpRoute,
   endWarmUpRoute,
+  createTemplateRoute,
+  listTemplatesRoute,
+  getTemplateRoute,
+  changeTemplateRoute,
+  deleteTemplateRoute,
+  publishTemplateRoute,
+  rollBackTemplateRoute,
+  listTemplateVersionsRoute,
+  getTemplateVersionRoute,
+  compareTemplateVersionsRoute,
+  renderTemplateRoute,
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,

@@ -1,8 +1,10 @@
-import { DomainError } from '../../domain/domain-error.ts';
+import { requireOwn } from '../../domain/aggregate.ts';
+import { type Details, DomainError } from '../../domain/domain-error.ts';
 import type { TemplateEvent } from '../../domain/events.ts';
-import { requireOwn } from '../../domain/ownership.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
+import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
 import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
+import { templateStream } from '../../domain/streams.ts';
 import {
   createTemplate as decideCreate,
   deleteTemplate as decideDelete,
@@ -10,15 +12,30 @@ import {
   publishTemplate as decidePublish,
   rollBackTemplate as decideRollBack,
   requireTemplate,
+  requireVersion,
 } from '../../domain/template/change-template.ts';
 import { contentProblems } from '../../domain/template/check-content.ts';
-import type { TemplateContent } from '../../domain/template/content.ts';
+import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
-import { type ExistingTemplate, template, templateIdOf, templateStream } from '../../domain/template/template.ts';
+import {
+  type ExistingTemplate,
+  type Template,
+  type TemplateVersion,
+  template,
+  templateIdOf,
+} from '../../domain/template/template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, type Executed, execute, load } from '../execute.ts';
-import { newContent, templateContent, withLayouts } from './template-content.ts';
+import {
+  type Condition,
+  type Execution,
+  execute,
+  executeOnce,
+  type Loaded,
+  load,
+  requireRevision,
+} from '../execute.ts';
+import { draftContent, newContent, templateContent, withLayouts } from './template-content.ts';
 
 /** The life of a template. Templates are shared by live and test keys, so their events have no environment. */
 
@@ -30,23 +47,42 @@ export interface ChangedTemplate {
 interface Change extends Condition {
   readonly templateId: string;
   readonly contents?: readonly MessageContents[];
-  decide(state: Parameters<typeof decideDelete>[0]): readonly TemplateEvent[];
+  /** What the change was made of; absent: the template as it is then. */
+  readonly known?: Loaded<Template>;
+  decide(state: Template): readonly TemplateEvent[];
 }
 
 const change = async (
   context: CommandContext,
   origin: Origin,
-  { templateId, contents, decide, ...condition }: Change,
+  { templateId, contents, known, decide, atRevisions }: Change,
 ): Promise<ChangedTemplate> => {
-  const { state, revision }: Executed<Parameters<typeof decideDelete>[0], TemplateEvent> = await execute(context, {
+  const execution: Execution<Template, TemplateEvent> = {
     aggregate: template,
     stream: templateStream(templateId),
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide,
     ...(contents === undefined ? {} : { contents }),
-    ...condition,
-  });
+  };
+  const executed =
+    known === undefined
+      ? await execute(context, { ...execution, ...(atRevisions === undefined ? {} : { atRevisions }) })
+      : await executeOnce(context, { ...execution, known });
+  if (executed === null) throw new DomainError('resource_conflict', 'somebody else has just changed the template');
+  const { state, revision } = executed;
   return { template: requireOwn(state, origin.organizationId, 'template'), revision: Number(revision) };
+};
+
+/** The template as it is, where the change may be made to it. */
+const loadFor = async (
+  { store }: CommandContext,
+  { organizationId }: Origin,
+  { templateId, ...condition }: Existing,
+): Promise<{ readonly known: Loaded<Template>; readonly before: ExistingTemplate }> => {
+  const known = await load(store, template, templateStream(templateId));
+  const before = requireTemplate(known.state, organizationId);
+  requireRevision(condition, known);
+  return { known, before };
 };
 
 export interface About {
@@ -73,73 +109,107 @@ interface Existing extends Condition {
   readonly templateId: string;
 }
 
-/** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
+export interface ChangeDraft extends Existing {
+  /** The new name and description, of those before. */
+  about(before: About): About;
+  /** The new content, of that before. */
+  content(before: TemplateContent): TemplateContent;
+}
+
+/**
+ * Makes a draft of the newest content, or changes the one there is.
+ * @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `resource_conflict`.
+ */
 export const changeDraft = async (
   context: CommandContext,
   origin: Origin,
-  { name, description, content, ...existing }: Existing & About & { readonly content: TemplateContent },
+  { about, content, ...existing }: ChangeDraft,
 ): Promise<ChangedTemplate> => {
   const { organizationId } = origin;
-  const { ref, contents } = newContent(context, organizationId, content);
+  const { known, before } = await loadFor(context, origin, existing);
+  const changed = content(await draftContent(context, before));
+  const { ref, contents } = newContent(context, organizationId, changed);
+  const { name, description } = about(before);
   return change(context, origin, {
-    ...existing,
+    templateId: existing.templateId,
+    known,
     contents,
     decide: (state) => decideDraft(state, { organizationId, name, description, ...ref }),
   });
 };
 
+const invalid = (details: Details): DomainError =>
+  new DomainError('template_invalid', 'the template cannot be published: see details', { details });
+
 /** @throws {DomainError} `template_invalid` naming the parts, with line and column. */
 const requireSound = (renderer: TemplateRenderer, content: TemplateContent): void => {
   const details = contentProblems(renderer, content);
   if (Object.keys(details).length === 0) return;
-  throw new DomainError('template_invalid', 'the template cannot be published', { details });
+  throw invalid(details);
 };
 
 /** The draft with the values of its examples, where all required ones have one; null: some have none. */
 const tryExamples = (renderer: TemplateRenderer, content: TemplateContent): RenderedTemplate | null => {
-  const { values, problems } = resolveValues(content.variables, exampleValues(content.variables));
+  const { values, problems } = resolveValues(variablesOf(content), exampleValues(variablesOf(content)));
   if (Object.keys(problems).length > 0) return null;
   try {
     return renderTemplate(renderer, content, { values, locale: null });
   } catch (error) {
     if (!(error instanceof TemplateFailed)) throw error;
-    const details = { variables: [`with the values of the examples, ${error.message}`] };
-    throw new DomainError('template_invalid', 'the template cannot be published', { details });
+    throw invalid({ variables: [`with the values of the examples, ${error.message}`] });
   }
 };
 
 export interface PublishedTemplate extends ChangedTemplate {
+  readonly version: TemplateVersion;
   /** The new version with the values of its examples; null: some variable has none. */
   readonly example: RenderedTemplate | null;
 }
+
+interface Publishing {
+  readonly templateRenderer: TemplateRenderer;
+  readonly htmlChecker: HtmlChecker;
+}
+
+/** @throws {DomainError} `template_invalid` naming the line of the rendered html. */
+const requireValidHtml = async (
+  { htmlChecker }: Publishing,
+  { html }: RenderedTemplate,
+  organizationId: string,
+): Promise<void> => {
+  const problems = await htmlChecker.check(html, organizationId);
+  if (problems.length === 0) return;
+  throw invalid({
+    html: problems.map(({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`),
+  });
+};
 
 /**
  * Makes the draft the next version.
  * @throws {DomainError} `template_invalid`, `resource_conflict`, `not_found`, `precondition_failed`.
  */
 export const publishTemplate = async (
-  context: CommandContext & { readonly templateRenderer: TemplateRenderer },
+  context: CommandContext & Publishing,
   origin: Origin,
   existing: Existing,
 ): Promise<PublishedTemplate> => {
   const { organizationId } = origin;
   const { templateRenderer: renderer } = context;
-  const loaded = await load(context.store, template, templateStream(existing.templateId));
-  const before = requireTemplate(loaded.state, organizationId);
+  const { known, before } = await loadFor(context, origin, existing);
   if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no draft to publish');
   const draft = await templateContent(context.contents, before.draft);
   requireSound(renderer, draft);
   const content = await withLayouts(context, before, draft);
   const example = tryExamples(renderer, content);
+  if (example !== null) await requireValidHtml(context, example, organizationId);
   const { ref, contents } = newContent(context, organizationId, content);
   const changed = await change(context, origin, {
-    ...existing,
-    // The draft that was checked is the one that is published.
-    atRevisions: existing.atRevisions ?? [Number(loaded.revision)],
+    templateId: existing.templateId,
+    known, // the draft that was checked is the one that is published
     contents,
     decide: (state) => decidePublish(state, { organizationId, content: ref }),
   });
-  return { ...changed, example };
+  return { ...changed, version: requireVersion(changed.template, changed.template.versions.length), example };
 };
 
 /** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */

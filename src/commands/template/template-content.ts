@@ -3,16 +3,15 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
+import { templateStream } from '../../domain/streams.ts';
 import { requireTemplate, requireVersion } from '../../domain/template/change-template.ts';
-import type { Layout, TemplateContent } from '../../domain/template/content.ts';
+import { type Layout, sourceOf, type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import {
   type ExistingTemplate,
   type TemplateContentRef,
   template,
   templateIdOf,
-  templateStream,
 } from '../../domain/template/template.ts';
-import type { Variable } from '../../domain/template/variables.ts';
 import { load } from '../execute.ts';
 
 /** Contents of templates: how they get into the vault and out of it. */
@@ -43,6 +42,16 @@ export const templateContent = async (
   const body = (await contents.get([contentId])).get(contentId);
   if (body?.kind !== 'template') throw new Error(`the vault holds no template content ${contentId}`);
   return body.content;
+};
+
+/** The newest content, as it was written: of the draft, or of the newest version. @throws {DomainError} `not_found`. */
+export const draftContent = async (
+  { contents }: Pick<Templates, 'contents'>,
+  { draft, versions }: Pick<ExistingTemplate, 'draft' | 'versions'>,
+): Promise<TemplateContent> => {
+  const newest = draft ?? versions.at(-1);
+  if (newest === undefined) throw new DomainError('not_found', 'the template has no content');
+  return sourceOf(await templateContent(contents, newest));
 };
 
 interface Templates {
@@ -87,18 +96,18 @@ export const withLayouts = async (
       html: layout.html,
       locales: Object.fromEntries(Object.entries(layout.locales).map(([tag, { html }]) => [tag, html])),
     },
-    ...(layout.layouts ?? []),
+    ...(layout.compiled?.layouts ?? []),
   ];
   if (all.some((each) => each.templateId === templateId))
     throw invalidLayout(content.layout, 'is in this template itself');
   if (all.length > LAYOUTS_MAX) throw invalidLayout(content.layout, `is more than ${LAYOUTS_MAX} deep in others`);
   const own = new Set(content.variables.map(({ name }) => name));
-  const inherited: readonly Variable[] = layout.variables.filter(({ name }) => !own.has(name));
-  return { ...content, layouts: all, variables: [...content.variables, ...inherited] };
+  const layoutVariables = variablesOf(layout).filter(({ name }) => !own.has(name));
+  return { ...content, compiled: { layouts: all, layoutVariables } };
 };
 
 /** Which content is meant: a version, or the draft. */
-export type Which = { readonly version: number | 'published' | 'draft' };
+export type Which = { readonly version: number | 'draft' };
 
 /** The content of a version as published, or of the draft with its layouts. @throws {DomainError} `not_found`, `template_invalid`. */
 export const contentOf = async (
@@ -107,16 +116,10 @@ export const contentOf = async (
   { version }: Which,
 ): Promise<{ readonly content: TemplateContent; readonly version: number | null }> => {
   if (version === 'draft') {
-    const draft = existing.draft ?? existing.versions.at(-1);
-    if (draft === undefined) throw new DomainError('not_found', 'the template has no draft');
-    return {
-      content: await withLayouts(templates, existing, await templateContent(templates.contents, draft)),
-      version: null,
-    };
+    const content = await withLayouts(templates, existing, await draftContent(templates, existing));
+    return { content, version: null };
   }
-  const wanted = version === 'published' ? existing.publishedVersion : version;
-  if (wanted === null) throw new DomainError('template_not_published', 'the template is not published');
-  const found = requireVersion(existing, wanted);
+  const found = requireVersion(existing, version);
   return { content: await templateContent(templates.contents, found), version: found.version };
 };
 

@@ -5,9 +5,6 @@ import type { Values } from '../template/variables.ts';
  * a few tens of milliseconds at most, whatever a template or its values hold.
  */
 
-export const TEMPLATE_PARTS = ['subject', 'html', 'text', 'preheader', 'from', 'replyTo'] as const;
-export type TemplatePart = (typeof TEMPLATE_PARTS)[number];
-
 /** Where something is in a part's source. Both begin with 1. */
 export interface TemplatePlace {
   readonly line: number;

@@ -1,6 +1,6 @@
+import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { TemplateEvent } from '../events.ts';
-import { requireOwn } from '../ownership.ts';
 import type { ExistingTemplate, Template, TemplateContentRef, TemplateVersion } from './template.ts';
 
 /** Versions of one template: its state is folded from its stream and kept in memory by senders. */

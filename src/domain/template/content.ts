@@ -1,5 +1,8 @@
 import type { Variable } from './variables.ts';
 
+export const TEMPLATE_FORMATS = ['html', 'mjml'] as const;
+export type TemplateFormat = (typeof TEMPLATE_FORMATS)[number];
+
 /** What a template says in one language. All parts are Liquid. */
 export interface LocalizedContent {
   readonly subject: string;
@@ -20,6 +23,9 @@ export interface Layout {
 
 /** The content of a draft or of a version. */
 export interface TemplateContent extends LocalizedContent {
+  readonly format: TemplateFormat;
+  /** Styles are written into the elements that they concern when it is published. */
+  readonly inlineCss: boolean;
   readonly from?: string;
   readonly replyTo?: readonly string[];
   /** Alias of the template that is its layout. */
@@ -27,12 +33,25 @@ export interface TemplateContent extends LocalizedContent {
   readonly variables: readonly Variable[];
   /** By BCP 47 tag: `de`, `de-AT`. */
   readonly locales: Readonly<Record<string, LocalizedContent>>;
-  /**
-   * Of a version: the layouts as they were when it was published, the innermost first. A version with them is immutable,
-   * and a rollback restores exactly what was sent.
-   */
-  readonly layouts?: readonly Layout[];
+  /** Of a version: what was made of its draft when it was published, so that a rollback restores exactly what was sent. */
+  readonly compiled?: CompiledContent;
 }
+
+export interface CompiledContent {
+  /** The innermost first. */
+  readonly layouts: readonly Layout[];
+  /** Variables of the layouts that the template does not declare itself. */
+  readonly layoutVariables: readonly Variable[];
+}
+
+/** Without what was made of it. */
+export const sourceOf = ({ compiled: _, ...source }: TemplateContent): TemplateContent => source;
+
+/** All variables that a send may give. */
+export const variablesOf = ({ variables, compiled }: TemplateContent): readonly Variable[] => [
+  ...variables,
+  ...(compiled?.layoutVariables ?? []),
+];
 
 /** What a layout calls the html that it surrounds. */
 export const CONTENT_VARIABLE = 'content';

@@ -56,7 +56,7 @@ export const renderTemplate = (
     }
   };
   const inLayouts = (html: string): string =>
-    (content.layouts ?? []).reduce((inner, layout) => {
+    (content.compiled?.layouts ?? []).reduce((inner, layout) => {
       const source = localized(layout.locales, locale) ?? layout.html;
       const outer = part('layout', source, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
       return outer.split(CONTENT_MARK).join(inner);

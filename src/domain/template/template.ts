@@ -1,8 +1,8 @@
-import type { Aggregate } from '../decider.ts';
+import type { Aggregate } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
 import type { TemplateEvent } from '../events.ts';
 import { formatId, isId } from '../ids.ts';
-import type { StreamName } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
 
 /** Where a content is, and what it was. */
 export interface TemplateContentRef {
@@ -39,8 +39,6 @@ export interface ExistingTemplate {
 
 export type Template = { readonly status: 'absent' } | ExistingTemplate;
 
-export const templateStream = (templateId: string): StreamName => `template-${templateId}`;
-
 /** Follows from organization and alias, so that the log refuses the second of two that are created at once. */
 export const templateIdOf = (organizationId: string, idOrAlias: string): string =>
   isId('tpl', idOrAlias) ? idOrAlias : formatId('tpl', sha256(`${organizationId}\0template\0${idOrAlias}`));
@@ -50,7 +48,7 @@ export const templateIdOf = (organizationId: string, idOrAlias: string): string 
  * on, and version numbers with it.
  */
 export const template: Aggregate<Template, TemplateEvent> = {
-  category: 'template',
+  category: CATEGORIES.template,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt, actor }) => {
     if (event.type === 'TemplateCreated') {

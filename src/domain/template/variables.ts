@@ -16,8 +16,8 @@ export interface Variable {
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Sentences by variable. */
-export type VariableProblems = Readonly<Record<string, readonly string[]>>;
+/** What is wrong, by variable: `is required`. */
+export type VariableProblems = Readonly<Record<string, string>>;
 
 /** ISO 8601: a day, or a moment with its offset. */
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
@@ -62,21 +62,20 @@ const givenOrDefault = ({ name, required, default: standard }: Variable, given: 
   return standard ?? (required ? undefined : null);
 };
 
-const problemWith = ({ name, type }: Variable, value: unknown): string | null => {
+const problemWith = ({ type }: Variable, value: unknown): string | null => {
   if (value === null) return null;
-  const problem = value === undefined ? 'is required' : valueProblem(type, value);
-  return problem === null ? null : `template.variables.${name} ${problem}`;
+  return value === undefined ? 'is required' : valueProblem(type, value);
 };
 
 /** @param given what a send gave, by name. */
 export const resolveValues = (variables: readonly Variable[], given: Values): ResolvedValues => {
   const values: Record<string, unknown> = Object.create(null);
-  const problems: Record<string, readonly string[]> = Object.create(null);
+  const problems: Record<string, string> = Object.create(null);
   for (const variable of variables) {
     const value = givenOrDefault(variable, given);
     const problem = problemWith(variable, value);
     if (problem === null) values[variable.name] = value;
-    else problems[variable.name] = [problem];
+    else problems[variable.name] = problem;
   }
   const declared = new Set(variables.map(({ name }) => name));
   return { values, problems, unused: Object.keys(given).filter((name) => !declared.has(name)) };

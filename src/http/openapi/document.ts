@@ -31,15 +31,39 @@ const TOKEN = {
   },
 };
 
+/** A template is also known by its alias. */
+const OR_ALIAS = '|^[a-z0-9-]{1,64}$';
+
+const VERSION = {
+  name: ':version',
+  parameter: {
+    name: 'version',
+    in: 'path',
+    required: true,
+    description: 'Number of the version.',
+    schema: { type: 'string', pattern: '^[1-9][0-9]{0,8}$' },
+  },
+};
+
+const idParameter = (collection: string): Json => {
+  const [noun, prefix] = RESOURCES[collection] ?? ['resource', '[a-z]{3}'];
+  const shape = prefix === null ? '^[0-9]{1,18}$' : `^${prefix}_[a-z2-7]{26}$`;
+  const hasAlias = collection === 'templates';
+  return {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: hasAlias ? `Id or alias of the ${noun}.` : `Id of the ${noun}.`,
+    schema: { type: 'string', pattern: hasAlias ? shape + OR_ALIAS : shape },
+  };
+};
+
 const pathParameters = (url: string): readonly Json[] => {
   const segments = url.split('/');
   return segments.flatMap((segment, index) => {
-    if (!segment.startsWith(':')) return [];
     if (segment === TOKEN.name) return [TOKEN.parameter];
-    const [noun, prefix] = RESOURCES[segments[index - 1] ?? ''] ?? ['resource', '[a-z]{3}'];
-    const pattern = prefix === null ? '^[0-9]{1,18}$' : `^${prefix}_[a-z2-7]{26}$`;
-    const schema = { type: 'string', pattern };
-    return [{ name: segment.slice(1), in: 'path', required: true, description: `Id of the ${noun}.`, schema }];
+    if (segment === VERSION.name) return [VERSION.parameter];
+    return segment === ':id' ? [idParameter(segments[index - 1] ?? '')] : [];
   });
 };
 

@@ -22,7 +22,7 @@ it is created or rotated. It has permissions, belongs to one domain, and can be 
 |---|---|
 | \`send\` | sending, analysing, cancelling and rescheduling messages |
 | \`read\` | reading messages, events and statistics |
-| \`manage\` | domains, webhooks, API keys |
+| \`manage\` | domains, templates, webhooks, API keys |
 | \`admin\` | everything, and billing and the organization |
 
 Only \`admin\` includes other permissions. The \`from\` address of a message is always on the domain of the key. A key
@@ -35,7 +35,8 @@ address.
 \`ob_live_…\` keys send mail. \`ob_test_…\` keys work the same way with a simulated mail server: nothing leaves, nothing
 is billed. The address selects the simulated outcome: \`delivered@sandbox.outbox.test\`, \`bounced@…\`, \`deferred@…\`,
 \`complained@…\`, \`suppressed@…\`; any other address is delivered. Each environment has its own messages, events,
-statistics, webhooks and suppressions. Domains are shared; a test key cannot change them.
+statistics, webhooks and suppressions. Domains and templates are shared; a test key
+cannot change them.
 
 ## Errors
 
@@ -94,6 +95,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   messages: 'Send messages and follow their outcome.',
   'api-keys': 'Create, change and revoke API keys; their values are shown once.',
   domains: 'The domains that mail is sent from, and their DNS records.',
+  templates: 'What messages are made of: drafts, published versions, variables and languages.',
   webhooks: 'URLs that get events as they happen.',
   events: 'Everything that happened, in order.',
   stats: 'Counts of recipients by outcome.',

@@ -138,6 +138,9 @@ const SCHEMAS = {
     ['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked', 'api_key.expired', 'api_key.deleted'],
     { api_key_id: z.string() },
   ),
+  TemplateEvent: eventOf('TemplateEvent', ['template.created', 'template.published', 'template.deleted'], {
+    template_id: z.string(),
+  }),
   WebhookEvent: eventOf('WebhookEvent', ['webhook.created', 'webhook.disabled', 'webhook.deleted'], {
     webhook_id: z.string(),
   }),

@@ -5,6 +5,7 @@ import type {
   ReputationEvent,
   SendingDomainEvent,
   SuppressionEvent,
+  TemplateEvent,
   WarmUpEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
@@ -17,7 +18,12 @@ import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
 type DomainStandingEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;
 type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
-type OfOrganization = ApiKeyEvent | WebhookEvent | SuppressionEvent | Exclude<ReputationEvent, DomainStandingEvent>;
+type OfOrganization =
+  | ApiKeyEvent
+  | TemplateEvent
+  | WebhookEvent
+  | SuppressionEvent
+  | Exclude<ReputationEvent, DomainStandingEvent>;
 type Followed = MessageEvent | OfDomain | OfOrganization;
 
 interface SentFrom {
@@ -96,7 +102,7 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>):
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'webhook', 'suppression', 'standing', 'warmUp'],
+  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'standing', 'warmUp'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -134,6 +140,11 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     DkimKeysDestroyed: ofDomain,
     DomainBrandingChanged: ofDomain,
     DomainDeleted: ofDomain,
+    TemplateCreated: ofOrganization,
+    TemplateDraftChanged: 'ignored',
+    TemplatePublished: ofOrganization,
+    TemplateRolledBack: ofOrganization,
+    TemplateDeleted: ofOrganization,
     WebhookRegistered: ofOrganization,
     WebhookDisabled: ofOrganization,
     WebhookDeleted: ofOrganization,

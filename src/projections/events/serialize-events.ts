@@ -42,6 +42,7 @@ interface SerializedEventData {
   readonly organization_id?: string;
   readonly api_key_id?: string;
   readonly webhook_id?: string;
+  readonly template_id?: string;
   readonly suppression?: { readonly id: string; readonly address: string | null };
   readonly smtp?: SerializedSmtp;
   readonly attempt?: number;
@@ -110,6 +111,7 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): Serialized
   if (family === 'domain') return { domain_id: event.subjectId };
   if (family === 'organization') return { organization_id: event.subjectId };
   if (family === 'suppression') return suppressionData(event, contents);
+  if (family === 'template') return { template_id: event.subjectId };
   return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fold } from '../../../src/domain/decider.ts';
+import { fold } from '../../../src/domain/aggregate.ts';
 import type { TemplateEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import {

@@ -41,11 +41,19 @@ beforeAll(async () => {
   await make('revoked', own, ids.domain, { permissions: ['send'] });
   await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), {});
   await post(`/v1/api-keys/${ids.revoked}/revoke`);
+  await post('/v1/templates', TEMPLATE);
 });
 afterAll(() => service.close());
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };
 const SEND = '/v1/messages/send';
+const TEMPLATE = {
+  alias: 'draft',
+  name: 'Draft',
+  subject: 'Hello',
+  html: '<p>{{ name }}</p>',
+  variables: [{ name: 'name', type: 'string' }],
+};
 const ORGANIZATION = { url: '/v1/organization' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -114,6 +122,11 @@ const PROVOKED = {
     return after(post(`${url}/cancel`, {}, { by: 'test' }), () => reschedule(url));
   },
   message_not_scheduled: async () => reschedule(await sentByTestKey()),
+  template_invalid: () =>
+    after(post('/v1/templates', { ...TEMPLATE, alias: 'broken', html: '{{ who }}' }), () =>
+      post('/v1/templates/broken/publish'),
+    ),
+  template_variables_invalid: () => post('/v1/templates/draft/render', { variables: {} }),
   resource_conflict: () => whileLogFailsWith(({ stream, expected }) => new WrongExpectedRevision(stream, expected, 7)),
   precondition_failed: () => post(`/v1/api-keys/${ids.admin}/rotate`, {}, { headers: { 'if-match': '"7"' } }),
   body_too_large: () => post('/v1/domains', { name: 'x'.repeat(70_000) }),

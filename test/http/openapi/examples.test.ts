@@ -30,9 +30,21 @@ const newPlace = async (service: Service): Promise<Place> => {
     dom: domain,
     key: other.id,
     msg: await make('/v1/messages/send', message),
+    tpl: await makeTemplate(service, key),
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
   return { key, ids };
+};
+
+/** One that has a version, and a draft that could be the next. */
+const makeTemplate = async (service: Service, key: string): Promise<string> => {
+  const content = { name: 'x', subject: 'x', html: '<p>x</p>' };
+  const post = async (url: string, payload: object): Promise<{ readonly id: string }> =>
+    (await service.request({ method: 'POST', url, key, payload })).json();
+  const { id } = await post('/v1/templates', { alias: 'x', ...content });
+  await post(`/v1/templates/${id}/publish`, {});
+  await service.request({ method: 'PATCH', url: `/v1/templates/${id}`, key, payload: { subject: 'y' } });
+  return id;
 };
 
 /** Ids, times and addresses of webhooks in an example stand for the reader's own. */

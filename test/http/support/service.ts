@@ -4,6 +4,7 @@ import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { createLiquidRenderer } from '../../../src/adapters/templates/liquid.ts';
 import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import { type CreateKey, createKey } from '../../../src/commands/api-key/create-key.ts';
@@ -79,6 +80,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     rateLimiter: createInMemoryRateLimiter({ system }),
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),
+    templateRenderer: createLiquidRenderer(),
     inbox: createInMemoryInbox(),
     usageMarks: createInMemoryUsageMarks(),
     requestOrigins: createInMemoryRequestOrigins(),

@@ -50,6 +50,7 @@ export const KINDS = {
     sees: (by, of) => by === 'live' || of === 'test',
   },
   domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },
+  templates: { prefix: 'tpl', noun: 'template', sees: () => true, ofOneDomain: false },
   suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },

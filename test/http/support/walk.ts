@@ -56,6 +56,8 @@ const messageFrom = (domainName: string) => ({
   text: 'Walk',
 });
 
+const newTemplate = () => ({ alias: newName().replace('.', '-'), name: 'Walk', subject: 'Walk', html: '<p>Walk</p>' });
+
 type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}`>;
 
 /** What every route with a body succeeds with; one that is missing here does not compile. */
@@ -77,6 +79,11 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains/:id/release': () => ({}),
   'POST /v1/organization/release': () => ({}),
   'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),
+  'POST /v1/templates': () => newTemplate(),
+  'PATCH /v1/templates/:id': () => ({ subject: 'Another' }),
+  'POST /v1/templates/:id/publish': () => ({}),
+  'POST /v1/templates/:id/rollback': () => ({ version: 1 }),
+  'POST /v1/templates/:id/render': () => ({}),
   'POST /v1/suppressions': () => ({ address: newPerson() }),
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
@@ -87,12 +94,13 @@ const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODI
 /** What a route asks for that its path does not say. */
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
   'GET /v1/suppressions/check': '?address=ann@example.net',
+  'GET /v1/templates/:id/versions/:version/diff': '?with=1',
 };
 
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id)}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':version', '1')}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
@@ -119,6 +127,14 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id,
     domains: () => service.makeDomain(organizationId, newName()),
     suppressions: (environment) => create('/v1/suppressions', environment, { address: newPerson() }),
+    // One that has a version, and a draft that could be the next.
+    templates: async () => {
+      const key = keyOf({ permission: 'admin', environment: 'live' });
+      const id = await create('/v1/templates', 'live', newTemplate());
+      await service.request({ method: 'POST', url: `/v1/templates/${id}/publish`, key, payload: {} });
+      await service.request({ method: 'PATCH', url: `/v1/templates/${id}`, key, payload: { subject: 'Next' } });
+      return id;
+    },
     webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
     inbox: async (environment) => {
       const { inbox } = service.deps;

@@ -7,7 +7,7 @@ import { customerEvents } from '../../../domain/customer-events.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import type { MessageHead, ReplyText, SuppressionEvidence } from '../../../domain/ports/contents.ts';
+import type { MessageHead, StoredHead } from '../../../domain/ports/contents.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
@@ -51,7 +51,7 @@ export const loadMessage = async (
 /** Finds a message's body or head in loaded contents. Logs missing contents as a fault. */
 export const bodyOf = <Body extends MessageHead>(
   { logger }: Pick<HttpDependencies, 'logger'>,
-  contents: ReadonlyMap<string, Body | ReplyText | SuppressionEvidence>,
+  contents: ReadonlyMap<string, Body | Exclude<StoredHead, MessageHead>>,
   contentId: string,
 ): Body | null => {
   const found = contents.get(contentId);

@@ -1,0 +1,45 @@
+import { DomainError } from '../../domain/domain-error.ts';
+import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
+import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
+import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
+import { exampleValues, resolveValues, type Values } from '../../domain/template/variables.ts';
+
+export interface RenderContent {
+  /** By name; null: the examples. */
+  readonly variables: Values | null;
+  readonly locale: string | null;
+  /** Path of the variables in the request: `template.variables`. */
+  readonly field: string;
+}
+
+export interface RenderedContent {
+  readonly rendered: RenderedTemplate;
+  /** Given, and not declared. */
+  readonly unused: readonly string[];
+}
+
+/** @throws {DomainError} `template_variables_invalid` naming the variables, or what cannot be rendered. */
+export const renderContent = (
+  renderer: TemplateRenderer,
+  content: TemplateContent,
+  { variables, locale, field }: RenderContent,
+): RenderedContent => {
+  const declared = variablesOf(content);
+  const { values, problems, unused } = resolveValues(declared, variables ?? exampleValues(declared));
+  const wrong = Object.entries(problems);
+  if (wrong.length > 0) {
+    throw new DomainError('template_variables_invalid', 'the template’s variables are invalid: see details', {
+      details: Object.fromEntries(
+        wrong.map(([name, problem]) => [`${field}.${name}`, [`${field}.${name} ${problem}`]]),
+      ),
+    });
+  }
+  try {
+    return { rendered: renderTemplate(renderer, content, { values, locale }), unused };
+  } catch (error) {
+    if (!(error instanceof TemplateFailed)) throw error;
+    throw new DomainError('template_variables_invalid', 'the template cannot be rendered with these variables', {
+      details: { [field]: [error.message] },
+    });
+  }
+};

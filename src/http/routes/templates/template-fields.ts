@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { type LocalizedContent, TEMPLATE_FORMATS, type TemplateContent } from '../../../domain/template/content.ts';
+import { VARIABLE_TYPES, type Variable } from '../../../domain/template/variables.ts';
+import { serializeContent } from '../../schemas/template.ts';
+import { atMost, line, text } from '../../validation/fields.ts';
+
+/** What clients write into templates. */
+
+const SUBJECT_CHARACTERS_MAX = 998;
+const PREHEADER_CHARACTERS_MAX = 1_000;
+/** Larger html belongs into a layout, or is data. */
+const SOURCE_CHARACTERS_MAX = 200_000;
+const NAME_CHARACTERS_MAX = 200;
+const ADDRESS_CHARACTERS_MAX = 998;
+const REPLY_TO_MAX = 10;
+const VARIABLES_MAX = 100;
+const LOCALES_MAX = 30;
+
+const ALIAS = /^[a-z0-9-]{1,64}$/;
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+const LOCALE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?$/;
+/** Names that are the template language's, ours, or every object's. */
+const RESERVED: readonly string[] = [
+  ...['content', 'forloop', 'true', 'false', 'nil', 'null', 'empty', 'blank'],
+  ...['__proto__', 'constructor', 'prototype'],
+];
+
+const alias = z.string().refine((name) => ALIAS.test(name), 'must be 1 to 64 of a-z, 0-9 and -');
+
+export const localeField = z
+  .string()
+  .refine((tag) => LOCALE.test(tag), 'must be a language tag such as de or de-AT')
+  .describe('A language tag: `de-AT` falls back to `de`, and that to the template’s default.');
+
+/** Values for the variables, by name. */
+export const variablesField = atMost(VARIABLES_MAX, z.record(z.string(), z.unknown()));
+
+const subject = line(SUBJECT_CHARACTERS_MAX);
+const html = text(SOURCE_CHARACTERS_MAX).min(1);
+const plain = text(SOURCE_CHARACTERS_MAX);
+const preheader = line(PREHEADER_CHARACTERS_MAX);
+
+const inOneLocale = z.strictObject({
+  subject,
+  html,
+  text: plain.nullable().default(null),
+  preheader: preheader.nullable().default(null),
+});
+
+const isVariableName = (name: string): boolean => VARIABLE.test(name);
+
+const variable = z.strictObject({
+  name: z
+    .string()
+    .refine(isVariableName, 'must be 1 to 64 letters, digits and _, and begin with no digit')
+    .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
+  type: z.enum(VARIABLE_TYPES),
+  required: z.boolean().default(true),
+  default: z.unknown().optional().describe('Used when a send gives no value.'),
+  example: z.unknown().optional().describe('Used when the template is published, and tried without values.'),
+  description: line(NAME_CHARACTERS_MAX).optional().describe('For people.'),
+});
+
+const uniqueNames = (variables: readonly { readonly name: string }[]): boolean =>
+  new Set(variables.map(({ name }) => name)).size === variables.length;
+
+const fields = {
+  subject: subject.describe('Liquid. One line.'),
+  html: html.describe(
+    'Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters.',
+  ),
+  text: plain.nullable().describe('Liquid; made from the html when null.'),
+  preheader: preheader.nullable().describe('Liquid; what lists of mail show behind the subject.'),
+  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Liquid; the sender of sends that name none.'),
+  reply_to: atMost(REPLY_TO_MAX, z.array(line(ADDRESS_CHARACTERS_MAX))).describe(
+    'Liquid; where answers go of sends that do not say so.',
+  ),
+  layout: alias
+    .nullable()
+    .describe('Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication.'),
+  format: z.enum(TEMPLATE_FORMATS).describe('What `html` is written in.'),
+  inline_css: z.boolean().describe('Whether publishing writes styles into the elements that they concern.'),
+  variables: atMost(VARIABLES_MAX, z.array(variable).refine(uniqueNames, 'must not name a variable twice')).describe(
+    'Every variable that the parts use, at most 100.',
+  ),
+  locales: atMost(LOCALES_MAX, z.record(localeField, inOneLocale)).describe(
+    'The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above.',
+  ),
+};
+
+const about = {
+  name: line(NAME_CHARACTERS_MAX).describe('For people.'),
+  description: line(NAME_CHARACTERS_MAX).nullable().describe('For people.'),
+};
+
+export const createBody = z.strictObject({
+  alias: alias.describe('Unique in your organization, and usable wherever the id is.'),
+  name: about.name,
+  description: about.description.default(null),
+  ...fields,
+  text: fields.text.default(null),
+  preheader: fields.preheader.default(null),
+  from: fields.from.default(null),
+  reply_to: fields.reply_to.default([]),
+  layout: fields.layout.default(null),
+  format: fields.format.default('html'),
+  inline_css: fields.inline_css.default(false),
+  variables: fields.variables.default([]),
+  locales: fields.locales.default({}),
+});
+
+export const changeBody = z.strictObject({ ...about, ...fields }).partial();
+
+type Given<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], null> };
+
+/** Without the fields that are null. */
+const given = <Fields extends object>(all: Fields): Partial<Given<Fields>> =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Partial<Given<Fields>>; // those left
+
+type Localized = z.output<typeof inOneLocale>;
+
+const localizedOf = ({ subject: line, html: source, ...rest }: Localized): LocalizedContent => ({
+  subject: line,
+  html: source,
+  ...given(rest),
+});
+
+export type ContentFields = Omit<z.output<typeof createBody>, 'alias' | 'name' | 'description'>;
+
+export const contentOfFields = ({
+  reply_to: replyTo,
+  inline_css: inlineCss,
+  ...sent
+}: ContentFields): TemplateContent => ({
+  ...localizedOf({ subject: sent.subject, html: sent.html, text: sent.text, preheader: sent.preheader }),
+  ...given({ from: sent.from, layout: sent.layout }),
+  ...(replyTo.length === 0 ? {} : { replyTo }),
+  format: sent.format,
+  inlineCss,
+  variables: sent.variables as readonly Variable[], // `default` and `example` are whatever JSON holds
+  locales: Object.fromEntries(Object.entries(sent.locales).map(([tag, one]) => [tag, localizedOf(one)])),
+});
+
+type Changes = Omit<z.output<typeof changeBody>, keyof typeof about>;
+
+/** The content with the fields that were sent instead of its own. */
+export const changedContent = (before: TemplateContent, sent: Changes): TemplateContent =>
+  contentOfFields({ ...serializeContent(before), ...(sent as Partial<ContentFields>) }); // a field that was not sent is absent;

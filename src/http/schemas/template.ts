@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { TEMPLATE_FORMATS, type TemplateContent } from '../../domain/template/content.ts';
+import type { ExistingTemplate, TemplateVersion } from '../../domain/template/template.ts';
+import { VARIABLE_TYPES } from '../../domain/template/variables.ts';
+import { timeSchema } from './envelope.ts';
+import { analysisSchema } from './sent-message.ts';
+
+/** What clients see of templates. */
+
+const templateFields = {
+  id: z.string(),
+  alias: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(['draft', 'published']),
+  published_version: z.number().int().nullable().describe('The version that sends use which name none.'),
+  has_draft: z.boolean().describe('Whether there are changes that no version has.'),
+  created_at: timeSchema(),
+  updated_at: timeSchema(),
+};
+
+export const listedTemplateSchema = z
+  .strictObject({ object: z.literal('template'), ...templateFields })
+  .meta({ id: 'ListedTemplate' });
+type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
+
+const localizedFields = {
+  subject: z.string(),
+  html: z.string(),
+  text: z.string().nullable().describe('null: made from the html.'),
+  preheader: z.string().nullable(),
+};
+
+const contentSchema = z
+  .strictObject({
+    ...localizedFields,
+    from: z.string().nullable(),
+    reply_to: z.array(z.string()),
+    layout: z.string().nullable(),
+    format: z.enum(TEMPLATE_FORMATS),
+    inline_css: z.boolean(),
+    variables: z.array(
+      z.strictObject({
+        name: z.string(),
+        type: z.enum(VARIABLE_TYPES),
+        required: z.boolean(),
+        default: z.unknown().optional(),
+        example: z.unknown().optional(),
+        description: z.string().optional(),
+      }),
+    ),
+    locales: z.record(z.string(), z.strictObject(localizedFields)),
+  })
+  .meta({ id: 'TemplateContent' });
+type SerializedContent = z.infer<typeof contentSchema>;
+
+export const templateSchema = z
+  .strictObject({
+    object: z.literal('template'),
+    ...templateFields,
+    content: contentSchema.describe('Of the draft, or of the newest version where there is no draft.'),
+  })
+  .meta({ id: 'Template' });
+
+const versionFields = {
+  object: z.literal('template_version'),
+  template_id: z.string(),
+  version: z.number().int(),
+  published: z.boolean().describe('Sends that name no version use this one.'),
+  published_at: timeSchema(),
+  published_by: z.string().describe('`key:` and the id of the API key, or `operator`.'),
+  content_digest: z.string().describe('SHA-256 of the content, in hex.'),
+};
+
+export const listedVersionSchema = z.strictObject(versionFields).meta({ id: 'ListedTemplateVersion' });
+type SerializedVersion = z.infer<typeof listedVersionSchema>;
+
+export const versionSchema = z
+  .strictObject({ ...versionFields, content: contentSchema })
+  .meta({ id: 'TemplateVersion' });
+
+export const publishedVersionSchema = z
+  .strictObject({
+    ...versionFields,
+    analysis: analysisSchema.nullable().describe('With the values of the examples; null: some variable has none.'),
+  })
+  .meta({ id: 'PublishedTemplateVersion' });
+
+const lineChange = z.strictObject({ kind: z.enum(['added', 'removed', 'same']), text: z.string() });
+
+export const templateDiffSchema = z
+  .strictObject({
+    object: z.literal('template_diff'),
+    template_id: z.string(),
+    from: z.number().int(),
+    to: z.number().int(),
+    changes: z.array(
+      z.strictObject({
+        field: z.string().describe('`html`, `locales.de.subject`, `variables`.'),
+        from: z.unknown().describe('Its value in the version `from`; null: it has none.'),
+        to: z.unknown().describe('Its value in the version `to`; null: it has none.'),
+        lines: z
+          .array(lineChange)
+          .nullable()
+          .describe('Of a text of several lines: those that changed, and three around each.'),
+      }),
+    ),
+  })
+  .meta({ id: 'TemplateDiff' });
+
+export const renderedTemplateSchema = z
+  .strictObject({
+    object: z.literal('rendered_template'),
+    template_id: z.string(),
+    version: z.number().int().nullable().describe('null: the draft.'),
+    subject: z.string(),
+    html: z.string(),
+    text: z.string().nullable().describe('null: it is made from the html when it is sent.'),
+    from: z.string().nullable(),
+    reply_to: z.array(z.string()),
+    unused_variables: z.array(z.string()).describe('Given, and not declared by the template.'),
+    analysis: analysisSchema,
+  })
+  .meta({ id: 'RenderedTemplate' });
+
+export const serializeTemplate = (template: ExistingTemplate): SerializedTemplate => ({
+  id: template.templateId,
+  object: 'template',
+  alias: template.alias,
+  name: template.name,
+  description: template.description,
+  status: template.status === 'published' ? 'published' : 'draft',
+  published_version: template.publishedVersion,
+  has_draft: template.draft !== null,
+  created_at: template.createdAt,
+  updated_at: template.updatedAt,
+});
+
+type Localized = TemplateContent['locales'][string];
+type SerializedLocalized = SerializedContent['locales'][string];
+
+const serializeLocalized = ({ subject, html, text, preheader }: Localized): SerializedLocalized => ({
+  subject,
+  html,
+  text: text ?? null,
+  preheader: preheader ?? null,
+});
+
+export const serializeContent = (content: TemplateContent): SerializedContent => ({
+  ...serializeLocalized(content),
+  from: content.from ?? null,
+  reply_to: [...(content.replyTo ?? [])],
+  layout: content.layout ?? null,
+  format: content.format,
+  inline_css: content.inlineCss,
+  variables: content.variables.map((each) => ({ ...each })),
+  locales: Object.fromEntries(
+    Object.entries(content.locales).map(([tag, localized]) => [tag, serializeLocalized(localized)]),
+  ),
+});
+
+export const serializeVersion = (
+  { templateId, publishedVersion }: ExistingTemplate,
+  { version, publishedAt, publishedBy, contentDigest }: TemplateVersion,
+): SerializedVersion => ({
+  object: 'template_version',
+  template_id: templateId,
+  version,
+  published: version === publishedVersion,
+  published_at: publishedAt,
+  published_by: publishedBy,
+  content_digest: contentDigest,
+});
