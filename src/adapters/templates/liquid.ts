@@ -199,6 +199,20 @@ const usesIn = (liquid: Liquid, templates: Template[]): readonly VariableUse[] =
       : [{ name: String(first.segments[0]), line: first.location.row, column: first.location.col }],
   );
 
+const failed = ({ line, column, sentence }: TemplateProblem): TemplateFailed =>
+  new TemplateFailed(`${sentence} (line ${line}, column ${column})`);
+
+const rendered = (rendering: () => string): string => {
+  const before = process.threadCpuUsage();
+  for (;;) {
+    try {
+      return rendering();
+    } catch (error) {
+      if (!wasInterrupted(error, before)) throw failed(problemOf(error));
+    }
+  }
+};
+
 export const createLiquidRenderer = (): TemplateRenderer => {
   const [plain, escaping] = [createEngine(false), createEngine(true)];
   const compiled = new LRUCache<string, Template[]>({
@@ -214,20 +228,6 @@ export const createLiquidRenderer = (): TemplateRenderer => {
     const templates = liquid.parse(source);
     compiled.set(key, templates);
     return templates;
-  };
-
-  const failed = ({ line, column, sentence }: TemplateProblem): TemplateFailed =>
-    new TemplateFailed(`${sentence} (line ${line}, column ${column})`);
-
-  const rendered = (rendering: () => string): string => {
-    const before = process.threadCpuUsage();
-    for (;;) {
-      try {
-        return rendering();
-      } catch (error) {
-        if (!wasInterrupted(error, before)) throw failed(problemOf(error));
-      }
-    }
   };
 
   return {
