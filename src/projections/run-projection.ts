@@ -29,10 +29,13 @@ const PACE_MS = 20;
 const BUSY_PACE_MS = 100;
 /** A batch this large after the short pace means load: about a thousand events a second. */
 const BUSY_BATCH_EVENTS = 20;
-/** The same under heavy load: then this much older, and a third of the database's work less. */
+/** The longest under load. Longer makes read models older; shorter leaves a busy machine three times the transactions. */
 const HEAVY_PACE_MS = 500;
-/** A batch this large means heavy load: about three thousand events a second. */
-const HEAVY_BATCH_EVENTS = 300;
+/**
+ * Under load a batch begins after so many times the time that the last one took: as many events are heavy load for a slow
+ * or busy machine that are light for a quick one. About three thousand events a second reach the longest on two cores.
+ */
+const PACE_PER_BATCH_TIME = 8;
 
 export interface RunProjectionOptions {
   readonly pool: Pool;
@@ -58,22 +61,29 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 
-const paceMs = ({ isFull, events: { length: events } }: Batch): number => {
+/** From the beginning of a batch to that of the next. @param tookMs how long it took to apply. */
+const paceMs = ({ isFull, events }: Batch, tookMs: number): number => {
   if (isFull) return 0;
-  if (events >= HEAVY_BATCH_EVENTS) return HEAVY_PACE_MS;
-  return events >= BUSY_BATCH_EVENTS ? BUSY_PACE_MS : PACE_MS;
+  if (events.length < BUSY_BATCH_EVENTS) return PACE_MS;
+  return Math.min(Math.max(PACE_PER_BATCH_TIME * tookMs, BUSY_PACE_MS), HEAVY_PACE_MS);
 };
 
 /** Batches of the log from a position on, paced; null: the signal aborted. */
 const createNextBatch = (options: RunProjectionOptions): ((after: Position) => Promise<Batch | null>) => {
   const { log, system, signal } = options;
-  let nextMs = Number.NEGATIVE_INFINITY;
+  let last: { readonly batch: Batch; readonly beganMs: number } | null = null;
+  /** Asked for the next, the last one has been applied. */
+  const waitMs = (): number => {
+    if (last === null) return 0;
+    const tookMs = system.monotonicMs() - last.beganMs;
+    return paceMs(last.batch, tookMs) - tookMs;
+  };
   return async (after) => {
-    const waitMs = nextMs - system.monotonicMs();
-    if (waitMs > 0) await pause(system, waitMs, signal);
+    const ms = waitMs();
+    if (ms > 0) await pause(system, ms, signal);
     const batch = await untilAborted(signal, log.next(after, { eventsMax: BATCH_EVENTS_MAX }));
     if (batch == null) return null;
-    nextMs = system.monotonicMs() + paceMs(batch);
+    last = { batch, beganMs: system.monotonicMs() };
     return batch;
   };
 };

@@ -15,8 +15,8 @@ const BYTES_PER_QUERY = 32_000_000;
 /** What waits are ids; refused callers get 503. At some thousand queries a second the last one waits seconds. */
 const WAITING_CALLERS_MAX = 10_000;
 
-/** One commits while the next gathers; a third would only be smaller. */
-const PUTS_IN_FLIGHT_MAX = 2;
+/** One commits while the next gathers: a second would only be smaller. */
+const PUTS_IN_FLIGHT_MAX = 1;
 /** Of one commit: some 50 ms of work for the server. Smaller shares a commit among fewer. */
 const BYTES_PER_PUT = 8_000_000;
 /** What waits is memory; refused callers get 503. */

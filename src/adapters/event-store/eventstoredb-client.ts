@@ -40,12 +40,11 @@ export interface Connection {
 }
 
 /** Ends with an error where the server or the connection fails. */
-export interface ReadCall extends Omit<Readable, 'on' | 'once' | 'read'> {
+export interface ReadCall extends Pick<Readable, 'pause' | 'resume' | 'isPaused'> {
   cancel(): void;
-  read(): ReadMessage | null;
   on(event: 'data', listener: (message: ReadMessage) => void): this;
   on(event: 'error', listener: (error: Error) => void): this;
-  on(event: 'end' | 'close' | 'readable', listener: () => void): this;
+  on(event: 'end' | 'close', listener: () => void): this;
 }
 
 /** The server takes the appends of a call in the order in which they were written to it. */

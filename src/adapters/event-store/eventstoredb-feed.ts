@@ -9,7 +9,7 @@ const CHECKPOINT_WINDOWS = 8;
 /** Next in the log: an event, or word that everything up to a position was searched and sent. */
 export type Item = { readonly event: RawEvent } | { readonly checkpoint: Position };
 
-/** One subscription, from its call to its end. The server sends no faster than it is read: gRPC holds 16 events. */
+/** One subscription, from its call to its end. Beyond `ARRIVED` the server sends no faster than it is taken. */
 export interface Feed {
   /** Whether everything that was in the log when it was opened has been searched, sent and taken. */
   isCaughtUp(): boolean;
@@ -40,8 +40,34 @@ export const trustsCheckpoints = (serverVersion: string): boolean => {
   return minor > 10 || (minor === 10 && patch >= 5);
 };
 
-/** Hears of everything that happens to a subscription, for as long as it lives. */
-const watch = (call: ReadCall, signal: AbortSignal) => {
+export interface Bounds {
+  readonly events: number;
+  /** Of the log: positions count bytes. */
+  readonly bytes: number;
+}
+
+export const eventsOf = (items: readonly Item[]): readonly RawEvent[] =>
+  items.flatMap((item) => ('event' in item ? [item.event] : []));
+
+export const positionOf = (item: Item): Position => ('event' in item ? item.event.position : item.checkpoint);
+
+export const isFull = (items: readonly Item[], { events, bytes }: Bounds): boolean => {
+  const [first, last] = [items[0], items.at(-1)];
+  if (first === undefined || last === undefined) return false;
+  return items.length >= events || bytesBetween(positionOf(first), positionOf(last)) >= bytes;
+};
+
+/**
+ * What waits to be taken. More is memory; left to gRPC it would be 16 events, and they arrive once in a turn of the event
+ * loop, so that a busy process would be sent a hundred events a second.
+ */
+const ARRIVED: Bounds = { events: 500, bytes: 1024 * 1024 };
+
+/** Hears of everything that happens to a subscription, for as long as it lives, and keeps what it is sent. */
+const watch = (call: ReadCall, signal: AbortSignal, itemOf: (message: ReadMessage) => Item | undefined) => {
+  let arrived: Item[] = [];
+  /** Of those that arrived: how many were taken. */
+  let taken = 0;
   let failure: Error | undefined;
   let wake = (): void => {};
   const end = (error?: Error): void => {
@@ -51,12 +77,26 @@ const watch = (call: ReadCall, signal: AbortSignal) => {
   call.on('error', end);
   call.on('end', () => end());
   call.on('close', () => end());
-  call.on('readable', () => wake());
+  call.on('data', (message) => {
+    const item = itemOf(message);
+    if (item !== undefined) arrived.push(item);
+    if (isFull(arrived, ARRIVED)) call.pause();
+    wake();
+  });
   const aborted = (): void => wake();
   signal.addEventListener('abort', aborted);
   return {
     close: () => signal.removeEventListener('abort', aborted),
     failure: () => failure,
+    take: (): Item | undefined => {
+      const item = arrived[taken];
+      taken += 1;
+      if (item !== undefined) return item;
+      [arrived, taken] = [[], 0];
+      if (call.isPaused()) call.resume();
+      return undefined;
+    },
+    isEmpty: () => taken >= arrived.length,
     wake: () => wake(),
     next: (): Promise<void> => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -74,7 +114,6 @@ export const openFeed = async (
   const prefixes = filter.categories?.map((category) => `${category}-`) ?? [];
   const query = { after, prefixes, checkpointWindows: CHECKPOINT_WINDOWS };
   const call = await connection.openRead(query, { requiresLeader: false });
-  const news = watch(call, signal);
   let isConfirmed = false;
   let isCaughtUp = false;
 
@@ -85,6 +124,7 @@ export const openFeed = async (
     isCaughtUp ||= message.kind === 'caught-up';
     return undefined;
   };
+  const news = watch(call, signal, itemOf);
   const assertAlive = (): void => {
     const failure = news.failure();
     if (failure !== undefined) throw failure;
@@ -96,13 +136,9 @@ export const openFeed = async (
   /** The confirmation is the first message. */
   const confirmed = async (): Promise<void> => {
     while (!isConfirmed) {
-      const arrived = news.next();
-      const message = call.read();
-      if (message !== null) itemOf(message);
-      else {
-        assertAlive();
-        await arrived;
-      }
+      const arrival = news.next();
+      assertAlive();
+      await arrival;
     }
   };
 
@@ -114,41 +150,18 @@ export const openFeed = async (
   }
 
   return {
-    isCaughtUp: () => isCaughtUp,
-    take: () => {
-      for (let message = call.read(); message !== null; message = call.read()) {
-        const item = itemOf(message);
-        if (item !== undefined) return item;
-      }
-      return undefined;
-    },
+    isCaughtUp: () => isCaughtUp && news.isEmpty(),
+    take: news.take,
     arrival: async (ms) => {
-      const arrived = news.next();
-      if (call.readableLength > 0 || news.failure() !== undefined || signal.aborted) return;
+      const arrival = news.next();
+      if (!news.isEmpty() || news.failure() !== undefined || signal.aborted) return;
       const timer = setTimeout(() => news.wake(), ms);
-      await arrived;
+      await arrival;
       clearTimeout(timer);
     },
     assertAlive,
     close,
   };
-};
-
-export const eventsOf = (items: readonly Item[]): readonly RawEvent[] =>
-  items.flatMap((item) => ('event' in item ? [item.event] : []));
-
-export const positionOf = (item: Item): Position => ('event' in item ? item.event.position : item.checkpoint);
-
-export interface Bounds {
-  readonly events: number;
-  /** Of the log: positions count bytes. */
-  readonly bytes: number;
-}
-
-export const isFull = (items: readonly Item[], { events, bytes }: Bounds): boolean => {
-  const [first, last] = [items[0], items.at(-1)];
-  if (first === undefined || last === undefined) return false;
-  return items.length >= events || bytesBetween(positionOf(first), positionOf(last)) >= bytes;
 };
 
 /** What has arrived from beyond the position, until nothing more does or it is enough. */
