@@ -1,9 +1,9 @@
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
 import { type AcceptMessage, acceptMessage } from '../../src/domain/message/accept-message.ts';
+import { claimAttempt } from '../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/domain/message/record-attempt.ts';
-import { startAttempt } from '../../src/domain/message/start-attempt.ts';
 import type { Append, EventContext, EventStore, NewEvent } from '../../src/domain/ports/event-store.ts';
 import type { System } from '../../src/domain/ports/system.ts';
 import { messageStream } from '../../src/domain/streams.ts';
@@ -123,7 +123,7 @@ export const lifeOf = (system: System, number: number): readonly Append[] => {
     atMs += index === 0 ? DELIVERY_MS : RETRY_MS;
     const now = new Date(atMs).toISOString();
     const leaseUntil = new Date(atMs + LEASE_MS).toISOString();
-    const started = startAttempt(state, { now, leaseUntil, random: 0.5 });
+    const started = claimAttempt(state, { now, leaseUntil, random: 0.5 });
     happen(started, 'worker:deliver-message');
     const recipientIds = started.flatMap((event) => (event.type === 'AttemptStarted' ? event.data.recipientIds : []));
     const outcomes = outcomesOf(system, recipientIds, kind);

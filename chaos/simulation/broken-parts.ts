@@ -80,8 +80,8 @@ export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
     }),
   },
   'a domain whose operator is looked for in vain': {
-    destinations: ({ operatorOf }) => ({
-      operatorOf: (domain) => (domain === 'small.example' ? new Promise<never>(() => undefined) : operatorOf(domain)),
+    destinations: ({ providerOf }) => ({
+      providerOf: (domain) => (domain === 'small.example' ? new Promise<never>(() => undefined) : providerOf(domain)),
     }),
   },
 };

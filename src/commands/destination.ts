@@ -17,12 +17,12 @@ export const suspendDestination = async (
   suspension: SuspendDestination,
 ): Promise<void> => {
   const now = context.system.now().toISOString();
-  const { operator } = suspension;
+  const { operator: provider } = suspension;
   await execute(context, {
     aggregate: destination,
-    stream: destinationStream(operator),
+    stream: destinationStream(provider),
     context: eventContext(
-      internalOrigin({ actor: 'worker:deliver-message', organizationId: NO_ORGANIZATION, causeId: operator }),
+      internalOrigin({ actor: 'worker:deliver-message', organizationId: NO_ORGANIZATION, causeId: provider }),
       now,
     ),
     decide: (state) => decideSuspendDestination(state, suspension, now),
@@ -33,14 +33,14 @@ export const suspendDestination = async (
 export const releaseDestination = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  operator: string,
+  provider: string,
 ): Promise<boolean> => {
   const now = context.system.now().toISOString();
   const { events } = await execute(context, {
     aggregate: destination,
-    stream: destinationStream(operator),
+    stream: destinationStream(provider),
     context: eventContext({ ...origin, environment: null }, now),
-    decide: (state) => decideReleaseDestination(state, operator, now),
+    decide: (state) => decideReleaseDestination(state, provider, now),
   });
   return events.length > 0;
 };

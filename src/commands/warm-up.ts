@@ -55,15 +55,15 @@ export interface ReserveDailyQuota extends ReserveQuota {
 
 /**
  * Reserves part of a day's quota for messages that are about to leave. It appends at the revision read, so of several
- * processes that want the last place one gets it.
+ * processes that ask for the last of it one gets it.
  * @throws {DomainError} `resource_conflict`.
  */
 export const reserveDailyQuota = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   { organizationId, known, ...command }: ReserveDailyQuota,
-): Promise<Pick<Reserved, 'full' | 'inHand'> & { readonly day: Loaded<DailyQuota> }> => {
+): Promise<Pick<Reserved, 'refusedBy' | 'unused'> & { readonly day: Loaded<DailyQuota> }> => {
   const { domainId, day } = command;
-  let allotted: Reserved | undefined;
+  let reserved: Reserved | undefined;
   const { state, revision } = await execute(context, {
     aggregate: dailyQuota,
     stream: dailyQuotaStream(domainId, day),
@@ -72,12 +72,12 @@ export const reserveDailyQuota = async (
       context.system.now().toISOString(),
     ),
     decide: (before) => {
-      allotted = reserveQuota(before, command);
-      return allotted.events;
+      reserved = reserveQuota(before, command);
+      return reserved.events;
     },
     ...(known === undefined ? {} : { known }),
   });
   // Set by the last decision, which is the one appended.
-  const { full = [], inHand = new Map() } = allotted ?? {};
-  return { full, inHand, day: { state, revision } };
+  const { refusedBy = [], unused = new Map() } = reserved ?? {};
+  return { refusedBy, unused, day: { state, revision } };
 };

@@ -64,12 +64,12 @@ const openDirect = (config: Config, engines: Engines): Mail => {
     allowPrivate,
     port,
   });
-  const { operatorOf, serversOf } = openDestinations(config, engines);
+  const { providerOf, serversOf } = openDestinations(config, engines);
   const destinations: Destinations = {
-    operatorOf: async (domain) => {
+    providerOf: async (domain) => {
       // Fetch a slow MTA-STS policy before the mail takes a place in the provider's queue.
       await mtaSts.policyOf(domain);
-      return operatorOf(domain);
+      return providerOf(domain);
     },
     serversOf,
   };

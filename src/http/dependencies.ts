@@ -34,7 +34,7 @@ export interface HttpDependencies {
   readonly requestOrigins: Pick<RequestOrigins, 'put'>;
   readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find'>;
   /** Mailbox provider of a recipient domain (A-labels); absent: all mail goes to one smarthost. */
-  readonly operatorOf?: (domain: string) => Promise<string>;
+  readonly providerOf?: (domain: string) => Promise<string>;
   /** Addresses of its mail servers; absent: unknown. */
   readonly serversOf?: (domain: string) => Promise<readonly string[]>;
   readonly logger: Logger;

@@ -19,7 +19,7 @@ import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
 import type { AttemptTimes } from './delivery/claim.ts';
-import { createDestinationLimits } from './delivery/destination-limits.ts';
+import { createDestinationLimits } from './delivery/destination-concurrency-limits.ts';
 import { createDestinationQueues } from './delivery/destination-queues.ts';
 import { createAcceptedCache, dispatchMessages } from './delivery/dispatch.ts';
 import { createRecentlyQueued, type DeliveryJob, type Destinations, MESSAGE_CLASSES } from './delivery/due.ts';

@@ -42,7 +42,7 @@ const FOR_EVER_SHARE = 0.3;
 /** Half of all runs have several, each with a mood of its own, which most of them get over. */
 export const createOperators = ({ random, scheduler, trace }: Ground, log: Log): Operators => {
   if (!random.chance(SEVERAL_SHARE)) return ONE;
-  const operatorOf = new Map(
+  const providerOf = new Map(
     Object.entries(OPERATORS).flatMap(([name, domains]) => domains.map((domain) => [domain, name] as const)),
   );
   const moods = new Map(
@@ -57,10 +57,10 @@ export const createOperators = ({ random, scheduler, trace }: Ground, log: Log):
   log.onEvent(({ event }) => {
     if (event.type === 'DestinationReleased') pauses.delete(event.data.operator);
   });
-  const nameOf = (domain: string): string => operatorOf.get(domain) ?? domain;
+  const nameOf = (domain: string): string => providerOf.get(domain) ?? domain;
   return {
-    destinations: { operatorOf: async (domain) => nameOf(domain) },
-    domains: [...operatorOf.keys()],
+    destinations: { providerOf: async (domain) => nameOf(domain) },
+    domains: [...providerOf.keys()],
     names: Object.keys(OPERATORS),
     moodOf: (domain) => {
       const { mood, untilMs } = moods.get(nameOf(domain)) ?? { mood: 'well', untilMs: 0 };

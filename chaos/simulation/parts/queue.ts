@@ -1,4 +1,4 @@
-import { createInHand } from '../../../src/adapters/queue/bullmq-worker.ts';
+import { createRunningJobs } from '../../../src/adapters/queue/bullmq-worker.ts';
 import {
   type JobHandler,
   type NewJob,
@@ -56,7 +56,7 @@ const put = (engine: QueueEngine, job: Job): void => {
 /** The queue as one process reaches it. */
 export const processQueues = (ground: Ground, engine: QueueEngine, process: Process): Queues => {
   const { faults, random, scheduler, latencyMs } = ground;
-  const inHand = createInHand(process.system);
+  const running = createRunningJobs(process.system);
   /** When it is looked next whether a job is lost. */
   const looks = new Map<Job, Planned>();
   let closing = false;
@@ -96,7 +96,7 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
     const drop = (): boolean => engine.hands.delete(job);
     engine.hands.set(job, process);
     const stopMourning = process.onDeath(drop);
-    const ending = await inHand.run(handler, JSON.parse(job.text) as never);
+    const ending = await running.run(handler, JSON.parse(job.text) as never);
     stopMourning();
     drop();
     looks.get(job)?.cancel();
@@ -131,7 +131,7 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
       }),
     work: (handler, { concurrency }) => {
       const pump = (): void => {
-        if (closing || engine.waiting.size <= taking || inHand.count() + taking >= concurrency) return;
+        if (closing || engine.waiting.size <= taking || running.count() + taking >= concurrency) return;
         taking += 1;
         process.later(latencyMs(), 'takes a job', () => {
           take(handler as JobHandler<never>);
@@ -144,7 +144,7 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
     },
     close: async () => {
       closing = true;
-      await inHand.windDown(CLOSE_LIMIT_MS);
+      await running.windDown(CLOSE_LIMIT_MS);
     },
   });
 

@@ -17,7 +17,7 @@ const FAULT_PAUSE_MS = 1_000;
 /** A job that takes its process down is dropped after so many times; the sweeper brings it again, later. */
 const STALLED_MAX = 3;
 
-/** What writing down the last endings may take once no job is in hand; then connections are cut. */
+/** What writing down the last endings may take once no job is running; then connections are cut. */
 const CLOSING_MS = 1_500;
 
 /**
@@ -34,7 +34,7 @@ const cutOff = (worker: BullWorker): void => {
 export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, settings: BullmqSettings) => {
   const { system, logger, closeLimitMs, lockMs } = settings;
   const logFault = createFaultLog(system, logger, work.name);
-  const inHand = createInHand(system);
+  const running = createRunningJobs(system);
   const closing = new AbortController();
   const gone = new AbortController();
   let worker: BullWorker | undefined;
@@ -47,7 +47,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
   };
 
   const process = async (job: BullJob, token?: string): Promise<void> => {
-    const ending = await inHand.run(work.handler, job.data as Job);
+    const ending = await running.run(work.handler, job.data as Job);
     if (ending.kind === 'failed') {
       logger.error({ queue: work.name, job: job.id, err: ending.error }, 'a job failed and is removed');
       throw ending.error;
@@ -115,7 +115,7 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
     close: async (): Promise<void> => {
       closing.abort();
       const stopped = connecting === undefined ? worker?.close() : connecting.finally(() => worker?.close());
-      await inHand.windDown(closeLimitMs);
+      await running.windDown(closeLimitMs);
       gone.abort();
       await answerWithin(system, CLOSING_MS, `closing ${work.name}`, async () => stopped).catch((fault) => {
         logFault(fault);
@@ -129,14 +129,14 @@ export const createBullmqWorker = <Job>(engine: BullmqEngine, work: Work<Job>, s
 export type Ending = { readonly kind: 'done' | 'given-back' } | { readonly kind: 'failed'; readonly error: unknown };
 
 /** The jobs a worker is busy with. */
-export interface InHand {
+export interface RunningJobs {
   run<Job>(handler: JobHandler<Job>, data: Job): Promise<Ending>;
   count(): number;
   /** Tells every handler to end, waits for them up to `limitMs`, then gives back what is left. */
   windDown(limitMs: number): Promise<void>;
 }
 
-interface Hand {
+interface RunningJob {
   readonly abort: AbortController;
   readonly giveBack: (ending: Ending) => void;
 }
@@ -150,8 +150,8 @@ const attempt = async <Job>(handler: JobHandler<Job>, data: Job, signal: AbortSi
   }
 };
 
-export const createInHand = (system: System): InHand => {
-  const hands = new Set<Hand>();
+export const createRunningJobs = (system: System): RunningJobs => {
+  const jobs = new Set<RunningJob>();
   const emptied = Promise.withResolvers<void>();
   let closing = false;
 
@@ -159,27 +159,27 @@ export const createInHand = (system: System): InHand => {
     if (closing) return { kind: 'given-back' };
     // One promise and one controller a job: listeners on shared ones would pile up for as long as the worker lives.
     const given = Promise.withResolvers<Ending>();
-    const hand: Hand = { abort: new AbortController(), giveBack: given.resolve };
-    hands.add(hand);
+    const job: RunningJob = { abort: new AbortController(), giveBack: given.resolve };
+    jobs.add(job);
     try {
-      return await Promise.race([attempt(handler, data, hand.abort.signal), given.promise]);
+      return await Promise.race([attempt(handler, data, job.abort.signal), given.promise]);
     } finally {
-      hands.delete(hand);
-      if (closing && hands.size === 0) emptied.resolve();
+      jobs.delete(job);
+      if (closing && jobs.size === 0) emptied.resolve();
     }
   };
 
   const windDown = async (limitMs: number): Promise<void> => {
     closing = true;
-    if (hands.size === 0) return;
-    for (const { abort } of hands) abort.abort();
+    if (jobs.size === 0) return;
+    for (const { abort } of jobs) abort.abort();
     const timer = new AbortController();
     await Promise.race([emptied.promise, system.sleep(limitMs, timer.signal)]);
     timer.abort();
-    for (const { giveBack } of hands) giveBack({ kind: 'given-back' });
+    for (const { giveBack } of jobs) giveBack({ kind: 'given-back' });
   };
 
-  return { run, count: () => hands.size, windDown };
+  return { run, count: () => jobs.size, windDown };
 };
 
 /**
@@ -200,15 +200,15 @@ const QUIET_MS = 10_000;
 /** Logs an engine's faults: the first at once, then at most one per `QUIET_MS` with the number of those in between. */
 export const createFaultLog = (system: System, logger: Logger, queue: string): ((fault: unknown) => void) => {
   let quietUntil = 0;
-  let unsaid = 0;
+  let unlogged = 0;
   return (err) => {
     const now = system.monotonicMs();
     if (now < quietUntil) {
-      unsaid += 1;
+      unlogged += 1;
       return;
     }
-    logger.warn({ queue, err, since_last: unsaid }, 'the queue engine reports a fault');
+    logger.warn({ queue, err, since_last: unlogged }, 'the queue engine reports a fault');
     quietUntil = now + QUIET_MS;
-    unsaid = 0;
+    unlogged = 0;
   };
 };

@@ -4,7 +4,7 @@ import type { MessageContents } from '../../domain/ports/contents.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
-import { workerOrigin } from './start-attempt.ts';
+import { workerOrigin } from './claim-attempt.ts';
 
 export interface RecordAttempt {
   /** As claimed: saves reading it again. */

@@ -14,8 +14,8 @@ import type { MessageContents } from '../../domain/ports/contents.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
+import { workerOrigin } from './claim-attempt.ts';
 import { findReturned, type Returned } from './find-returned.ts';
-import { workerOrigin } from './start-attempt.ts';
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
 

@@ -40,13 +40,13 @@ const VERDICTS: Readonly<Record<Severity, Verdict>> = { error: 'fail', warning: 
 const RULES: Readonly<Record<RuleName, Rule>> = RULE_TABLE;
 const RULE_NAMES = Object.keys(RULE_TABLE) as RuleName[];
 
-interface Tally {
+interface AttemptCount {
   count: number;
   readonly first: Discovery[];
 }
 
-const tallyOf = (facts: MessageFacts): ReadonlyMap<RuleName, Tally> => {
-  const tally = new Map<RuleName, Tally>();
+const tallyOf = (facts: MessageFacts): ReadonlyMap<RuleName, AttemptCount> => {
+  const tally = new Map<RuleName, AttemptCount>();
   for (const check of CHECKS) {
     for (const found of check(facts)) {
       const { rule } = found;
@@ -71,7 +71,7 @@ const findingOf = ({ rule, field, message, at }: Discovery, places: PlacesByFiel
   return { rule, severity, message: sentence(message(), more), field, ...(place === undefined ? {} : place), fix };
 };
 
-const findingsOf = (tally: ReadonlyMap<RuleName, Tally>, places: PlacesByField): readonly Finding[] =>
+const findingsOf = (tally: ReadonlyMap<RuleName, AttemptCount>, places: PlacesByField): readonly Finding[] =>
   SEVERITIES.flatMap((severity) => RULE_NAMES.filter((rule) => RULES[rule].severity === severity)).flatMap((rule) => {
     const { count, first } = tally.get(rule) ?? { count: 0, first: [] };
     return first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
@@ -85,7 +85,7 @@ const bounded = (findings: readonly Finding[]): readonly Finding[] => {
   return [...listed.slice(0, -1), { ...last, message }];
 };
 
-const scoreOf = (tally: ReadonlyMap<RuleName, Tally>): number => {
+const scoreOf = (tally: ReadonlyMap<RuleName, AttemptCount>): number => {
   const taken = [...tally].map(([rule, { count }]) => Math.min(RULES[rule].points * count, RULES[rule].pointsMax));
   return Math.max(
     0,

@@ -7,8 +7,8 @@ export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended
 };
 
 /**
- * A recipient domain by itself, in place of its mailbox provider: what its own DNS or policy does wrong is held against
- * nobody else. No provider has such a name.
+ * A recipient domain as a destination of its own, in place of its mailbox provider: faults of its own DNS or policy affect
+ * no other domain. No provider has such a name.
  */
 export const ownDestination = (domain: string): string => `@${domain}`;
 export const isOwnDestination = (name: string): boolean => name.startsWith('@');
@@ -20,7 +20,7 @@ export const isOwnDestination = (name: string): boolean => name.startsWith('@');
 export const isCovered = (tried: ReadonlySet<string> | undefined, addresses: readonly string[]): boolean =>
   tried === undefined || addresses.length === 0 || addresses.some((address) => tried.has(address));
 
-/** Mail servers of one operator; `suspension` is over when its time is. */
+/** The mail servers of one mailbox provider. A suspension ends when its time is over. */
 export interface Destination {
   readonly suspension: Suspension | null;
 }
@@ -45,13 +45,13 @@ export const isSuspended = ({ suspension }: Destination, now: string): boolean =
 
 export type SuspendDestination = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'];
 
-/** Once: of several processes that find it so, the first says until when. @param now ISO 8601. */
+/** Recorded once: of several processes that decide it, the first sets the time. @param now ISO 8601. */
 export const suspendDestination = (
   state: Destination,
   suspension: SuspendDestination,
   now: string,
 ): readonly DestinationEvent[] => (isSuspended(state, now) ? [] : [{ type: 'DestinationSuspended', data: suspension }]);
 
-/** Ends a suspension before its time; one that is over, or never was, is left as it is. @param now ISO 8601. */
-export const releaseDestination = (state: Destination, operator: string, now: string): readonly DestinationEvent[] =>
-  isSuspended(state, now) ? [{ type: 'DestinationReleased', data: { operator } }] : [];
+/** Ends a suspension early. No event if the destination is not suspended. @param now ISO 8601. */
+export const releaseDestination = (state: Destination, provider: string, now: string): readonly DestinationEvent[] =>
+  isSuspended(state, now) ? [{ type: 'DestinationReleased', data: { operator: provider } }] : [];

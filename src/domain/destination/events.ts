@@ -1,21 +1,21 @@
 import { z } from 'zod';
 
-/** Stream `destination-<operator>`: other people's mail servers, as this service found them. */
+/** Stream `destination-<mailbox provider>`: mail servers of others, as this service found them. */
 export const destinationEvents = {
-  /** It gets nothing until then, unless it is released before. */
+  /** Nothing is sent until then, unless it is released before. */
   DestinationSuspended: z.object({
     /** Mailbox provider, `google.com`, or one recipient domain alone, `@example.com`. */
     operator: z.string(),
-    /** The recipients' domain whose mail found it so. */
+    /** Recipient domain whose mail led to it. */
     domain: z.string(),
-    /** `refused`: it takes no sessions with us; `recipient_domain`: its own DNS or policy is in the way. */
+    /** `refused`: it accepts no sessions from this service; `recipient_domain`: its own DNS or policy is the obstacle. */
     reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),
-    /** Reply code (RFC 5321 §4.2), 0 where there was none, and enhanced code (RFC 3463). */
+    /** Reply code (RFC 5321 §4.2), 0 without a reply, and enhanced code (RFC 3463). */
     code: z.number().int(),
     enhanced: z.string().nullable(),
-    /** Host that was asked. */
+    /** Host that was tried. */
     mx: z.string().nullable(),
-    /** Addresses that were tried: others of the same name are not meant. Absent: all are. */
+    /** Addresses that were tried: the suspension covers these alone. Absent: all. */
     addresses: z.array(z.string()).optional(),
     /** Suspensions in a row. */
     times: z.number().int(),

@@ -3,7 +3,7 @@ import type { DailyQuotaEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
-/** The quota of one day that is reserved so far, by destination. */
+/** The quota of one day that is reserved so far, by mailbox provider. */
 export interface DailyQuota {
   readonly taken: ReadonlyMap<string, number>;
 }
@@ -27,32 +27,31 @@ export const dailyQuota: Aggregate<DailyQuota, DailyQuotaEvent> = {
   },
 };
 
-/** Recipients by destination. */
-export type Places = ReadonlyMap<string, number>;
+/** Numbers of recipients by mailbox provider. */
+export type RecipientCounts = ReadonlyMap<string, number>;
 
 /** A message that is about to be sent. */
 export interface QuotaRequest {
-  readonly places: Places;
-  /** It is counted, but leaves even if the quota is used up. */
-  readonly always: boolean;
+  readonly recipients: RecipientCounts;
+  /** Counted, but sent even if the quota is used up. */
+  readonly exemptFromCap: boolean;
 }
 
 export interface ReserveQuota {
   readonly domainId: string;
   readonly day: string;
-  /** Recipients a destination gets that day. */
+  /** Recipients of each mailbox provider that day. */
   readonly cap: number;
-  /** In order. */
-  readonly wants: readonly QuotaRequest[];
+  readonly requests: readonly QuotaRequest[];
   /** Reserved by this process and not used yet. */
-  readonly inHand: Places;
+  readonly unused: RecipientCounts;
 }
 
 export interface Reserved {
-  /** For each request: null, it may leave; or the destination whose quota is used up. */
-  readonly full: readonly (string | null)[];
-  /** Reserved and still unused. */
-  readonly inHand: Places;
+  /** For each request: the provider whose quota is used up; null: granted. */
+  readonly refusedBy: readonly (string | null)[];
+  /** Reserved and not used yet. */
+  readonly unused: RecipientCounts;
   readonly events: readonly DailyQuotaEvent[];
 }
 
@@ -61,47 +60,47 @@ export interface Reserved {
  * that dies loses more of the day. More lots: more events, and more write conflicts between processes.
  */
 const LOTS = 20;
-/** Destinations counted in a day. Higher: memory in every worker. Lower: destinations that matter go uncounted. */
-const DESTINATIONS_MAX = 2_000;
+/** Providers counted in a day. Higher: memory in every worker. Lower: providers that matter go uncounted. */
+const PROVIDERS_MAX = 2_000;
 
 /**
  * Reserves quota. A message passes while any quota is left, so that one with many recipients does not wait for ever behind
  * smaller ones.
  */
-export const reserveQuota = (state: DailyQuota, { domainId, day, cap, wants, inHand }: ReserveQuota): Reserved => {
+export const reserveQuota = (state: DailyQuota, { domainId, day, cap, requests, unused }: ReserveQuota): Reserved => {
   const lot = Math.ceil(cap / LOTS);
-  const held = new Map(inHand);
+  const left = new Map(unused);
   const taken = new Map<string, number>();
 
-  const leftOf = (operator: string): number => cap - (state.taken.get(operator) ?? 0) - (taken.get(operator) ?? 0);
-  const isFull = (operator: string): boolean => (held.get(operator) ?? 0) <= 0 && leftOf(operator) <= 0;
-  const isCounted = (operator: string): boolean =>
-    state.taken.has(operator) || taken.has(operator) || state.taken.size + taken.size < DESTINATIONS_MAX;
+  const openOf = (provider: string): number => cap - (state.taken.get(provider) ?? 0) - (taken.get(provider) ?? 0);
+  const isUsedUp = (provider: string): boolean => (left.get(provider) ?? 0) <= 0 && openOf(provider) <= 0;
+  const isCounted = (provider: string): boolean =>
+    state.taken.has(provider) || taken.has(provider) || state.taken.size + taken.size < PROVIDERS_MAX;
 
-  const use = (operator: string, places: number): void => {
-    const missing = places - (held.get(operator) ?? 0);
-    const more = missing <= 0 ? 0 : Math.max(missing, Math.min(lot, leftOf(operator)));
-    if (more > 0) taken.set(operator, (taken.get(operator) ?? 0) + more);
-    held.set(operator, more - missing);
+  const use = (provider: string, count: number): void => {
+    const missing = count - (left.get(provider) ?? 0);
+    const more = missing <= 0 ? 0 : Math.max(missing, Math.min(lot, openOf(provider)));
+    if (more > 0) taken.set(provider, (taken.get(provider) ?? 0) + more);
+    left.set(provider, more - missing);
   };
 
-  const full = wants.map(({ places, always }) => {
-    const counted = [...places].filter(([operator]) => isCounted(operator));
-    const [refusing] = always ? [] : counted.filter(([operator]) => isFull(operator));
+  const refusedBy = requests.map(({ recipients, exemptFromCap }) => {
+    const counted = [...recipients].filter(([provider]) => isCounted(provider));
+    const [refusing] = exemptFromCap ? [] : counted.filter(([provider]) => isUsedUp(provider));
     if (refusing !== undefined) return refusing[0];
-    for (const [operator, count] of counted) use(operator, count);
+    for (const [provider, count] of counted) use(provider, count);
     return null;
   });
-  const list = [...taken].map(([operator, places]) => ({ operator, places }));
+  const list = [...taken].map(([provider, places]) => ({ operator: provider, places }));
   const events: readonly DailyQuotaEvent[] =
     list.length === 0 ? [] : [{ type: 'WarmUpPlacesTaken', data: { domainId, day, taken: list } }];
-  return { full, inHand: held, events };
+  return { refusedBy, unused: left, events };
 };
 
 export interface Turn {
   /** `YYYY-MM-DD`, UTC: the day whose quota is used up. */
   readonly today: string;
-  /** How many recipients of the same destination wait before this one. */
+  /** Recipients of the same provider that wait before this one. */
   readonly before: number;
   /** In [0, 1). */
   readonly random: number;
@@ -112,12 +111,12 @@ export interface Turn {
  * quota spread over the day; after the plan's last day, at some time of the day after.
  */
 export const nextSlot = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
-  let place = before;
+  let position = before;
   const tomorrow = Math.max(0, daysBetween(startsOn, today)) + 1;
   for (const [index, cap] of caps.entries()) {
     if (index < tomorrow) continue;
-    if (place < cap) return momentOf(dayAfter(startsOn, index), (place + random) / cap);
-    place -= cap;
+    if (position < cap) return momentOf(dayAfter(startsOn, index), (position + random) / cap);
+    position -= cap;
   }
   return momentOf(dayAfter(startsOn, Math.max(caps.length, tomorrow)), random);
 };

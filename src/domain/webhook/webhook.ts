@@ -19,7 +19,7 @@ export interface ExistingWebhook {
 export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
 
 /** Whether an endpoint that asked for these types or families gets an event of this type. */
-export const wants = (events: readonly string[], type: string): boolean =>
+export const subscribesTo = (events: readonly string[], type: string): boolean =>
   events.some((wanted) => wanted === type || (wanted.endsWith('.*') && type.startsWith(wanted.slice(0, -1))));
 
 export const webhook: Aggregate<Webhook, WebhookEvent> = {

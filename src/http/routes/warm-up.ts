@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
 import { endWarmUp, startWarmUp } from '../../commands/warm-up.ts';
 import { dailyQuotaStream, warmUpStream } from '../../domain/streams.ts';
-import { dailyQuota, type Places } from '../../domain/warm-up/daily-quota.ts';
+import { dailyQuota, type RecipientCounts } from '../../domain/warm-up/daily-quota.ts';
 import {
   CAP_MAX,
   DEFAULT_PLAN,
@@ -48,7 +48,7 @@ const SHOWN_MAX = 100;
 export interface WarmUpNow {
   readonly plan: Plan | null;
   readonly planned: PlannedDay | null;
-  readonly taken: Places;
+  readonly taken: RecipientCounts;
 }
 
 const statusOf = ({ plan, planned }: WarmUpNow): z.infer<typeof warmUpSchema>['status'] => {

@@ -1,5 +1,5 @@
 import { type Loaded, load } from '../../commands/execute.ts';
-import { type Claim, type StartAttempt, startAttempt } from '../../commands/message/start-attempt.ts';
+import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/message/claim-attempt.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { random } from '../../domain/jitter.ts';
 import { type Message, message } from '../../domain/message/message.ts';
@@ -37,7 +37,7 @@ export interface ClaimParts {
   readonly system: System;
   readonly sendingDomains: Pick<SendingDomains, 'isDeletedFor'>;
   /** Why mail has to wait though it is due. Absent: nothing holds it. */
-  readonly holdOf?: NonNullable<StartAttempt['holdOf']>;
+  readonly holdOf?: NonNullable<ClaimAttempt['holdOf']>;
   readonly recentlyQueued: Pick<RecentlyQueued, 'addNotDue'>;
   /** Absent: nothing is counted. */
   readonly metrics?: DeliveryMetrics | undefined;
@@ -50,12 +50,12 @@ export const isLive = (state: Message): boolean => state.status !== 'absent' && 
  * Claims the next attempt, unless the recipients are suppressed, held, expired or gone.
  * @returns null: nothing is due, or another worker holds it.
  */
-export const claimAttempt = async (parts: ClaimParts, due: Due, known: Loaded<Message>): Promise<Claimed | null> => {
+export const claimDue = async (parts: ClaimParts, due: Due, known: Loaded<Message>): Promise<Claimed | null> => {
   const { times, system, sendingDomains, holdOf } = parts;
   const { messageId, destination } = due;
   const since = system.now().toISOString();
   try {
-    const claim = await startAttempt(parts, {
+    const claim = await claimAttempt(parts, {
       messageId,
       known,
       destination: destination ?? undefined,

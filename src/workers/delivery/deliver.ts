@@ -9,23 +9,23 @@ import { countOutcomes, logAttempt } from './attempt-log.ts';
 import {
   type Claimed,
   type ClaimParts,
-  claimAttempt,
+  claimDue,
   isHeld,
   isLive,
   type Moment,
   mayCompleteOf,
   momentOf,
 } from './claim.ts';
-import { type ComposeParts, composeMails } from './compose.ts';
 import type { AcceptedCache } from './dispatch.ts';
 import type { Due } from './due.ts';
+import { type LoadMailsParts, loadMails } from './load-mails.ts';
 import { postponed, type Reported, recordOutcome, reportOf } from './record.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /** Delivers a message: one attempt at what is due of it, from the claim to the outcome of its last mail. */
 
-export interface DeliverParts extends Omit<ComposeParts, 'sendingDomains'>, Omit<ClaimParts, 'sendingDomains'> {
-  readonly sendingDomains: ComposeParts['sendingDomains'] & ClaimParts['sendingDomains'];
+export interface DeliverParts extends Omit<LoadMailsParts, 'sendingDomains'>, Omit<ClaimParts, 'sendingDomains'> {
+  readonly sendingDomains: LoadMailsParts['sendingDomains'] & ClaimParts['sendingDomains'];
   readonly transports: Readonly<Record<Environment, MailTransport>>;
   readonly acceptedCache: Pick<AcceptedCache, 'take'>;
   readonly logger: Logger;
@@ -63,7 +63,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   // The claim follows the wait for memory: a lease does not run while larger messages are sent.
   return parts.bytesInFlight.run(async () => {
     const begun = momentOf(parts.system);
-    const claim = await claimAttempt(parts, due, known);
+    const claim = await claimDue(parts, due, known);
     return claim && composeAndSend(parts, claim, { begun, signal });
   }, known.state.accepted.sizeBytes);
 };
@@ -74,7 +74,7 @@ const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string)
 const composeAndSend = async (parts: Deliver, claim: Claimed, limits: Limits): Promise<Attempted> => {
   let mails: readonly OutgoingMail[];
   try {
-    mails = await composeMails(parts, claim);
+    mails = await loadMails(parts, claim);
   } catch (error) {
     return notSent(parts, claim, claim.recipientIds, error);
   }

@@ -6,7 +6,7 @@ import { pause } from '../../async/with-timeout.ts';
 import type { SuspendDestination } from '../../domain/destination/destination.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
-import type { DestinationLimits } from './destination-limits.ts';
+import type { DestinationLimits } from './destination-concurrency-limits.ts';
 import { type DeliveryJob, type Destinations, type Due, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
 import { recordOutcome } from './record.ts';
 import { createUnrecordedOutcomes } from './unrecorded-outcomes.ts';
@@ -117,10 +117,10 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
 
   const leaveToSweep = (err: unknown): void => logger.error({ err }, 'a message was left to the sweep');
 
-  const noteLimits = async (due: Due, operator: string, beganMs: number, attempted: Attempted): Promise<void> => {
+  const noteLimits = async (due: Due, provider: string, beganMs: number, attempted: Attempted): Promise<void> => {
     if (due.destination === null || due.isExpired === true) return;
     const suspensions = destinationLimits.report({
-      operator,
+      provider,
       beganMs,
       domain: due.destination,
       outcomes: attempted.reported.outcomes,
@@ -130,13 +130,13 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   };
 
   /** The destination's slot is free before the outcome is recorded: that is the log's turn. */
-  const run = async (due: Due, operator: string): Promise<Ran> => {
+  const run = async (due: Due, provider: string): Promise<Ran> => {
     const beganMs = system.monotonicMs();
     try {
       const attempted = await deliver(deps, due, cutOff.signal);
       if (attempted === null) return { done: Promise.resolve() };
       // The message counts as recorded once its outcome is, whatever becomes of the suspension.
-      const noted = noteLimits(due, operator, beganMs, attempted).catch(leaveToSweep);
+      const noted = noteLimits(due, provider, beganMs, attempted).catch(leaveToSweep);
       const recorded = recordOutcome(deps, attempted);
       return { done: Promise.all([recorded, noted]).then(() => undefined, leaveToSweep) };
     } catch (error) {

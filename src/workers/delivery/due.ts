@@ -48,7 +48,7 @@ export const batched = (due: readonly Due[]): readonly NewJob<DeliveryJob>[] =>
 /** Which mail servers take the mail of a recipient domain. */
 export interface Destinations {
   /** Mailbox provider of a domain: domains with one provider share a destination queue. Never fails. */
-  operatorOf(domain: string): Promise<string>;
+  providerOf(domain: string): Promise<string>;
   /** Addresses of a domain's servers; asked for while its provider is suspended. Never fails. Absent: unknown. */
   serversOf?(domain: string): Promise<readonly string[]>;
 }

@@ -6,9 +6,9 @@ import type { System } from '../../domain/ports/system.ts';
  * too, and anybody may put such a name into their MX records.
  */
 export interface ProvenServers {
-  note(operator: string, addresses: readonly string[], isGood: boolean): void;
+  note(provider: string, addresses: readonly string[], isGood: boolean): void;
   /** It has not answered well, and other addresses of the destination have, within the hour. */
-  isStrangerTo(operator: string, address: string): boolean;
+  isStrangerTo(provider: string, address: string): boolean;
 }
 
 /** About 5 MB with their addresses. For a destination that is forgotten any address counts. */
@@ -24,28 +24,28 @@ const LATELY_MS = 3_600_000;
 export const createProvenServers = ({ monotonicMs }: Pick<System, 'monotonicMs'>): ProvenServers => {
   const servers = new LRUCache<string, Map<string, { ms: number }>>({ max: OPERATORS_MAX });
 
-  const knownOf = (operator: string): Map<string, { ms: number }> => {
-    const known = servers.get(operator) ?? new Map<string, { ms: number }>();
-    if (known.size === 0) servers.set(operator, known);
+  const knownOf = (provider: string): Map<string, { ms: number }> => {
+    const known = servers.get(provider) ?? new Map<string, { ms: number }>();
+    if (known.size === 0) servers.set(provider, known);
     return known;
   };
 
-  const prove = (operator: string, address: string): void => {
-    const known = knownOf(operator);
+  const prove = (provider: string, address: string): void => {
+    const known = knownOf(provider);
     known.delete(address);
     known.set(address, { ms: monotonicMs() });
     for (const oldest of known.keys()) if (known.size > ADDRESSES_MAX) known.delete(oldest);
   };
 
   return {
-    note: (operator, addresses, isGood) => {
+    note: (provider, addresses, isGood) => {
       for (const address of addresses) {
-        if (isGood) prove(operator, address);
-        else servers.get(operator)?.delete(address);
+        if (isGood) prove(provider, address);
+        else servers.get(provider)?.delete(address);
       }
     },
-    isStrangerTo: (operator, address) => {
-      const known = servers.get(operator);
+    isStrangerTo: (provider, address) => {
+      const known = servers.get(provider);
       if (known === undefined || known.has(address)) return false;
       const afterMs = monotonicMs() - LATELY_MS;
       return known.values().some(({ ms }) => ms > afterMs);

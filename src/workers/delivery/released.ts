@@ -18,7 +18,7 @@ export interface HeldMail {
 
 export interface FindReleasedParts {
   readonly heldMail: HeldMail;
-  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  readonly sendingHolds: Pick<SendingHolds, 'reputationOf'>;
   readonly warmUpHolds: Pick<WarmUpHolds, 'keeps' | 'offered'>;
   /** Mail held by a deleted domain is found too: it fails when it is tried. */
   readonly sendingDomains: Pick<SendingDomains, 'isDeleted'>;
@@ -69,7 +69,7 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
     sendingDomains.isDeleted(holder) || sendingDomains.isDeleted(domainOfWarmUp(holder) ?? '');
 
   const holds = (holder: string): boolean =>
-    !isDeleted(holder) && (sendingHolds.standingOf(holder).level === 'paused' || warmUpHolds.keeps(holder));
+    !isDeleted(holder) && (sendingHolds.reputationOf(holder).level === 'paused' || warmUpHolds.keeps(holder));
 
   const releasingHolders = async (): Promise<readonly string[]> => {
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });
@@ -106,7 +106,7 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
   };
 
   const release = async (holder: string, total: number, isNew: IsNew): Promise<Released> => {
-    if (!isDeleted(holder) && sendingHolds.standingOf(holder).level === 'slowed') {
+    if (!isDeleted(holder) && sendingHolds.reputationOf(holder).level === 'slowed') {
       return { found: (await nextPage(holder, SLOWED_SEEN, isNew)).due, most: 1, isAll: true };
     }
     const { due, next } = await nextPage(holder, total, isNew);

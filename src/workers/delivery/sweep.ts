@@ -76,7 +76,7 @@ interface Swept {
 }
 
 /** Earlier than any time. */
-const ALWAYS = '';
+const EARLIEST = '';
 
 type IsNew = (one: DueDelivery) => boolean;
 
@@ -151,7 +151,7 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
   const findReleased = async (now: string): Promise<Swept> => {
     const missingOf = (found: readonly DueDelivery[]): readonly Due[] =>
       missingIn(
-        found.map((one) => ({ ...one, dueAt: ALWAYS })),
+        found.map((one) => ({ ...one, dueAt: EARLIEST })),
         now,
       );
     const all = (await released?.((one) => missingOf([one]).length > 0)) ?? [];

@@ -28,8 +28,8 @@ export interface EvaluateReputation {
   readonly store: EventStore;
   readonly counts: PageOfCounts;
   readonly limits: ReputationLimits;
-  /** Saves reading the stream of a sender whose standing does not change. */
-  readonly sendingHolds: Pick<SendingHolds, 'standingOf'>;
+  /** Saves reading the stream of a sender whose reputation does not change. */
+  readonly sendingHolds: Pick<SendingHolds, 'reputationOf'>;
   readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
 }
@@ -55,7 +55,7 @@ export const evaluateReputation = ({
   const evaluate = async ({ senderId, organizationId, ...counted }: SenderCounts): Promise<void> => {
     const domainId = senderId === organizationId ? null : senderId;
     const judged = { domainId, organizationId, counts: counted, limits };
-    if (decide(sendingHolds.standingOf(senderId), judged).length === 0) return;
+    if (decide(sendingHolds.reputationOf(senderId), judged).length === 0) return;
     await record({ store, system }, judged);
   };
 

@@ -1,7 +1,7 @@
 import type { ReputationEvent } from '../../domain/events.ts';
 import { jitter, random } from '../../domain/jitter.ts';
+import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
@@ -13,7 +13,7 @@ export interface SendingHolds {
   /** Applies an event of a sender. */
   apply(event: RecordedEvent): void;
   /** @param senderId of a domain or an organization. */
-  standingOf(senderId: string): Reputation;
+  reputationOf(senderId: string): Reputation;
   /** null: it may leave, as transactional mail and mail of the test environment always may. */
   of(message: Sent): Hold | null;
 }
@@ -32,7 +32,7 @@ const REASONS = {
 } as const;
 
 interface Known {
-  readonly standing: Reputation;
+  readonly state: Reputation;
   /** When the next message of a slowed sender may pass. */
   passMs: number;
 }
@@ -64,7 +64,7 @@ export const createSendingHolds = (system: System): SendingHolds => {
       { id: message.accepted.domainId, what: 'domain' },
       { id: message.organizationId, what: 'organization' },
     ];
-    const at = (level: keyof typeof REASONS) => both.filter(({ id }) => senders.get(id)?.standing.level === level);
+    const at = (level: keyof typeof REASONS) => both.filter(({ id }) => senders.get(id)?.state.level === level);
     const [paused] = at('paused');
     if (paused !== undefined) return hold('paused', paused);
     const slowing = at('slowed');
@@ -77,10 +77,10 @@ export const createSendingHolds = (system: System): SendingHolds => {
     apply: (event) => {
       const said = event as RecordedEvent<ReputationEvent>; // of the family that it is given
       const senderId = senderIdIn(said);
-      const before = senders.get(senderId)?.standing ?? reputation.initial;
-      senders.set(senderId, { standing: reputation.evolve(before, said, said.metadata), passMs: 0 });
+      const before = senders.get(senderId)?.state ?? reputation.initial;
+      senders.set(senderId, { state: reputation.evolve(before, said, said.metadata), passMs: 0 });
     },
-    standingOf: (senderId) => senders.get(senderId)?.standing ?? GOOD_REPUTATION,
+    reputationOf: (senderId) => senders.get(senderId)?.state ?? GOOD_REPUTATION,
     of: (message) => (message.accepted.stream === 'bulk' && message.environment === 'live' ? holdOf(message) : null),
   };
 };

@@ -3,17 +3,17 @@ import type { Loaded } from '../../commands/execute.ts';
 import { reserveDailyQuota } from '../../commands/warm-up.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { Places, QuotaRequest, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
+import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
 
 /** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */
 export interface DailyQuota {
   readonly day: string;
   /**
    * Reserves quota for a message's recipients.
-   * @returns null: it may leave; or the destination whose quota is used up.
+   * @returns the mailbox provider whose quota is used up; null: granted.
    * @throws {DomainError} `resource_conflict`: other processes reserved at the same moment.
    */
-  reserve(want: QuotaRequest, cap: number): Promise<string | null>;
+  reserve(request: QuotaRequest, cap: number): Promise<string | null>;
 }
 
 export interface DailyQuotaOptions {
@@ -25,33 +25,33 @@ export interface DailyQuotaOptions {
 }
 
 /** Messages of one append; as many as a process sends at a time, so that none waits for a second append. */
-const WANTS_MAX = 1_000;
+const REQUESTS_MAX = 1_000;
 
 interface Reservation {
-  readonly want: QuotaRequest;
+  readonly request: QuotaRequest;
   readonly cap: number;
 }
 
 export const createDailyQuota = ({ store, system, ...of }: DailyQuotaOptions): DailyQuota => {
   let known: Loaded<UsedQuota> | undefined;
-  let inHand: Places = new Map();
+  let unused: RecipientCounts = new Map();
 
   const batcher = createBatcher<Reservation, string | null>({
     name: "the warm-up's day",
     inFlightMax: 1,
-    admission: atMost(WANTS_MAX),
+    admission: atMost(REQUESTS_MAX),
     run: async (asked) => {
-      const wants = asked.map(({ want }) => want);
+      const requests = asked.map(({ request }) => request);
       const cap = asked.at(-1)?.cap ?? 0; // a plan that was just replaced has another
-      const taken = await reserveDailyQuota({ store, system }, { ...of, cap, wants, inHand, known });
-      known = taken.day;
-      inHand = taken.inHand;
-      return fulfilled(asked.map((_, index) => taken.full[index] ?? null));
+      const reserved = await reserveDailyQuota({ store, system }, { ...of, cap, requests, unused, known });
+      known = reserved.day;
+      unused = reserved.unused;
+      return fulfilled(asked.map((_, index) => reserved.refusedBy[index] ?? null));
     },
   });
 
   return {
     day: of.day,
-    reserve: (want, cap) => batcher.add({ want, cap }),
+    reserve: (request, cap) => batcher.add({ request, cap }),
   };
 };

@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { WarmUpEvent } from '../../domain/events.ts';
 import { random } from '../../domain/jitter.ts';
+import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Recipient } from '../../domain/message/recipient.ts';
-import type { Hold } from '../../domain/message/start-attempt.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { warmUpStream } from '../../domain/streams.ts';
@@ -20,7 +20,7 @@ import {
 import type { Destinations } from '../delivery/due.ts';
 import { createDailyQuota, type DailyQuota } from './daily-quota.ts';
 
-/** In-memory projection of warm-ups: which mail has to wait because the daily quota of its destination is used up. */
+/** In-memory projection of warm-ups: which mail has to wait because the daily quota of its mailbox provider is used up. */
 export interface WarmUpHolds {
   /** Applies an event of a warm-up. */
   apply(event: RecordedEvent): void;
@@ -89,7 +89,7 @@ interface Today extends PlannedDay {
   readonly plan: Plan;
   readonly now: Date;
   readonly quota: DailyQuota;
-  /** Recipients that this process has held today, by destination. */
+  /** Recipients that this process has held today, by mailbox provider. */
   readonly waiting: Map<string, number>;
 }
 
@@ -114,11 +114,11 @@ const stillHeld = (recipients: readonly Recipient[], { domainId, now }: Today): 
 };
 
 /** On a write conflict, mail exempt from the cap is sent anyway. */
-const reserve = async (quota: DailyQuota, want: QuotaRequest, cap: number): Promise<string | null> => {
+const reserve = async (quota: DailyQuota, request: QuotaRequest, cap: number): Promise<string | null> => {
   try {
-    return await quota.reserve(want, cap);
+    return await quota.reserve(request, cap);
   } catch (error) {
-    if (want.always && error instanceof DomainError) return null;
+    if (request.exemptFromCap && error instanceof DomainError) return null;
     throw error;
   }
 };
@@ -141,22 +141,22 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     return { ...planned, ...known.today, domainId, plan, now };
   };
 
-  const countByDestination = async (recipients: readonly Recipient[]): Promise<ReadonlyMap<string, number>> => {
+  const countByProvider = async (recipients: readonly Recipient[]): Promise<ReadonlyMap<string, number>> => {
     const counts = new Map<string, number>();
     for (const { domain } of recipients) {
-      const operator = (await destinations?.operatorOf(domain)) ?? domain;
-      counts.set(operator, (counts.get(operator) ?? 0) + 1);
+      const provider = (await destinations?.providerOf(domain)) ?? domain;
+      counts.set(provider, (counts.get(provider) ?? 0) + 1);
     }
     return counts;
   };
 
   const holdUntilSlot = (
     { domainId, plan, now, quota, waiting }: Today,
-    operator: string,
+    provider: string,
     recipients: number,
   ): Hold => {
-    const before = waiting.get(operator) ?? 0;
-    waiting.set(operator, before + recipients);
+    const before = waiting.get(provider) ?? 0;
+    waiting.set(provider, before + recipients);
     const atMs = nextSlot(plan, { today: quota.day, before, random: random(system) });
     return {
       reason: 'warm_up',
@@ -168,10 +168,15 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
 
   const judge = async (message: ExistingMessage, recipients: readonly Recipient[], today: Today) => {
     const { quota, cap } = today;
-    const wanted = await countByDestination(recipients.filter((one) => !isCounted(one, quota.day)));
-    if (wanted.size === 0) return null;
-    const full = await reserve(quota, { places: wanted, always: message.accepted.stream !== 'bulk' }, cap);
-    if (full !== null) return stillHeld(recipients, today) ?? holdUntilSlot(today, full, wanted.get(full) ?? 0);
+    const counts = await countByProvider(recipients.filter((one) => !isCounted(one, quota.day)));
+    if (counts.size === 0) return null;
+    const refusedBy = await reserve(
+      quota,
+      { recipients: counts, exemptFromCap: message.accepted.stream !== 'bulk' },
+      cap,
+    );
+    if (refusedBy !== null)
+      return stillHeld(recipients, today) ?? holdUntilSlot(today, refusedBy, counts.get(refusedBy) ?? 0);
     if (recipients.some(({ held }) => held !== null)) domains.get(today.domainId)?.offers?.taken();
     return null;
   };

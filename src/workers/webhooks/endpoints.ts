@@ -2,7 +2,7 @@ import { type CustomerEvent, customerEvents } from '../../domain/customer-events
 import type { WebhookEvent } from '../../domain/events.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { deliveryId, type OwedDelivery } from '../../domain/ports/webhook-deliveries.ts';
-import { type ExistingWebhook, type Webhook, wants, webhook } from '../../domain/webhook/webhook.ts';
+import { type ExistingWebhook, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
 
 /** In-memory projection of the enabled endpoints of all organizations. */
 export interface Endpoints {
@@ -21,7 +21,8 @@ const isWebhookEvent = (event: RecordedEvent): event is RecordedEvent<WebhookEve
 
 /** An event without an environment (a key, a domain) goes to the endpoints of both. */
 const isFor = (event: CustomerEvent, endpoint: ExistingWebhook): boolean =>
-  (event.environment === null || event.environment === endpoint.environment) && wants(endpoint.events, event.type);
+  (event.environment === null || event.environment === endpoint.environment) &&
+  subscribesTo(endpoint.events, event.type);
 
 export const createEndpoints = (): Endpoints => {
   const enabled = new Map<string, ExistingWebhook>();

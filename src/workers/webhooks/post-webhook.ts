@@ -6,8 +6,9 @@ import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
+import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
+import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
-import { signWebhook, webhookRetryWaitMs } from '../../domain/webhook/webhook-delivery.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
 

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
+import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { about, attemptStarted, messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
@@ -9,7 +9,7 @@ const LEASE_UNTIL = '2026-11-21T12:05:00.000Z';
 const start =
   (now = NOW) =>
   (state: Message) =>
-    startAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5 });
+    claimAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5 });
 const record =
   (attempt: number, ...outcomes: AttemptOutcome[]) =>
   (state: Message) =>
@@ -34,7 +34,7 @@ describe('starting an attempt', () => {
   test('ends those who are suppressed, and claims the others', () => {
     const suppressed = new Map([['rcp_1', 'the address is suppressed']]);
     const startSuppressed = (state: Message) =>
-      startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed });
+      claimAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed });
     const ended = { ...about, recipientId: 'rcp_1', reason: 'the address is suppressed' };
     given([two])
       .when(startSuppressed)
@@ -63,7 +63,7 @@ describe('starting an attempt', () => {
       attemptStarted(1, ['rcp_1']),
       { ...lost, data: { ...lost.data, recipientIds: ['rcp_1'] } },
     ])
-      .when((state) => startAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed }))
+      .when((state) => claimAttempt(state, { now: NOW, leaseUntil: LEASE_UNTIL, random: 0.5, suppressed }))
       .thenState({
         recipients: [
           {
@@ -144,7 +144,7 @@ describe('a message whose domain was deleted', () => {
   const startGone =
     (now = NOW) =>
     (state: Message) =>
-      startAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true });
+      claimAttempt(state, { now, leaseUntil: LEASE_UNTIL, random: 0.5, domainDeleted: true });
 
   test('fails when it is due, and says why', () => {
     const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };

@@ -1,9 +1,9 @@
 import { describe, test } from 'vitest';
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { cancelMessage } from '../../../src/domain/message/change-message.ts';
+import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import {
   about,
   attemptStarted,
@@ -47,7 +47,7 @@ describe('cancelling a message', () => {
     given([messageAccepted(), messageScheduled()]).when(cancel()).thenEvents(cancelled('rcp_1', 3));
     const { state } = given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)]);
     given([messageAccepted(), messageScheduled(), cancelled('rcp_1', 3)])
-      .when(() => startAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, random: 0.5 }))
+      .when(() => claimAttempt(state, { now: MUCH_LATER, leaseUntil: MUCH_LATER, random: 0.5 }))
       .thenNothing();
   });
   test('ends those that are deferred and leaves the others as they ended', () => {

@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
+import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { attemptStarted, messageAccepted, recipient, smtpReply } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
@@ -25,7 +25,7 @@ describe('an attempt at one destination', () => {
   const start =
     (destination: string, now = NOW) =>
     (state: Message) =>
-      startAttempt(state, { destination, now, leaseUntil: LEASE_UNTIL, random: 0.5 });
+      claimAttempt(state, { destination, now, leaseUntil: LEASE_UNTIL, random: 0.5 });
   const accepted = messageAccepted({ recipients });
   const first = attemptStarted(1, ['rcp_1', 'rcp_3'], { sequence: 4, leaseUntil: LEASE_UNTIL });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { rescheduleMessage } from '../../../src/domain/message/change-message.ts';
+import { type ClaimAttempt, claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type StartAttempt, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
 
@@ -9,16 +9,16 @@ const inDays = (days: number): string => new Date(Date.parse(NOW) + days * 86_40
 const DAY_SECONDS = 86_400;
 
 /** A look that finds that it waits, without its time to live. */
-const waiting = (days: number, at: Partial<StartAttempt> = {}): StartAttempt => ({
+const waiting = (days: number, at: Partial<ClaimAttempt> = {}): ClaimAttempt => ({
   ...{ now: NOW, leaseUntil: inDays(1), random: 0.5 },
   held: { reason: 'warm_up', heldBy: null, waitSeconds: days * DAY_SECONDS, outsideTimeToLive: true },
   ...at,
 });
 
-const after = (state: Message, ...looks: readonly StartAttempt[]): Message =>
+const after = (state: Message, ...looks: readonly ClaimAttempt[]): Message =>
   looks.reduce(
     (before, look) =>
-      startAttempt(before, look).reduce((is, event) => message.evolve(is, event, contextAt(look.now)), before),
+      claimAttempt(before, look).reduce((is, event) => message.evolve(is, event, contextAt(look.now)), before),
     state,
   );
 

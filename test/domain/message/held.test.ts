@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
+import { type ClaimAttempt, claimAttempt, type Hold } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { type Hold, type StartAttempt, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import {
   about,
   attemptStarted,
@@ -14,8 +14,8 @@ import { contextAt, NOW, specify } from '../../support/specification.ts';
 
 const LATER = '2026-11-22T12:00:00.000Z';
 const PAUSED: Hold = { reason: 'domain_paused', heldBy: 'dom_1', waitSeconds: 86_400 };
-const command: StartAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', random: 0.5 };
-const held: StartAttempt = { ...command, held: PAUSED };
+const command: ClaimAttempt = { now: NOW, leaseUntil: '2026-11-21T12:05:00.000Z', random: 0.5 };
+const held: ClaimAttempt = { ...command, held: PAUSED };
 const two = messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] });
 
 const inDays = (days: number): string => new Date(Date.parse(NOW) + days * 86_400_000).toISOString();
@@ -26,10 +26,10 @@ const recipientsHeld = (recipientIds: readonly string[], sequence: number, data:
 });
 
 /** As it stands after these looks at it. */
-const after = (state: Message, ...looks: readonly StartAttempt[]): Message =>
+const after = (state: Message, ...looks: readonly ClaimAttempt[]): Message =>
   looks.reduce(
     (before, look) =>
-      startAttempt(before, look).reduce((is, event) => message.evolve(is, event, contextAt(look.now)), before),
+      claimAttempt(before, look).reduce((is, event) => message.evolve(is, event, contextAt(look.now)), before),
     state,
   );
 
@@ -40,11 +40,11 @@ describe('a message that is held', () => {
 
   test('waits without an attempt, and is told as one fact about all of its recipients', () => {
     given([two])
-      .when((state) => startAttempt(state, held))
+      .when((state) => claimAttempt(state, held))
       .thenEvents(recipientsHeld(['rcp_1', 'rcp_2'], 3));
     const held1 = { reason: 'domain_paused', heldBy: 'dom_1', since: NOW, until: LATER };
     given([two])
-      .when((state) => startAttempt(state, held))
+      .when((state) => claimAttempt(state, held))
       .thenState({
         ...{ attempts: 0, nextSequence: 3 },
         recipients: [{ status: 'accepted', nextAttemptAt: null, attempts: 0, lease: null, held: held1 }, {}],
@@ -56,22 +56,22 @@ describe('a message that is held', () => {
     const nextAttemptAt = '2026-11-21T11:59:00.000Z';
     const data = { ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason: 'greylisted', nextAttemptAt };
     given([messageAccepted(), attemptStarted(1, ['rcp_1']), { type: 'RecipientDeferred', data }])
-      .when((state) => startAttempt(state, held))
+      .when((state) => claimAttempt(state, held))
       .thenState({ recipients: [{ status: 'deferred', smtp, reason: 'greylisted', nextAttemptAt, attempts: 1 }] });
   });
 
   test('is held once, until its time is over or something else holds it', () => {
     const { state } = given([two]);
     const waiting = after(state, held);
-    expect(startAttempt(waiting, held)).toEqual([]);
+    expect(claimAttempt(waiting, held)).toEqual([]);
     const sooner = { ...held, now: '2026-11-22T11:59:59.999Z' };
-    expect(startAttempt(waiting, sooner)).toEqual([]);
+    expect(claimAttempt(waiting, sooner)).toEqual([]);
     const over = { ...held, now: LATER };
-    expect(startAttempt(waiting, over)).toEqual([
+    expect(claimAttempt(waiting, over)).toEqual([
       recipientsHeld(['rcp_1', 'rcp_2'], 3, { until: '2026-11-23T12:00:00.000Z' }),
     ]);
     const warmUp: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 3600 };
-    expect(startAttempt(waiting, { ...command, held: warmUp })).toEqual([
+    expect(claimAttempt(waiting, { ...command, held: warmUp })).toEqual([
       recipientsHeld(['rcp_1', 'rcp_2'], 3, {
         ...{ reason: 'warm_up', heldBy: null, until: '2026-11-21T13:00:00.000Z' },
       }),
@@ -81,7 +81,7 @@ describe('a message that is held', () => {
   test('is claimed as soon as nothing holds it any more, whatever the time', () => {
     const { state } = given([two]);
     const waiting = after(state, held);
-    expect(startAttempt(waiting, command)).toMatchObject([
+    expect(claimAttempt(waiting, command)).toMatchObject([
       { type: 'AttemptStarted', data: { attempt: 1, recipientIds: ['rcp_1', 'rcp_2'] } },
     ]);
     expect(recipientsOf(after(waiting, command))[0]).toMatchObject({ status: 'sending', held: null });
@@ -94,32 +94,32 @@ describe('a message that is held', () => {
     });
     const suppressed = { ...held, suppressed: new Map([['rcp_1', 'suppressed']]) };
     given([two])
-      .when((state) => startAttempt(state, suppressed))
+      .when((state) => claimAttempt(state, suppressed))
       .thenEvents(ended(3), recipientsHeld(['rcp_2'], 4));
     const { state } = given([two]);
-    expect(startAttempt(after(state, held), suppressed)).toEqual([ended(3)]);
+    expect(claimAttempt(after(state, held), suppressed)).toEqual([ended(3)]);
   });
 
   test('lives on by its wait where that does not count, unless its sender asked for a shorter life', () => {
     const DAY_SECONDS = 86_400;
     const long: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 10 * DAY_SECONDS };
-    const waiting: StartAttempt = { ...command, held: { ...long, outsideTimeToLive: true } };
+    const waiting: ClaimAttempt = { ...command, held: { ...long, outsideTimeToLive: true } };
     const expiring = (days: number) => messageAccepted({ expiresAt: inDays(days) });
     given([expiring(3)])
-      .when((state) => startAttempt(state, waiting))
+      .when((state) => claimAttempt(state, waiting))
       .thenState({ expiresAt: inDays(13), recipients: [{ held: { until: inDays(10) }, status: 'accepted' }] });
     given([expiring(3)])
-      .when((state) => startAttempt(state, { ...command, held: long }))
+      .when((state) => claimAttempt(state, { ...command, held: long }))
       .thenState({ expiresAt: inDays(3), recipients: [{ held: { until: inDays(3) } }] });
     given([expiring(2)])
-      .when((state) => startAttempt(state, waiting))
+      .when((state) => claimAttempt(state, waiting))
       .thenEvents(recipientsHeld(['rcp_1'], 2, { reason: 'warm_up', heldBy: null, until: inDays(2) }));
   });
 
   test('expires in time: it is looked at again when its time to live ends', () => {
     const until = '2026-11-21T12:03:00.000Z';
     const { state } = given([messageAccepted({ expiresAt: until })]);
-    expect(startAttempt(state, held)).toEqual([recipientsHeld(['rcp_1'], 2, { until })]);
+    expect(claimAttempt(state, held)).toEqual([recipientsHeld(['rcp_1'], 2, { until })]);
     expect(recipientsOf(after(state, held, { ...held, now: until }))).toMatchObject([
       { status: 'expired', held: null },
     ]);
@@ -129,7 +129,7 @@ describe('a message that is held', () => {
     const { state } = given([messageAccepted()]);
     expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'failed' }]);
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])
-      .when((before) => startAttempt(before, held))
+      .when((before) => claimAttempt(before, held))
       .thenNothing();
   });
 
@@ -150,6 +150,6 @@ describe('a message that is held', () => {
       waiting,
     );
     expect(recipientsOf(moved)).toMatchObject([{ status: 'scheduled', held: null, nextAttemptAt: asked.scheduledAt }]);
-    expect(startAttempt(moved, { ...command, now: time })).toEqual([]);
+    expect(claimAttempt(moved, { ...command, now: time })).toEqual([]);
   });
 });

@@ -5,10 +5,10 @@ import { customerEvents } from '../../../src/domain/customer-events.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../src/domain/events.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/domain/message/change-message.ts';
+import { claimAttempt, type Hold } from '../../../src/domain/message/claim-attempt.ts';
 import { type ExistingMessage, type Message, message } from '../../../src/domain/message/message.ts';
 import { isOpen } from '../../../src/domain/message/recipient.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
-import { type Hold, startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
 import { contextAt } from '../../support/specification.ts';
@@ -100,7 +100,7 @@ const history = fc
       minute += each.waitMinutes;
       const { attemptOffset, outcomes, random, domainDeleted, held } = each;
       append(askedFor(state, each, minute));
-      append(startAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), random, domainDeleted, held }));
+      append(claimAttempt(state, { now: at(minute), leaseUntil: at(minute + 5), random, domainDeleted, held }));
       if (outcomes === null || state.status === 'absent') continue;
       append(recordAttempt(state, { attempt: state.attempts + attemptOffset, outcomes, now: at(minute), random }));
     }

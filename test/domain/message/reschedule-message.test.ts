@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest';
 import { rescheduleMessage } from '../../../src/domain/message/change-message.ts';
+import { claimAttempt } from '../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
-import { startAttempt } from '../../../src/domain/message/start-attempt.ts';
 import { about, attemptStarted, messageAccepted, messageScheduled, recipient } from '../../support/controls/message.ts';
 import { NOW, specify } from '../../support/specification.ts';
 
@@ -93,7 +93,7 @@ describe('rescheduling a message', () => {
 describe('a scheduled message', () => {
   const { given } = specify(message);
   const claim = (now: string) => (state: Message) =>
-    startAttempt(state, { now, leaseUntil: '2026-11-23T00:00:00.000Z', random: 0.5 });
+    claimAttempt(state, { now, leaseUntil: '2026-11-23T00:00:00.000Z', random: 0.5 });
 
   test('is claimed at its time and not before', () => {
     const { when } = given(HISTORY);

@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import {
   type DailyQuota,
   dailyQuota,
-  type Places,
   type QuotaRequest,
+  type RecipientCounts,
   reserveQuota,
 } from '../../../src/domain/warm-up/daily-quota.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
-const NONE: Places = new Map();
-const to = (operator: string, count = 1, always = false): QuotaRequest => ({
-  places: new Map([[operator, count]]),
-  always,
+const NONE: RecipientCounts = new Map();
+const to = (provider: string, count = 1, exemptFromCap = false): QuotaRequest => ({
+  recipients: new Map([[provider, count]]),
+  exemptFromCap,
 });
-const command = (cap: number, wants: readonly QuotaRequest[], inHand = NONE) => ({
-  ...{ domainId: 'dom_1', day: '2026-11-22', cap, wants, inHand },
+const command = (cap: number, requests: readonly QuotaRequest[], unused = NONE) => ({
+  ...{ domainId: 'dom_1', day: '2026-11-22', cap, requests, unused },
 });
 const taken = (...operators: readonly (readonly [string, number])[]): DailyQuota => ({ taken: new Map(operators) });
 
@@ -28,12 +28,12 @@ interface Asked {
 const takenByMany = (asked: readonly Asked[], cap: number) => {
   let day = dailyQuota.initial;
   let left = 0;
-  const hands = new Map<number, Places>();
+  const hands = new Map<number, RecipientCounts>();
   for (const { process, count } of asked) {
     const allotted = reserveQuota(day, command(cap, [to('a.test', count)], hands.get(process)));
-    hands.set(process, allotted.inHand);
+    hands.set(process, allotted.unused);
     day = allotted.events.reduce((before, event) => dailyQuota.evolve(before, event, contextAt(NOW)), day);
-    left += allotted.full[0] === null ? count : 0;
+    left += allotted.refusedBy[0] === null ? count : 0;
   }
   const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
   return { day, left, inHands };
@@ -42,45 +42,51 @@ const takenByMany = (asked: readonly Asked[], cap: number) => {
 describe('places of a day', () => {
   test('are taken in lots, so that few messages cost an append', () => {
     const first = reserveQuota(taken(), command(1000, [to('a.test'), to('a.test')]));
-    expect(first.full).toEqual([null, null]);
+    expect(first.refusedBy).toEqual([null, null]);
     expect(first.events).toMatchObject([{ data: { taken: [{ operator: 'a.test', places: 50 }] } }]);
-    expect(first.inHand.get('a.test')).toBe(48);
-    expect(reserveQuota(taken(['a.test', 50]), command(1000, [to('a.test')], first.inHand)).events).toEqual([]);
+    expect(first.unused.get('a.test')).toBe(48);
+    expect(reserveQuota(taken(['a.test', 50]), command(1000, [to('a.test')], first.unused)).events).toEqual([]);
   });
 
   test('are refused once they are gone, to their own destination alone', () => {
-    const { full, events } = reserveQuota(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
-    expect(full).toEqual(['a.test', null]);
+    const { refusedBy, events } = reserveQuota(taken(['a.test', 50]), command(50, [to('a.test'), to('b.test')]));
+    expect(refusedBy).toEqual(['a.test', null]);
     expect(events).toMatchObject([{ data: { taken: [{ operator: 'b.test' }] } }]);
   });
 
   test('are enough for a message to many as long as one is left, and for all that must not wait', () => {
-    const { full, inHand } = reserveQuota(
+    const { refusedBy, unused } = reserveQuota(
       taken(['a.test', 49]),
       command(50, [to('a.test', 40), to('a.test'), to('a.test', 7, true)]),
     );
-    expect(full).toEqual([null, 'a.test', null]);
-    expect(inHand.get('a.test')).toBe(0);
+    expect(refusedBy).toEqual([null, 'a.test', null]);
+    expect(unused.get('a.test')).toBe(0);
   });
 
   test('are taken of all destinations of a message or of none', () => {
-    const both: QuotaRequest = { places: new Map([...to('b.test').places, ...to('a.test').places]), always: false };
-    expect(reserveQuota(taken(['a.test', 50]), command(50, [both]))).toMatchObject({ full: ['a.test'], events: [] });
+    const both: QuotaRequest = {
+      recipients: new Map([...to('b.test').recipients, ...to('a.test').recipients]),
+      exemptFromCap: false,
+    };
+    expect(reserveQuota(taken(['a.test', 50]), command(50, [both]))).toMatchObject({
+      refusedBy: ['a.test'],
+      events: [],
+    });
   });
 
   test('of destinations beyond the first two thousand are not counted', () => {
     const many = taken(...Array.from({ length: 2000 }, (_, index) => [`${index}.test`, 50] as const));
-    const { full, events } = reserveQuota(many, command(50, [to('0.test'), to('new.test')]));
-    expect(full).toEqual(['0.test', null]);
+    const { refusedBy, events } = reserveQuota(many, command(50, [to('0.test'), to('new.test')]));
+    expect(refusedBy).toEqual(['0.test', null]);
     expect(events).toEqual([]);
   });
 
   test('never go to more recipients than the cap and the last messages have, however many processes take them', () => {
-    const wants = fc.array(fc.record({ process: fc.nat(3), count: fc.integer({ min: 1, max: 10 }) }), {
+    const requests = fc.array(fc.record({ process: fc.nat(3), count: fc.integer({ min: 1, max: 10 }) }), {
       maxLength: 200,
     });
     fc.assert(
-      fc.property(wants, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
+      fc.property(requests, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
         const { day, left, inHands } = takenByMany(asked, cap);
         expect(day.taken.get('a.test') ?? 0).toBe(left + inHands);
         // A process with one place in hand lets a message of ten pass by it.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { webhookRetryWaitMs } from '../../../src/domain/webhook/webhook-delivery.ts';
+import { webhookRetryWaitMs } from '../../../src/domain/webhook/retry-schedule.ts';
 
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;

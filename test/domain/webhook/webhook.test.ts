@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { WebhookEvent } from '../../../src/domain/events.ts';
-import { deleteWebhook, disableWebhook, wants, webhook } from '../../../src/domain/webhook/webhook.ts';
+import { deleteWebhook, disableWebhook, subscribesTo, webhook } from '../../../src/domain/webhook/webhook.ts';
 import { specify } from '../../support/specification.ts';
 
 const registered: WebhookEvent = {
@@ -25,7 +25,7 @@ describe('a webhook', () => {
     [['message.*'], 'domain.verified', false],
     [['mess.*'], 'message.delivered', false],
   ])('that asked for %j gets %s: %s', (events, type, expected) => {
-    expect(wants(events, type)).toBe(expected);
+    expect(subscribesTo(events, type)).toBe(expected);
   });
   test('can be deleted once', () => {
     given([registered])

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
@@ -114,7 +114,7 @@ const PROVOKED = {
   message_being_sent: async () => {
     const url = await sentByTestKey();
     const messageId = url.split('/').at(-1) ?? '';
-    await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0 });
+    await claimAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0 });
     return post(`${url}/cancel`, {}, { by: 'test' });
   },
   message_ended: async () => {

@@ -71,8 +71,8 @@ describe('the warm-up of a domain', () => {
       day: today(),
       cap: 40,
       known: undefined,
-      inHand: new Map(),
-      wants: [{ places, always: false }],
+      unused: new Map(),
+      requests: [{ recipients: places, exemptFromCap: false }],
     });
     expect((await ask('GET')).body.today).toEqual([
       { destination: 'large.test', recipients: 7 },

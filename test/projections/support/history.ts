@@ -4,9 +4,9 @@ import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
 import { deleteWebhook, disableWebhook, registerWebhook } from '../../../src/commands/webhook.ts';
@@ -144,7 +144,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const attempt = async (): Promise<void> => {
     const messageId = pick(messageIds.slice(-60));
     if (messageId === undefined) return;
-    const claim = await startAttempt(context, { messageId, leaseMs: LEASE_MS, random: random() });
+    const claim = await claimAttempt(context, { messageId, leaseMs: LEASE_MS, random: random() });
     if (!claim.claimed || below(8) === 0) return; // the worker was killed
     await system.advance(below(9000));
     const outcomes = claim.recipientIds.map(outcomeFor);

@@ -1,4 +1,4 @@
-import { createInHand } from '../../../src/adapters/queue/bullmq-worker.ts';
+import { createRunningJobs } from '../../../src/adapters/queue/bullmq-worker.ts';
 import type { Logger } from '../../../src/domain/ports/logger.ts';
 import {
   type JobHandler,
@@ -46,11 +46,11 @@ const put = (line: Line, job: { readonly text: string }): void => {
 const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>): Queue<Job> => {
   const { system, logger, closeLimitMs } = options;
   const closing = new AbortController();
-  const inHand = createInHand(system);
+  const running = createRunningJobs(system);
   let worker: { readonly handler: JobHandler<Job>; readonly concurrency: number } | undefined;
 
   const end = async (job: { readonly text: string }, handler: JobHandler<Job>): Promise<void> => {
-    const ending = await inHand.run(handler, JSON.parse(job.text) as Job);
+    const ending = await running.run(handler, JSON.parse(job.text) as Job);
     line.running -= 1;
     if (ending.kind === 'given-back') put(line, job);
     if (ending.kind === 'failed') logger.error({ queue: name, err: ending.error }, 'a job failed and is removed');
@@ -60,7 +60,7 @@ const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>)
   const pump = (): void => {
     if (worker === undefined) return;
     for (const job of line.waiting) {
-      if (closing.signal.aborted || inHand.count() >= worker.concurrency) return;
+      if (closing.signal.aborted || running.count() >= worker.concurrency) return;
       line.waiting.delete(job);
       line.running += 1;
       void end(job, worker.handler);
@@ -94,7 +94,7 @@ const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>)
     close: async () => {
       closing.abort();
       line.wakes.delete(pump);
-      await inHand.windDown(closeLimitMs);
+      await running.windDown(closeLimitMs);
     },
   };
 };

@@ -4,7 +4,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { type Loaded, load } from '../../../src/commands/execute.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
@@ -57,7 +57,7 @@ const cancelling = async (store: EventStore, messageId: string): Promise<Answer>
 };
 
 const claiming = async (store: EventStore, messageId: string, known: Loaded<Message> | undefined): Promise<Answer> => {
-  const claim = await startAttempt({ store, system }, { messageId, leaseMs: 60_000, random: 0.5, known });
+  const claim = await claimAttempt({ store, system }, { messageId, leaseMs: 60_000, random: 0.5, known });
   return claim.claimed ? 'claimed' : 'not claimed';
 };
 

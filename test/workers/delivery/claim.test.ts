@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
@@ -56,7 +56,7 @@ const openSlow = async (waitMs = LONGER_THAN_HEARD_MS, times = TIMES): Promise<O
 /** As another process does whose clock has seen the lease end. */
 const takeOver = async ({ context, system }: Delivering, messageId: string): Promise<void> => {
   const now = () => new Date(system.now().getTime() + TIMES.leaseMs + 1_000);
-  await startAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, random: 0.5 });
+  await claimAttempt({ store: context.store, system: { ...system, now } }, { messageId, leaseMs: 60_000, random: 0.5 });
 };
 
 describe('an attempt that is slow to reach its final dot', () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
@@ -141,7 +141,7 @@ describe('large messages', () => {
 describe('an attempt that nobody finished', () => {
   const lost = async (service: Service): Promise<string> => {
     const id = await service.send('ann@example.org');
-    await startAttempt(service.context, { messageId: id, leaseMs: 20_000, random: 0.5 });
+    await claimAttempt(service.context, { messageId: id, leaseMs: 20_000, random: 0.5 });
     return id;
   };
 

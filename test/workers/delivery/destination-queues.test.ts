@@ -17,7 +17,7 @@ const open = () => {
     logger: silentLogger,
     store: { readStream: () => new Promise(() => undefined) },
     acceptedCache: { take: () => undefined },
-    destinations: { operatorOf: async (domain: string) => domain },
+    destinations: { providerOf: async (domain: string) => domain },
     destinationLimits: {
       concurrencyOf: (destination: string) => (destination === PAUSED ? 0 : 1),
       waitMsOf: () => 0,

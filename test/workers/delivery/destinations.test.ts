@@ -18,7 +18,7 @@ const TOO_BUSY: Answer = { outcome: 'deferred', code: 451, enhanced: '4.3.2', st
 
 const domainIn = ({ envelope }: OutgoingMail): string => envelope.to[0]?.address.split('@')[1] ?? '';
 
-/** Servers of many domains, each of which answers as it is told; `gone.…` and `late.…` are one operator's. */
+/** Servers of many domains, each of which answers as it is told; `gone.…` and `late.…` are one provider's. */
 const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> = {}) => {
   const service = closedAfterTest(await openService());
   const sent: string[] = [];
@@ -37,11 +37,11 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
   service
     .workers({
       transports: { ...service.dependencies.transports, live },
-      destinations: { operatorOf: async (domain) => domain.replace(/^(?:gone|late)\./, '') },
+      destinations: { providerOf: async (domain) => domain.replace(/^(?:gone|late)\./, '') },
     })
     .start();
-  const suspensionOf = async (operator: string) =>
-    (await load(service.dependencies.store, destination, destinationStream(operator))).state.suspension;
+  const suspensionOf = async (provider: string) =>
+    (await load(service.dependencies.store, destination, destinationStream(provider))).state.suspension;
   return { ...service, service, sent, answers, suspensionOf };
 };
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
@@ -100,7 +100,7 @@ describe('a message with managed unsubscribe links', () => {
     const { system } = service;
     const { promise: sent, resolve } = Promise.withResolvers<string>();
     const left: string[] = [];
-    const claim = async () => startAttempt({ store, system }, { messageId: await sent, leaseMs: 300_000, random: 0.5 });
+    const claim = async () => claimAttempt({ store, system }, { messageId: await sent, leaseMs: 300_000, random: 0.5 });
     const slow: MailTransport = {
       ...transports.live,
       send: async (mail, options) => {

@@ -52,7 +52,7 @@ const openWorld = async () => {
   service
     .workers({
       transports: { ...service.dependencies.transports, live },
-      destinations: { operatorOf: async (domain) => domain },
+      destinations: { providerOf: async (domain) => domain },
     })
     .start();
   return { service, strict };

@@ -45,7 +45,7 @@ const search = (
       keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',
     },
     sendingDomains: { isDeleted: (id) => id === 'dom_gone' },
-    sendingHolds: { standingOf: (id) => ({ ...GOOD_REPUTATION, level: levels[id] ?? 'good' }) },
+    sendingHolds: { reputationOf: (id) => ({ ...GOOD_REPUTATION, level: levels[id] ?? 'good' }) },
   });
   return () => look(() => true);
 };

@@ -74,10 +74,10 @@ const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Prom
       dueByDestination: (ask) => dueByDestination(pool, ask),
     },
     queues: { transactional: takingQueue(taken), bulk: takingQueue(taken) },
-    ...(isOneServer ? {} : { destinations: { operatorOf: async (domain: string) => domain } }),
+    ...(isOneServer ? {} : { destinations: { providerOf: async (domain: string) => domain } }),
     released: createFindReleased({
       heldMail: { holders: (ask) => holdersOfMail(pool, ask), held: (ask) => heldMail(pool, ask) },
-      sendingHolds: { standingOf: () => GOOD_REPUTATION },
+      sendingHolds: { reputationOf: () => GOOD_REPUTATION },
       warmUpHolds: { keeps: () => false, offered: () => undefined },
       sendingDomains: { isDeleted: () => false },
       isOneServer,

@@ -32,7 +32,7 @@ const release = ({ dependencies, organizationId }: Service, domainId: string | n
     domainId,
   );
 
-const standingOf = async ({ dependencies: { store } }: Service, domainId = 'dom_1'): Promise<readonly string[]> =>
+const reputationOf = async ({ dependencies: { store } }: Service, domainId = 'dom_1'): Promise<readonly string[]> =>
   (await store.readStream(reputationStream(domainId))).map(({ type }) => type);
 
 describe('a domain whose bulk mail is paused', () => {
@@ -104,7 +104,7 @@ describe('an organization whose bulk mail is paused', () => {
     await until(async () => expect(await held()).toMatchObject({ reason: 'domain_paused', heldBy: 'dom_1' }));
     expect(await release(service)).toBe(true);
     await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
-    expect(await standingOf(service, organizationId)).toEqual([
+    expect(await reputationOf(service, organizationId)).toEqual([
       ...['OrganizationSendingPaused', 'OrganizationSendingReleased'],
     ]);
   }, 30_000);
@@ -118,7 +118,7 @@ describe('a domain whose bulk mail is slowed down', () => {
     service.workers().start();
     await until(async () => expect((await service.message(first)).recipients[0]?.held).not.toBeNull());
     await judge(service, 3.9);
-    expect(await standingOf(service)).toEqual(['SendingPaused', 'SendingSlowed']);
+    expect(await reputationOf(service)).toEqual(['SendingPaused', 'SendingSlowed']);
     const ids = [first];
     for (let number = 0; number < 3; number += 1) ids.push(await service.send(ANN, 'live', 'News', BULK));
     await until(async () => {
@@ -150,9 +150,9 @@ describe('senders', () => {
     const senders = { counts, limits: LIMITS };
     service.workers({ senders }).start();
     service.workers({ senders }).start();
-    await until(async () => expect(await standingOf(service, 'dom_0749')).toEqual(['SendingPaused']));
-    expect(await standingOf(service, 'dom_0000')).toEqual([]);
-    await until(async () => expect(await standingOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
+    await until(async () => expect(await reputationOf(service, 'dom_0749')).toEqual(['SendingPaused']));
+    expect(await reputationOf(service, 'dom_0000')).toEqual([]);
+    await until(async () => expect(await reputationOf(service, 'org_mine')).toEqual(['OrganizationSendingPaused']));
     const [event] = await service.dependencies.store.readStream(reputationStream('dom_0749'));
     expect(event?.metadata).toMatchObject({ actor: 'worker:judge-senders', environment: 'live' });
   }, 30_000);
@@ -162,7 +162,7 @@ describe('senders', () => {
     await judge(service, 6);
     await release(service);
     await judge(service, 6);
-    expect(await standingOf(service)).toEqual(['SendingPaused', 'SendingReleased']);
+    expect(await reputationOf(service)).toEqual(['SendingPaused', 'SendingReleased']);
   });
 });
 

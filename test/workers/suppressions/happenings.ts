@@ -1,5 +1,5 @@
 import { load } from '../../../src/commands/execute.ts';
-import { startAttempt } from '../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { message, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';
@@ -34,7 +34,7 @@ const happen = async (
 export const bounce = async (service: Service, id: string, category: BounceCategory): Promise<void> => {
   const { store } = service.dependencies;
   const { system } = service;
-  await startAttempt({ store, system }, { messageId: id, leaseMs: 60_000, random: 0.5 });
+  await claimAttempt({ store, system }, { messageId: id, leaseMs: 60_000, random: 0.5 });
   await happen(service, id, (about, replyId) => ({
     type: 'RecipientBounced',
     data: {

@@ -29,10 +29,10 @@ const inPostgres = async (): Promise<EventStore> => {
 };
 
 /** Tries again after a write conflict, as the sweep does. */
-const reserve = async (quota: DailyQuota, operator: string): Promise<boolean> => {
+const reserve = async (quota: DailyQuota, provider: string): Promise<boolean> => {
   for (;;) {
     try {
-      return (await quota.reserve({ places: new Map([[operator, 1]]), always: false }, CAP)) === null;
+      return (await quota.reserve({ recipients: new Map([[provider, 1]]), exemptFromCap: false }, CAP)) === null;
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
     }

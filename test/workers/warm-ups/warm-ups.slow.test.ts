@@ -29,9 +29,9 @@ const openAtNoon = async (options: SmtpSinkOptions = {}) => {
 const plan = (service: Service, caps: readonly number[]) =>
   startWarmUp(service.dependencies, originOf(service), { domainId: 'dom_1', caps });
 
-const takenOf = async ({ dependencies: { store }, system }: Service, operator: string): Promise<number> => {
+const takenOf = async ({ dependencies: { store }, system }: Service, provider: string): Promise<number> => {
   const { state } = await load(store, dailyQuota, dailyQuotaStream('dom_1', dayOf(system.now())));
-  return state.taken.get(operator) ?? 0;
+  return state.taken.get(provider) ?? 0;
 };
 
 const sendMany = async (service: Service, count: number, to = 'example.org') => {
@@ -181,11 +181,11 @@ describe('a domain in warm-up', () => {
     await plan(service, [4]);
     const ids = [...(await sendMany(service, 3, 'one.example')), ...(await sendMany(service, 3, 'two.example'))];
     const other = await sendMany(service, 2, 'else.example');
-    const operatorOf = async (domain: string) => (domain === 'else.example' ? 'else.test' : 'operator.test');
-    for (let process = 0; process < 2; process += 1) service.workers({ destinations: { operatorOf } }).start();
+    const providerOf = async (domain: string) => (domain === 'else.example' ? 'else.test' : 'provider.test');
+    for (let process = 0; process < 2; process += 1) service.workers({ destinations: { providerOf } }).start();
     await settled(service, other, { delivered: 2 });
     await settled(service, ids, { delivered: 4, held: 2 });
-    expect(await takenOf(service, 'operator.test')).toBe(4);
+    expect(await takenOf(service, 'provider.test')).toBe(4);
   }, 30_000);
 
   test('counts a recipient once a day, however many attempts it has', async () => {

@@ -13,7 +13,7 @@ import { relaxedHeader } from './canonicalize.ts';
  * answered to or read by, in place of ours (RFC 6376 §8.15). `Sender` and `List-…` are not among them: lists that
  * otherwise leave a message alone add those, and its signature shall survive that.
  */
-const ALWAYS = [
+const OVERSIGNED = [
   'From',
   'Reply-To',
   'Subject',
@@ -29,7 +29,7 @@ const ALWAYS = [
  * Signed, and once more, where the message has them (RFC 6376 §5.4.1). RFC 8058 §4: without both of the first two no
  * program offers the click. Some servers add a `Content-Transfer-Encoding` where a multipart has none.
  */
-const WHERE_PRESENT = [
+const OVERSIGNED_IF_PRESENT = [
   'List-Unsubscribe',
   'List-Unsubscribe-Post',
   'Feedback-ID',
@@ -48,12 +48,12 @@ interface Signed {
   /** As written in a signature. */
   readonly name: string;
   readonly key: string;
-  readonly always: boolean;
+  readonly evenIfAbsent: boolean;
 }
 
 const SIGNED: readonly Signed[] = [
-  ...ALWAYS.map((name) => ({ name, key: name.toLowerCase(), always: true })),
-  ...WHERE_PRESENT.map((name) => ({ name, key: name.toLowerCase(), always: false })),
+  ...OVERSIGNED.map((name) => ({ name, key: name.toLowerCase(), evenIfAbsent: true })),
+  ...OVERSIGNED_IF_PRESENT.map((name) => ({ name, key: name.toLowerCase(), evenIfAbsent: false })),
 ];
 
 export interface SignedHeaders {
@@ -85,13 +85,13 @@ export const signedHeaders = (head: string): SignedHeaders => {
   const values = valuesByName(head);
   const names: string[] = [];
   let relaxed = '';
-  for (const { name, key, always } of SIGNED) {
+  for (const { name, key, evenIfAbsent } of SIGNED) {
     const present = values.get(key) ?? [];
     for (const value of present) {
       names.push(name);
       relaxed += relaxedHeader(key, value);
     }
-    if (always || present.length > 0) names.push(name);
+    if (evenIfAbsent || present.length > 0) names.push(name);
   }
   return { names, relaxed };
 };

@@ -21,7 +21,7 @@ export interface MailDestinationsOptions {
 }
 
 interface Known {
-  readonly operator: Promise<string>;
+  readonly provider: Promise<string>;
   readonly untilMs: number;
 }
 
@@ -72,13 +72,13 @@ export const createMailDestinations = ({ routes, addressesOf, system }: MailDest
      * The mailbox provider of the first host that mail can be sent to (`google.com`); the domain by itself (`@example.com`)
      * if there is none. @param domain A-labels, lower case. Never throws for what the DNS says or fails to say.
      */
-    operatorOf: (domain: string): Promise<string> => {
+    providerOf: (domain: string): Promise<string> => {
       const nowMs = system.monotonicMs();
       const last = known.get(domain);
-      if (last !== undefined && nowMs < last.untilMs) return last.operator;
-      const operator = lookUp(domain);
-      known.set(domain, { operator, untilMs: nowMs + REMEMBERED_MS }, { size: ENTRY_BYTES + domain.length });
-      return operator;
+      if (last !== undefined && nowMs < last.untilMs) return last.provider;
+      const provider = lookUp(domain);
+      known.set(domain, { provider, untilMs: nowMs + REMEMBERED_MS }, { size: ENTRY_BYTES + domain.length });
+      return provider;
     },
     /** All addresses that mail for the domain can be sent to. */
     serversOf: async (domain: string): Promise<readonly string[]> =>

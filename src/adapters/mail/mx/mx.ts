@@ -4,7 +4,7 @@ import type { Logger } from '../../../domain/ports/logger.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Resolver } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import { createOutgoingMessages } from '../compose/compose.ts';
+import { createOutgoingMessages } from '../compose/signed-message.ts';
 import type { TransportSecurity } from '../policy/transport-security.ts';
 import type { PooledTransport } from '../smarthost/smarthost.ts';
 import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';

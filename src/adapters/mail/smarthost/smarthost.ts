@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import { createOutgoingMessages } from '../compose/compose.ts';
+import { createOutgoingMessages } from '../compose/signed-message.ts';
 import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
 import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll, inOrder } from '../smtp-client/outcomes.ts';

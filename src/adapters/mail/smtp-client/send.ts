@@ -5,7 +5,7 @@ import type {
   SendOptions,
 } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
-import type { MessageFor } from '../compose/compose.ts';
+import type { MessageFor } from '../compose/signed-message.ts';
 import { deferredAll, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './outcomes.ts';
 import { noReply, refusalOutcome } from './reply.ts';
 import type { PooledSession } from './session-pool.ts';

@@ -110,7 +110,7 @@ const giveUp = (carrier: SmtpCarrier, { without }: Round): void => {
 };
 
 /** What is known of those who are through with it. */
-interface Tally {
+interface AttemptCount {
   readonly rejected: Map<string, SmtpReply>;
   readonly earlier: Map<string, End>;
 }
@@ -119,7 +119,7 @@ const transactRound = async (
   { connection, extensions }: SmtpCarrier,
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
-  { rejected, earlier }: Tally,
+  { rejected, earlier }: AttemptCount,
 ): Promise<Transaction> => {
   const transaction = await transact(connection, extensions, envelope, outgoing);
   for (const [address, reply] of transaction.rejected) rejected.set(address, reply);
@@ -127,7 +127,12 @@ const transactRound = async (
 };
 
 /** Who is in the next round has no answer yet. */
-const leaveOut = ({ rejected, earlier }: Tally, to: readonly string[], end: End, again: ReadonlySet<string>): void => {
+const leaveOut = (
+  { rejected, earlier }: AttemptCount,
+  to: readonly string[],
+  end: End,
+  again: ReadonlySet<string>,
+): void => {
   for (const address of to) {
     if (again.has(address)) rejected.delete(address);
     else if (!rejected.has(address)) earlier.set(address, end);
@@ -143,7 +148,7 @@ export const transmit = async (
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
 ): Promise<Transmission> => {
-  const tally: Tally = { rejected: new Map(), earlier: new Map() };
+  const tally: AttemptCount = { rejected: new Map(), earlier: new Map() };
   let part = envelope;
   for (;;) {
     const transaction = await transactRound(carrier, part, outgoing, tally);

@@ -25,7 +25,7 @@ import {
   reputationStream,
   sendingDomainStream,
 } from '../../../domain/streams.ts';
-import { wants } from '../../../domain/webhook/webhook.ts';
+import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
@@ -63,7 +63,7 @@ const read = async (
   });
   const events = explained(happenings).flatMap(customerEvents).reverse();
   const ids = events.flatMap(({ id, type }) =>
-    items.filter((endpoint) => wants(endpoint.events, type)).map(({ webhookId }) => deliveryId(webhookId, id)),
+    items.filter((endpoint) => subscribesTo(endpoint.events, type)).map(({ webhookId }) => deliveryId(webhookId, id)),
   );
   const asked = ids.slice(0, IDS_MAX);
   const found = asked.length === 0 ? [] : await webhookDeliveries.find({ ids: asked, limit: DELIVERIES_MAX + 1 });
@@ -117,11 +117,11 @@ type Found = readonly (readonly [domain: string, suspension: Suspension])[];
  * answer in time.
  */
 export const suspensionsOf = async (
-  { context, operatorOf, serversOf }: HttpDependencies,
+  { context, providerOf, serversOf }: HttpDependencies,
   { recipients, environment }: ExistingMessage,
   now: string,
 ): Promise<ReadonlyMap<string, Suspension>> => {
-  if (operatorOf === undefined || environment === 'test') return new Map();
+  if (providerOf === undefined || environment === 'test') return new Map();
   const { store, system } = context;
 
   const suspensionIn = async (name: string): Promise<Suspension | null> => {
@@ -130,7 +130,7 @@ export const suspensionsOf = async (
   };
 
   const ofProvider = async (domain: string): Promise<Suspension | null> => {
-    const suspension = await suspensionIn(await operatorOf(domain));
+    const suspension = await suspensionIn(await providerOf(domain));
     const { addresses } = suspension ?? {};
     if (addresses === undefined || serversOf === undefined) return suspension;
     return isCovered(new Set(addresses), await serversOf(domain)) ? suspension : null;

@@ -1,5 +1,5 @@
-import { createOutgoingMessages } from '../../../../src/adapters/mail/compose/compose.ts';
 import type { MimeMessage } from '../../../../src/adapters/mail/compose/mime-message.ts';
+import { createOutgoingMessages } from '../../../../src/adapters/mail/compose/signed-message.ts';
 import type { SigningKey } from '../../../../src/domain/ports/dkim-keys.ts';
 import type { OutgoingMail } from '../../../../src/domain/ports/mail-transport.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';

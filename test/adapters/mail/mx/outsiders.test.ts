@@ -9,7 +9,7 @@ import {
 import type { SuspendDestination } from '../../../../src/domain/destination/destination.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
-import { createDestinationLimits } from '../../../../src/workers/delivery/destination-limits.ts';
+import { createDestinationLimits } from '../../../../src/workers/delivery/destination-concurrency-limits.ts';
 import { reportOf } from '../../../../src/workers/delivery/record.ts';
 import { issueCertificate } from '../../../support/certificates.ts';
 import type { NameData } from '../../../support/dns-zone.ts';
@@ -82,13 +82,13 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
   });
 
   const attempt = async (domain: string, waitMs?: number): Promise<string> => {
-    const operator = await destinationLimits.destinationOf(domain, destinations);
-    if (destinationLimits.concurrencyOf(operator) === 0) await clock.advance(LONGER_THAN_ANY_PAUSE_MS);
+    const provider = await destinationLimits.destinationOf(domain, destinations);
+    if (destinationLimits.concurrencyOf(provider) === 0) await clock.advance(LONGER_THAN_ANY_PAUSE_MS);
     const beganMs = clock.monotonicMs();
     await clock.advance(1);
     const said = await send(transport, { envelopeTo: [`x@${domain}`] }, waitMs);
     const { outcomes } = reportOf(MESSAGE, said, { uuid: clock.uuid, stopping: false });
-    suspensions.push(...destinationLimits.report({ operator, domain, outcomes, tookMs: 10, beganMs }));
+    suspensions.push(...destinationLimits.report({ provider, domain, outcomes, tookMs: 10, beganMs }));
     return said[0]?.outcome ?? '';
   };
   return { destinationLimits, destinations, attempt, suspensions, clock };

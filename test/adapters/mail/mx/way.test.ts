@@ -189,7 +189,7 @@ describe('the destination of a domain', () => {
   it('is the provider of its first server that mail can be sent to, and the domain by itself where there is none', async () => {
     const routes = createMxRoutes({ resolver: world.resolver, system, ehloName: 'sender.a.test' });
     const addressesOf = createMxAddresses({ resolver: world.resolver, system, allowPrivate: true });
-    const { operatorOf } = createMailDestinations({ routes, addressesOf, system });
+    const { providerOf } = createMailDestinations({ routes, addressesOf, system });
     const equal = (...hosts: readonly string[]) => hosts.map((host) => [10, host] as const);
     world.dns.change({
       'b.test': {
@@ -228,7 +228,7 @@ describe('the destination of a domain', () => {
       'g.test': '@g.test',
       'nosuch.google.com': '@nosuch.google.com',
     };
-    for (const [domain, destination] of Object.entries(expected)) expect(await operatorOf(domain)).toBe(destination);
+    for (const [domain, destination] of Object.entries(expected)) expect(await providerOf(domain)).toBe(destination);
   });
 });
 

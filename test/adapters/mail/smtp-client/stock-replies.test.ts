@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parseReply, refusalOutcome, type SmtpStage } from '../../../../src/adapters/mail/smtp-client/reply.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
-import { bearingOf } from '../../../../src/domain/destination/pace.ts';
+import { feedbackOf } from '../../../../src/domain/destination/feedback.ts';
 
 interface Stock {
   readonly program: string;
@@ -26,6 +26,6 @@ test.each(STOCK)('$program at $stage is $category, $then: $text', ({ stage, cate
   const judged = classifyReply({ ...reply, mx: 'mx.b.test' });
   const outcome = refusalOutcome(stage, reply);
   const smtp = { ...reply, mx: 'mx.b.test', tls: null, replyId: null, stage };
-  const bearing = bearingOf([{ recipientId: 'rcp_1', outcome: 'deferred', reason: '', category: judged, smtp }], 10);
-  expect([judged, outcome === 'bounced' ? outcome : bearing]).toEqual([category, then]);
+  const feedback = feedbackOf([{ recipientId: 'rcp_1', outcome: 'deferred', reason: '', category: judged, smtp }], 10);
+  expect([judged, outcome === 'bounced' ? outcome : feedback]).toEqual([category, then]);
 });

@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Claim, claimAttempt } from '../../../../src/commands/message/claim-attempt.ts';
 import { recordAttempt } from '../../../../src/commands/message/record-attempt.ts';
-import { type Claim, startAttempt } from '../../../../src/commands/message/start-attempt.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
 import { messageStream } from '../../../../src/domain/streams.ts';
@@ -51,7 +51,7 @@ const read = (id: string) => service.request({ url: `/v1/messages/${id}`, key: k
 const refusalOf = (answer: LightMyRequestResponse): unknown[] => [answer.statusCode, answer.json().error?.code];
 
 const claim = async (messageId: string): Promise<Claim & { claimed: true }> => {
-  const claimed = await startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0.5 });
+  const claimed = await claimAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('it could not be claimed');
   return claimed;
 };

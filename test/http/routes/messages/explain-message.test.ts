@@ -1,8 +1,8 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { suspendDestination } from '../../../../src/commands/destination.ts';
+import { claimAttempt } from '../../../../src/commands/message/claim-attempt.ts';
 import { recordAttempt } from '../../../../src/commands/message/record-attempt.ts';
-import { startAttempt } from '../../../../src/commands/message/start-attempt.ts';
 import { customerEvents } from '../../../../src/domain/customer-events.ts';
 import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
 import { LOG_START } from '../../../../src/domain/ports/event-store.ts';
@@ -17,7 +17,7 @@ let service: Service;
 const keys: Record<string, string> = {};
 
 /** Domains whose name says so are never looked up in time. */
-const operatorOf = async (domain: string): Promise<string> => {
+const providerOf = async (domain: string): Promise<string> => {
   if (domain === 'nobody-answers.org') return new Promise(() => undefined);
   if (domain === 'broken.org') throw new Error('SERVFAIL');
   return `operator.${domain}`;
@@ -25,7 +25,7 @@ const operatorOf = async (domain: string): Promise<string> => {
 
 beforeAll(async () => {
   database = await startDatabaseService();
-  service = await startService({ ...database.deps, operatorOf });
+  service = await startService({ ...database.deps, providerOf });
   const own = await service.makeOrganization();
   const domain = await service.makeDomain(own, 'example.test');
   const foreign = await service.makeOrganization();
@@ -72,7 +72,7 @@ const smtp = (code: number, replyId: string) => ({
 /** One attempt at whoever is due. @param said for each in turn: code and text. */
 const attempt = async (messageId: string, ...said: (readonly [code: number, text: string])[]): Promise<void> => {
   const { context } = service.deps;
-  const claimed = await startAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
+  const claimed = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0.5 });
   if (!claimed.claimed) throw new Error('it could not be claimed');
   const { message, recipientIds } = claimed;
   const ids = said.map(() => context.system.uuid());

@@ -2,7 +2,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { cancelMessage } from '../../../../src/commands/message/change-message.ts';
-import { startAttempt } from '../../../../src/commands/message/start-attempt.ts';
+import { claimAttempt } from '../../../../src/commands/message/claim-attempt.ts';
 import { messageStream } from '../../../../src/domain/streams.ts';
 import { operator, type Service, startService } from '../../support/service.ts';
 
@@ -61,7 +61,7 @@ const reschedule = (id: string, scheduledAt: string, by = 'sender', headers: Rec
 const read = (id: string) => service.request({ url: `/v1/messages/${id}`, key: keys.sender ?? '' });
 const refusalOf = (answer: LightMyRequestResponse): unknown[] => [answer.statusCode, answer.json().error?.code];
 
-const claim = (messageId: string) => startAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0.5 });
+const claim = (messageId: string) => claimAttempt(service.deps.context, { messageId, leaseMs: 60_000, random: 0.5 });
 
 describe('PATCH /v1/messages/{id}', () => {
   test.each([

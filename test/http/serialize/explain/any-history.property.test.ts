@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../../../src/domain/domain-error.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { cancelMessage, rescheduleMessage } from '../../../../src/domain/message/change-message.ts';
+import { claimAttempt } from '../../../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../../../src/domain/message/message.ts';
 import { isOpen } from '../../../../src/domain/message/recipient.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../../src/domain/message/record-attempt.ts';
-import { startAttempt } from '../../../../src/domain/message/start-attempt.ts';
 import { unsubscribeRecipient } from '../../../../src/domain/message/unsubscribe-recipient.ts';
 import { messageAccepted, messageScheduled, recipient } from '../../../support/controls/message.ts';
 import { contextAt } from '../../../support/specification.ts';
@@ -69,7 +69,7 @@ const history = fc.tuple(fc.boolean(), fc.array(step, { maxLength: 15 })).map(([
   for (const each of steps) {
     at += each.waitMinutes;
     append(asked(state, each, minute(at), minute(at + 300)));
-    append(startAttempt(state, { now: minute(at), leaseUntil: minute(at + 5), random: 0.5 }));
+    append(claimAttempt(state, { now: minute(at), leaseUntil: minute(at + 5), random: 0.5 }));
     const attempt = state.status === 'absent' ? 0 : state.attempts;
     const { outcomes } = each;
     if (outcomes !== null) append(recordAttempt(state, { attempt, outcomes, now: minute(at), random: 0.5 }));

@@ -16,7 +16,7 @@ export interface Hold {
   readonly outsideTimeToLive?: true;
 }
 
-export interface StartAttempt {
+export interface ClaimAttempt {
   /** Recipient domain: one attempt goes to one destination. Absent: all recipients, by one server. */
   readonly destination?: string | undefined;
   /** ISO 8601. */
@@ -44,13 +44,13 @@ const DOMAIN_DELETED = 'the domain that it was to be sent from was deleted';
 const isDue = ({ status, nextAttemptAt: due }: Recipient, now: string): boolean =>
   status === 'accepted' || ((status === 'deferred' || status === 'scheduled') && (due === null || due <= now));
 
-const recipientsAt = ({ recipients }: ExistingMessage, { destination }: Pick<StartAttempt, 'destination'>) =>
+const recipientsAt = ({ recipients }: ExistingMessage, { destination }: Pick<ClaimAttempt, 'destination'>) =>
   recipients.filter(({ domain }) => destination === undefined || domain === destination);
 
 const recordLost = (
   state: ExistingMessage,
   lost: ReturnType<typeof lostAttempts>,
-  command: StartAttempt,
+  command: ClaimAttempt,
 ): readonly MessageEvent[] => {
   const { expiresAt } = state;
   return numbered(
@@ -81,7 +81,7 @@ const hold = (
   state: ExistingMessage,
   recipients: readonly Recipient[],
   held: Hold,
-  command: StartAttempt,
+  command: ClaimAttempt,
 ): readonly UnnumberedEvent[] => {
   const { now } = command;
   const recipientIds = recipients.filter((recipient) => isNewHold(recipient, held, now)).map(({ id }) => id);
@@ -98,7 +98,7 @@ const hold = (
 /** Recipients that an attempt would be claimed for if nothing held the message. */
 export const claimable = (
   state: ExistingMessage,
-  command: Pick<StartAttempt, 'destination' | 'now' | 'domainDeleted' | 'suppressed'>,
+  command: Pick<ClaimAttempt, 'destination' | 'now' | 'domainDeleted' | 'suppressed'>,
 ): readonly Recipient[] => {
   const { now, domainDeleted, suppressed } = command;
   const recipients = recipientsAt(state, command);
@@ -111,7 +111,7 @@ export const claimable = (
 const claim = (
   state: ExistingMessage,
   due: readonly Recipient[],
-  command: StartAttempt,
+  command: ClaimAttempt,
 ): readonly UnnumberedEvent[] => {
   const { suppressed, leaseUntil, held } = command;
   const { messageId, contentId } = state.accepted;
@@ -131,7 +131,7 @@ const claim = (
  * One step: records lost attempts, lets recipients expire or fail, or claims an attempt. No events: nothing is due, or
  * another attempt is in flight.
  */
-export const startAttempt = (state: Message, command: StartAttempt): readonly MessageEvent[] => {
+export const claimAttempt = (state: Message, command: ClaimAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   const { now } = command;
   const recipients = recipientsAt(state, command);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
-import { composeMails } from '../../../src/workers/delivery/compose.ts';
+import { loadMails } from '../../../src/workers/delivery/load-mails.ts';
 import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -26,7 +26,7 @@ const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly 
   const accepted = messageAccepted({ messageId, recipients: [recipient('rcp_1')] });
   const state = message.evolve(message.initial, accepted, contextAt(NOW));
   if (state.status === 'absent') throw new Error('not accepted');
-  const mails = await composeMails(
+  const mails = await loadMails(
     {
       ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
       sendingDomains: createSendingDomains({ secrets }),

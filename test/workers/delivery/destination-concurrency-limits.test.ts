@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
-import { createDestinationLimits } from '../../../src/workers/delivery/destination-limits.ts';
+import { createDestinationLimits } from '../../../src/workers/delivery/destination-concurrency-limits.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 import { createRecordingLogger } from '../recording-logger.ts';
 
@@ -16,10 +16,10 @@ const open = () => {
   const system = createSteppableSystem();
   const logger = createRecordingLogger();
   const destinationLimits = createDestinationLimits(system, logger);
-  const answer = (said: AttemptOutcome, beganMs: number, operator = 'b.test') =>
+  const answer = (said: AttemptOutcome, beganMs: number, provider = 'b.test') =>
     destinationLimits.report({
-      operator,
-      domain: operator,
+      provider,
+      domain: provider,
       outcomes: [said],
       tookMs: system.monotonicMs() - beganMs,
       beganMs,
@@ -34,12 +34,12 @@ const open = () => {
     }
   };
   /** Takes each place as it comes. @returns how many a minute. */
-  const placesInMinute = async (operator = 'b.test'): Promise<number> => {
+  const placesInMinute = async (provider = 'b.test'): Promise<number> => {
     const endMs = system.monotonicMs() + MINUTE_MS;
     let places = 0;
     while (system.monotonicMs() < endMs) {
-      await system.advance(destinationLimits.waitMsOf(operator) || 1);
-      destinationLimits.started(operator);
+      await system.advance(destinationLimits.waitMsOf(provider) || 1);
+      destinationLimits.started(provider);
       places += 1;
     }
     return places;

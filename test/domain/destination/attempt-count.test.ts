@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { perMinuteOf, type Tally, tallied } from '../../../src/domain/destination/tally.ts';
+import { type AttemptCount, countAttempt, perMinuteOf } from '../../../src/domain/destination/rate-limit.ts';
 
 /** Attempts begun at these ms. */
 const after = (...times: readonly number[]): number => {
-  const tally = times.reduce<Tally | undefined>(tallied, undefined);
-  return tally === undefined ? 0 : perMinuteOf(tally);
+  const attempts = times.reduce<AttemptCount | undefined>(countAttempt, undefined);
+  return attempts === undefined ? 0 : perMinuteOf(attempts);
 };
 
 /** @param everyMs between two. */
 const flow = (everyMs: number, lastsMs: number, fromMs = 0): readonly number[] =>
   Array.from({ length: Math.floor(lastsMs / everyMs) }, (_, at) => fromMs + at * everyMs);
 
-describe('what a destination was given lately', () => {
+describe('attempts a minute for a destination', () => {
   test('is as much a minute as it flows, however long it has', () => {
     for (const lastsMs of [60_000, 90_000, 119_900, 200_000, 600_000, 3_600_000]) {
       expect(after(...flow(100, lastsMs))).toBeCloseTo(600, -1);
@@ -35,8 +35,8 @@ describe('what a destination was given lately', () => {
     expect(after(...much, 90_000, 121_000)).toBeLessThan(3);
   });
 
-  test('is what it was when the last was begun, however late it is asked for', () => {
-    const tally = tallied(undefined, 0);
-    expect(perMinuteOf(tallied(tally, 10))).toBe(12);
+  test('does not fade until the next attempt begins', () => {
+    const attempts = countAttempt(undefined, 0);
+    expect(perMinuteOf(countAttempt(attempts, 10))).toBe(12);
   });
 });

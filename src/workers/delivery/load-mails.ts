@@ -13,15 +13,15 @@ import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 
 /**
- * Loads what a claimed attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
- * domain where undelivered mail comes back to this service; or one for each recipient where each has an unsubscribe link of
- * its own. Mail is signed by the transport, with the keys that are loaded here.
+ * Loads what a claimed attempt sends from the vault, as mails for the transport: one for all recipients; one for each
+ * recipient domain if undelivered mail comes back to this service; or one for each recipient if each has an unsubscribe link
+ * of its own. The transport composes MIME (`adapters/mail/compose`) and signs it with the keys that are loaded here.
  */
 
 /** For mail without tokens. */
 const NO_SECRET = new Uint8Array(0);
 
-export interface ComposeParts {
+export interface LoadMailsParts {
   readonly contents: Contents;
   readonly secrets: Secrets;
   readonly system: System;
@@ -93,7 +93,7 @@ const copiesByDomain = ({ message: { state } }: Claimed, mail: OutgoingMail): re
 
 /** A copy for each recipient, with an unsubscribe link (and address) of its own. */
 const linkedCopies = (
-  { publicUrl }: ComposeParts,
+  { publicUrl }: LoadMailsParts,
   { message: { state } }: Claimed,
   mail: OutgoingMail,
   { secret, addressFor }: { readonly secret: Uint8Array; readonly addressFor: AddressFor },
@@ -112,7 +112,7 @@ const linkedCopies = (
 };
 
 /** @throws {Error} contents or secret are missing: a fault. */
-export const composeMails = async (parts: ComposeParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
+export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
   const { contents, secrets, system, sendingDomains, bounceDomain } = parts;
   const { state } = claim.message;
   const [body, signing] = await Promise.all([

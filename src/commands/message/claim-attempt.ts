@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../../domain/events.ts';
+import { claimable, claimAttempt as decideClaimAttempt, type Hold } from '../../domain/message/claim-attempt.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
-import { claimable, startAttempt as decideStartAttempt, type Hold } from '../../domain/message/start-attempt.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
@@ -26,7 +26,7 @@ export const workerOrigin = ({ organizationId, environment, accepted }: Existing
 type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
 const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
 
-export interface StartAttempt {
+export interface ClaimAttempt {
   readonly messageId: string;
   /** Only recipients of this domain. Absent: all. */
   readonly destination?: string | undefined;
@@ -43,9 +43,9 @@ export interface StartAttempt {
 }
 
 /** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
-export const startAttempt = async (
+export const claimAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,
-  { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: StartAttempt,
+  { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: ClaimAttempt,
 ): Promise<Claim> => {
   const stream = messageStream(messageId);
   const known = at.known ?? (await load(context.store, message, stream));
@@ -68,7 +68,7 @@ export const startAttempt = async (
     stream,
     context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
     decide: (before) =>
-      decideStartAttempt(before, {
+      decideClaimAttempt(before, {
         destination,
         now: now.toISOString(),
         leaseUntil,

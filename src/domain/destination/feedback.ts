@@ -1,0 +1,98 @@
+import type { BounceCategory } from '../bounce/categories.ts';
+import type { SmtpFacts } from '../message/events.ts';
+import type { AttemptOutcome } from '../message/record-attempt.ts';
+
+/** Feedback: what the outcomes of an attempt say about its destination as a whole, whatever became of the recipients. */
+export type Feedback = 'flowing' | 'slow' | 'busy' | 'refusing' | 'unreachable';
+
+/**
+ * RFC 3463 §3.3: status of one mailbox, as Gmail's 4.2.1 "receiving mail too quickly"; §3.6, X.5.3: too many recipients of
+ * one transaction.
+ */
+const OF_ONE = /^[245]\.(?:2\.\d{1,3}|5\.3)$/;
+/** RFC 5321 §4.5.3.1.10: a bare one, to RCPT. */
+const TOO_MANY_RECIPIENTS = 452;
+
+/** About one mailbox or one transaction: says nothing about the load of the destination. */
+const isOfOne = ({ code, enhanced, stage }: Pick<SmtpFacts, 'code' | 'enhanced' | 'stage'>): boolean =>
+  enhanced === null ? code === TOO_MANY_RECIPIENTS && stage === 'recipient' : OF_ONE.test(enhanced);
+
+/** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
+const CLOSING = 421;
+/** About the server or about this service, not about the recipient or the message. */
+const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation']);
+/** About the sender's address or the message even at MAIL, or a wait that every new sender has. */
+const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
+  'greylisted',
+  'sender_rejected',
+  'authentication',
+  'relay_denied',
+  'spam',
+  'content_rejected',
+  'too_large',
+  'policy',
+]);
+/** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or takes nothing now. */
+const SYSTEM_AT_ALL = /^4\.3\.[12]$/;
+/** A permanent refusal does not ask for fewer, even if this service retries it. */
+const PERMANENT = 500;
+/** RFC 5321 §4.2.3: insufficient system storage. */
+const NO_STORAGE = 452;
+
+type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
+
+const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
+
+/** "451 local error" to RCPT mostly is a table or a mailbox of this recipient that cannot be read (Postfix, Exim). */
+const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferred): boolean =>
+  code < PERMANENT && (stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? ''));
+
+const asksForFewer = (said: Deferred): boolean => {
+  const { smtp, category } = said;
+  if (smtp.code === CLOSING) return true;
+  if (category === 'system') return isSystemBusy(said);
+  const isForNow = smtp.code < PERMANENT;
+  if (category === undefined || isOfOne(smtp)) return smtp.stage === 'mail' && isForNow;
+  return BUSY.has(category) || (smtp.stage === 'mail' && isForNow && !NOT_OF_LOAD.has(category));
+};
+
+/** A greeting with 5xx, or a permanent refusal of a session command, asks for no mail at all. */
+const feedbackOfSetUp = ({ smtp: { code } }: Deferred): Feedback => (code < PERMANENT ? 'busy' : 'refusing');
+
+const feedbackOfDeferred = (said: Deferred): Feedback | null => {
+  if (said.smtp.code > 0 && !wasSetUp(said)) return feedbackOfSetUp(said);
+  if (asksForFewer(said)) return 'busy';
+  if (said.smtp.code > 0) return 'flowing';
+  // Without a category this service ended the attempt.
+  return wasSetUp(said) || said.category === undefined ? null : 'unreachable';
+};
+
+const feedbackOfOne = (said: AttemptOutcome): Feedback | null => {
+  if (said.outcome === 'delivered' || said.outcome === 'bounced') return 'flowing';
+  return said.outcome === 'deferred' ? feedbackOfDeferred(said) : null;
+};
+
+/** The limit does not grow on answers slower than this: more attempts make a slow server slower. */
+const SLOW_MS = 2_000;
+
+/** @returns null: the outcomes say nothing about the destination, such as a deadline of this service. */
+export const feedbackOf = (outcomes: readonly AttemptOutcome[], tookMs: number): Feedback | null => {
+  const all = outcomes.map(feedbackOfOne);
+  if (all.includes('busy')) return 'busy';
+  if (all.includes('refusing')) return 'refusing';
+  if (all.includes('flowing')) return tookMs > SLOW_MS ? 'slow' : 'flowing';
+  return all.includes('unreachable') ? 'unreachable' : null;
+};
+
+/**
+ * Whether a reply says that there were too many messages in a time. Other requests to slow down change the concurrency: a
+ * server that is out of order (`system`) or distrusts this service (`reputation`) does not count messages, and accepts no
+ * more of them when they come slowly; greylisting delays every new sender.
+ */
+export const asksForLowerRate = (outcomes: readonly AttemptOutcome[]): boolean =>
+  outcomes.some(
+    (said) =>
+      (said.outcome === 'deferred' || said.outcome === 'bounced') &&
+      said.category === 'rate_limited' &&
+      !isOfOne(said.smtp),
+  );

@@ -1,0 +1,233 @@
+import { LRUCache } from 'lru-cache';
+import type { KeyLimits } from '../../async/keyed-queue.ts';
+import {
+  adjustConcurrency,
+  CONCURRENCY_BOUNDS,
+  type ConcurrencyLimit,
+  initialConcurrency,
+  isPaused,
+} from '../../domain/destination/concurrency-limit.ts';
+import {
+  isCovered,
+  isOwnDestination,
+  ownDestination,
+  type SuspendDestination,
+} from '../../domain/destination/destination.ts';
+import { type Feedback, feedbackOf } from '../../domain/destination/feedback.ts';
+import { random } from '../../domain/jitter.ts';
+import type { SmtpFacts } from '../../domain/message/events.ts';
+import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { createDestinationRateLimits } from './destination-rate-limits.ts';
+import type { Destinations } from './due.ts';
+import { createProvenServers } from './proven-servers.ts';
+
+/** The outcomes of an attempt. */
+export interface AttemptResult {
+  /** Destination in whose queue it waited. */
+  readonly provider: string;
+  readonly domain: string;
+  readonly outcomes: readonly AttemptOutcome[];
+  readonly tookMs: number;
+  /** When it left its queue, by the monotonic clock. */
+  readonly beganMs: number;
+}
+
+/**
+ * The limits of each destination: concurrency (AIMD, with suspensions), and rate (`destination-rate-limits.ts`), from its
+ * servers' answers and what other processes have recorded.
+ *
+ * Each outcome counts for the destination that it is about, which need not be the one in whose queue the mail waited:
+ * anybody can name somebody else's hosts in MX records. A provider is slowed or suspended by the answers of its own servers,
+ * or their absence, at addresses that were tried, and only domains with such an address share its suspension. A domain whose
+ * own DNS or policy is wrong becomes a destination of its own (`@example.com`) until its mail is answered again.
+ */
+export interface DestinationLimits extends KeyLimits {
+  /** Destination in whose queue mail for a domain waits now. */
+  destinationOf(domain: string, destinations: Destinations): Promise<string>;
+  /** @returns suspensions to record. */
+  report(result: AttemptResult): readonly SuspendDestination[];
+  /** Applies an event of a destination. */
+  apply(event: RecordedEvent): void;
+}
+
+/** About 5 MB. A destination that is forgotten starts anew. */
+const DESTINATIONS_MAX = 20_000;
+/** Addresses of one suspension: large providers have some hundred. One that is left out is tried once more. */
+const TRIED_MAX = 256;
+
+const smtpOf = (outcome: AttemptOutcome): SmtpFacts | null => ('smtp' in outcome ? outcome.smtp : null);
+const addressOf = (outcome: AttemptOutcome): string | null => smtpOf(outcome)?.address ?? null;
+const addressesOf = (outcomes: readonly AttemptOutcome[]): readonly string[] => [
+  ...new Set(outcomes.flatMap((outcome) => addressOf(outcome) ?? [])),
+];
+
+const firstDeferral = (outcomes: readonly AttemptOutcome[]): SmtpFacts | undefined =>
+  outcomes.flatMap((outcome) => (outcome.outcome === 'deferred' ? [outcome.smtp] : []))[0];
+
+const isGood = (feedback: Feedback | null): boolean => feedback === 'flowing' || feedback === 'slow';
+
+const reasonOf = (feedback: Feedback, isItsOwn: boolean): SuspendDestination['reason'] => {
+  if (isItsOwn) return 'recipient_domain';
+  if (feedback === 'refusing') return 'refused';
+  return feedback === 'unreachable' ? 'unreachable' : 'busy';
+};
+
+const suspensionOf = (
+  provider: string,
+  domain: string,
+  feedback: Feedback,
+  outcomes: readonly AttemptOutcome[],
+): Omit<SuspendDestination, 'times' | 'until'> => {
+  const { code = 0, enhanced = null, mx = null } = firstDeferral(outcomes) ?? {};
+  const isItsOwn = isOwnDestination(provider) && outcomes.some(({ destination }) => destination === provider);
+  const addresses = addressesOf(outcomes);
+  return {
+    operator: provider,
+    domain,
+    reason: reasonOf(feedback, isItsOwn),
+    code,
+    enhanced,
+    mx,
+    ...(addresses.length === 0 ? {} : { addresses: [...addresses] }),
+  };
+};
+
+export const createDestinationLimits = (system: System, logger: Logger): DestinationLimits => {
+  const rateLimits = createDestinationRateLimits(system, logger);
+  const limits = new LRUCache<string, ConcurrencyLimit>({ max: DESTINATIONS_MAX });
+  /** Addresses of suspended destinations that were tried; a destination without an entry is suspended as a whole. */
+  const tried = new LRUCache<string, Set<string>>({ max: DESTINATIONS_MAX });
+  const proven = createProvenServers(system);
+  /** Domains whose mail was answered by servers of another than their provider, and that provider: they left its queue. */
+  const elsewhere = new LRUCache<string, string>({ max: DESTINATIONS_MAX });
+
+  const limitOf = (provider: string): ConcurrencyLimit =>
+    limits.get(provider) ?? initialConcurrency(CONCURRENCY_BOUNDS);
+  const now = (): string => system.now().toISOString();
+  const set = (provider: string, limit: ConcurrencyLimit): void => void limits.set(provider, limit);
+
+  const concurrencyOf = (provider: string): number => {
+    const limit = limitOf(provider);
+    const isSuspended = limit.pausedUntil !== null && isPaused(limit, now());
+    return isSuspended ? 0 : Math.floor(limit.limit);
+  };
+
+  const addTried = (provider: string, addresses: readonly string[]): void => {
+    const known = tried.get(provider);
+    for (const address of addresses) if (known !== undefined && known.size < TRIED_MAX) known.add(address);
+  };
+
+  const setTried = (provider: string, addresses: readonly string[] | undefined): void => {
+    if (addresses === undefined || addresses.length === 0) tried.delete(provider);
+    else tried.set(provider, new Set(addresses));
+  };
+
+  /** A server that has never answered well does not suspend its provider, if others of the provider have. */
+  const isOutsider = (destination: string, outcome: AttemptOutcome): boolean => {
+    const feedback = feedbackOf([outcome], 0);
+    const address = addressOf(outcome);
+    if (feedback === null || isGood(feedback) || address === null || isOwnDestination(destination)) return false;
+    return proven.isStrangerTo(destination, address);
+  };
+
+  /** The outcomes of an attempt by the destination that each counts for. */
+  const byDestination = ({ provider, domain, outcomes }: AttemptResult): ReadonlyMap<string, AttemptOutcome[]> => {
+    const own = ownDestination(domain);
+    const countsFor = (outcome: AttemptOutcome, destination: string): readonly string[] => [
+      isOutsider(destination, outcome) ? own : destination,
+      ...(provider === own ? [own] : []), // its own queue has a limit too
+    ];
+    const pairs = outcomes.flatMap((outcome) => {
+      const { destination = provider } = outcome;
+      const counted = destination === null ? [] : countsFor(outcome, destination);
+      return [...new Set(counted)].map((each) => ({ destination: each, outcome }));
+    });
+    const groups = Map.groupBy(pairs, ({ destination }) => destination);
+    return new Map([...groups].map(([destination, group]) => [destination, group.map(({ outcome }) => outcome)]));
+  };
+
+  /** @returns null: this does not suspend it. */
+  const reportTo = (
+    provider: string,
+    outcomes: readonly AttemptOutcome[],
+    { domain, tookMs, beganMs }: AttemptResult,
+  ): SuspendDestination | null => {
+    const feedback = feedbackOf(outcomes, tookMs);
+    rateLimits.report({ provider, outcomes, feedback, beganMs });
+    if (feedback === null) return null;
+    const addresses = addressesOf(outcomes);
+    proven.note(provider, addresses, isGood(feedback));
+    const before = limitOf(provider);
+    const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
+    const after = adjustConcurrency(before, { ...times, feedback, random: random(system), bounds: CONCURRENCY_BOUNDS });
+    set(provider, after);
+    if (after.pausedUntil === null || after.pauses === before.pauses) {
+      if (!isGood(feedback)) addTried(provider, addresses);
+      return null;
+    }
+    setTried(provider, addresses);
+    return { ...suspensionOf(provider, domain, feedback, outcomes), times: after.pauses, until: after.pausedUntil };
+  };
+
+  /** After a good answer the domain's mail joins its provider's queue again. */
+  const rejoin = (domain: string, outcomes: readonly AttemptOutcome[]): void => {
+    const left = elsewhere.get(domain);
+    if (left === undefined || outcomes.some(({ destination }) => destination === left)) {
+      elsewhere.delete(domain);
+      limits.delete(ownDestination(domain));
+    }
+  };
+
+  const noteRoute = ({ provider, domain, outcomes, tookMs }: AttemptResult): void => {
+    if (provider === ownDestination(domain)) {
+      if (isGood(feedbackOf(outcomes, tookMs))) rejoin(domain, outcomes);
+      return;
+    }
+    const reported = outcomes.flatMap(({ destination }) => destination ?? []);
+    if (reported.length > 0 && !reported.includes(provider)) elsewhere.set(domain, provider);
+  };
+
+  const isAlone = (domain: string, provider: string): boolean => {
+    const left = elsewhere.get(domain);
+    if (left !== undefined && left !== provider) elsewhere.delete(domain); // its MX records have changed
+    return left === provider || limits.has(ownDestination(domain));
+  };
+
+  return {
+    concurrencyOf,
+    waitMsOf: rateLimits.waitMsOf,
+    capacityOf: rateLimits.capacityOf,
+    started: rateLimits.started,
+
+    destinationOf: async (domain, { providerOf, serversOf }) => {
+      const provider = await providerOf(domain);
+      if (isAlone(domain, provider)) return ownDestination(domain);
+      if (concurrencyOf(provider) > 0 || serversOf === undefined) return provider;
+      return isCovered(tried.get(provider), await serversOf(domain)) ? provider : ownDestination(domain);
+    },
+
+    report: (result) => {
+      const suspensions = [...byDestination(result)].flatMap(
+        ([provider, outcomes]) => reportTo(provider, outcomes, result) ?? [],
+      );
+      noteRoute(result);
+      return suspensions;
+    },
+
+    apply: ({ type, data }) => {
+      if (type === 'DestinationReleased') {
+        limits.delete(data.operator);
+        tried.delete(data.operator);
+        rateLimits.forget(data.operator);
+      }
+      if (type !== 'DestinationSuspended') return;
+      const before = limitOf(data.operator);
+      const reduced = { limit: 1, isSlowStart: false, reducedAtMs: system.monotonicMs() };
+      set(data.operator, { ...before, ...reduced, pauses: data.times, pausedUntil: data.until });
+      setTried(data.operator, data.addresses);
+    },
+  };
+};
