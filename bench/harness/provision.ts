@@ -34,7 +34,9 @@ export const provision = async (given: CommandContext, { signs }: Provisioning):
   };
   const { domain } = await registerDomain(context, origin, { name: SENDING_DOMAIN });
   const { domainId } = domain;
-  const records = recordsToPublish(domain, { bounceDomain: null }).filter(({ required }) => required);
+  const records = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null }).filter(
+    ({ required }) => required,
+  );
   const txt = (at: string): readonly string[] => records.flatMap(({ host, value }) => (host === at ? [value] : []));
   const resolver = createInMemoryResolver({ txt });
   await verifyDomain({ ...context, resolver }, origin, { domainId });

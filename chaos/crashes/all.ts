@@ -3,6 +3,7 @@ import { ADMINISTRATION_CRASHES } from './administration.ts';
 import { CRASHES_AGAIN } from './again.ts';
 import { DESTINATION_CRASHES } from './destinations.ts';
 import { DESTROYED_KEY_CRASHES } from './destroyed-keys.ts';
+import { ENGAGEMENT_CRASHES } from './engagements.ts';
 import { EVENTSTOREDB_CRASHES } from './eventstoredb.ts';
 import { FAIL_POINT_CRASHES } from './fail-points.ts';
 import { FIRST_START_CRASHES } from './first-start.ts';
@@ -30,6 +31,7 @@ export const CRASHES: readonly Scenario[] = [
   ...FIRST_START_CRASHES,
   ...CRASHES_AGAIN,
   ...SUPPRESSION_CRASHES,
+  ...ENGAGEMENT_CRASHES,
   ...DESTINATION_CRASHES,
   ...RETURNED_MAIL_CRASHES,
   ...SUBMISSION_CRASHES,

@@ -21,7 +21,7 @@ const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
     const now = (): Date => new Date(Date.now() - AGO_MS);
     const past = { ...context, capturing: false, system: { ...context.system, now } };
     const { domain } = await rotateDkim(past, origin, { domainId });
-    const records = recordsToPublish(domain, { bounceDomain: null });
+    const records = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null });
     const texts = records.filter(({ type }) => type === 'TXT');
     dns.change(Object.fromEntries(texts.map(({ host, value }) => [host, { TXT: [value] }])));
     await verifyDomain(past, origin, { domainId });

@@ -15,6 +15,8 @@ const STEPS = [
   'append-report',
   /** By the link in a mail. */
   'append-unsubscription',
+  /** By the image or a link in a mail. */
+  'append-engagement',
   'append-suppression',
   /** A destination gets nothing for a while. */
   'append-suspension',
@@ -75,6 +77,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   DomainRegistered: 'append-other',
   DomainBrandingChanged: 'append-other',
   DomainDeleted: 'append-other',
+  DomainTrackingChanged: 'append-other',
   DkimKeysAdded: 'append-keys',
   DkimKeysDestroyed: 'append-destroyed',
   DomainRecordsChecked: 'append-check',
@@ -98,6 +101,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientExpired: 'append-unsent',
   RecipientFailed: 'append-unsent',
   RecipientSuppressed: 'append-unsent',
+  RecipientOpened: 'append-engagement',
+  RecipientClicked: 'append-engagement',
   RecipientComplained: 'append-report',
   RecipientUnsubscribed: 'append-unsubscription',
 

@@ -33,7 +33,7 @@ export const provision = async (given: CommandContext, { webhookUrl, dns }: Arou
   };
   const { domain } = await registerDomain(context, origin, { name: 'chaos.example' });
   const { domainId } = domain;
-  const records = recordsToPublish(domain, { bounceDomain: null });
+  const records = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null });
   const texts = records.filter(({ type }) => type === 'TXT');
   dns.change(Object.fromEntries(texts.map(({ host, value }) => [host, { TXT: [value] }])));
   await verifyDomain(context, origin, { domainId });

@@ -18,3 +18,7 @@ export const markerOf = (mail: SinkMail): string => headerOf(mail, 'X-Load') ?? 
 /** The path of the unsubscribe link in the mail. */
 export const unsubscribePathOf = (mail: SinkMail): string =>
   new URL(/<(https?:[^>]+)>/.exec(headerOf(mail, 'List-Unsubscribe') ?? '')?.[1] ?? 'none:').pathname;
+
+/** Of the image that tells of an opening; soft line breaks may stand in it (RFC 2045 §6.7). */
+export const pixelPathOf = ({ raw }: SinkMail): string =>
+  /\/o\/[\w-]{72}/.exec(raw.replaceAll(/=\r?\n/g, ''))?.[0] ?? 'none';

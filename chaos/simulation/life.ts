@@ -7,6 +7,7 @@ import { createKeyCache } from '../../src/http/auth/key-cache.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
+import { TRACKING_KEYS } from '../../test/support/tracking-keys.ts';
 import type { Breakage } from './breakage.ts';
 import { processStore } from './parts/event-store.ts';
 import type { Operators } from './parts/operators.ts';
@@ -105,6 +106,7 @@ export const createLife = (
     timetable: breakage.timetable ?? queries.timetable,
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => PUBLIC_URL,
+    trackingKeys: TRACKING_KEYS,
     onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
   });
   // Not started: it would poll the log four times a second, and nothing authenticates here.

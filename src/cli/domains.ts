@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { CommandContext } from '../commands/context.ts';
+import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
 import { registerDomain } from '../commands/sending-domain/register-domain.ts';
 import { verifyDomain } from '../commands/sending-domain/verify-domain.ts';
 import { readDirectory } from '../composition/directory.ts';
@@ -12,36 +13,38 @@ import {
   lifeOf,
   verificationRecord,
 } from '../domain/sending-domain/sending-domain.ts';
+import { trackingTarget } from '../domain/tracking/tracking.ts';
 import { type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
 
 /** Which records a domain needs depends on the service's mail settings, not on the variables of this shell. @throws {UsageError} */
 const contextOf = ({ context, mail }: Operator): CommandContext => {
   if (mail === undefined)
     throw new UsageError('MAIL_URL and BOUNCE_DOMAIN are not known: start the service once with them');
-  return { ...context, capturing: mail.kind === 'capture', bounceDomain: mail.bounceDomain };
+  return {
+    ...context,
+    capturing: mail.kind === 'capture',
+    bounceDomain: mail.bounceDomain,
+    trackingTarget: trackingTarget(mail.publicUrl),
+  };
 };
 
-const shownRecords = (domain: ExistingSendingDomain, bounceDomain: string | null, { records }: DomainRecords) =>
-  recordsToPublish(domain, { bounceDomain }).map((record) => {
+const shownRecords = (domain: ExistingSendingDomain, context: CommandContext, { records }: DomainRecords) =>
+  recordsToPublish(domain, serviceHosts(context)).map((record) => {
     const { kind, type, host, value, required } = record;
     const seen = records.find((each) => each.kind === kind && each.host === host);
     return { kind, type, host, value, required, state: seen?.state ?? 'unknown', problem: seen?.problem ?? null };
   });
 
-const shown = (
-  domain: ExistingSendingDomain,
-  { capturing, bounceDomain = null }: CommandContext,
-  records: DomainRecords,
-) => ({
+const shown = (domain: ExistingSendingDomain, context: CommandContext, records: DomainRecords) => ({
   domain_id: domain.domainId,
   organization_id: domain.organizationId,
   name: domain.name,
-  status: lifeOf(domain, capturing),
-  verified: isVerified(domain, capturing),
-  fails_at: !capturing && domain.trouble?.status === 'degraded' ? domain.trouble.failsAt : null,
+  status: lifeOf(domain, context.capturing),
+  verified: isVerified(domain, context.capturing),
+  fails_at: !context.capturing && domain.trouble?.status === 'degraded' ? domain.trouble.failsAt : null,
   txt_host: verificationRecord(domain).host,
   txt_value: verificationRecord(domain).value,
-  records: shownRecords(domain, bounceDomain, records),
+  records: shownRecords(domain, context, records),
 });
 
 export const createDomainCommand: OperatorCommand = {

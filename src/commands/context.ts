@@ -20,6 +20,8 @@ export interface CommandContext {
   readonly capturing: boolean;
   /** Receives bounces. Absent: none does, and domains need no return path. */
   readonly bounceDomain?: string | null;
+  /** Where tracking hosts of domains lead to; absent: the service has no name, and no domain needs one. */
+  readonly trackingTarget?: string | null;
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */

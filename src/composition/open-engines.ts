@@ -10,6 +10,7 @@ import { createPool } from '../adapters/postgres/pool.ts';
 import { createPostgresSecrets } from '../adapters/secrets/postgres.ts';
 import { createSecretBox, type SecretKeys } from '../adapters/secrets/secret-box.ts';
 import { checkSecretKey } from '../adapters/secrets/secret-key.ts';
+import { openTrackingKeys } from '../adapters/secrets/tracking-keys.ts';
 import { createSystem } from '../adapters/system.ts';
 import { createHttpWebhookTarget } from '../adapters/webhook-target/http.ts';
 import { retryWhileAway } from '../async/retry.ts';
@@ -25,6 +26,8 @@ import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
+import { trackingTarget } from '../domain/tracking/tracking.ts';
+import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
 import { migrate } from '../projections/migrate.ts';
@@ -79,6 +82,8 @@ export interface Engines {
   readonly databaseUrl: string;
   readonly pool: Pool;
   readonly secretKeys: SecretKeys;
+  /** Make and prove tracked links. */
+  readonly trackingKeys: TrackingKeys;
   /** The log for general use: guarded, with folds read from a copy and one shared subscription. */
   readonly store: EventStore;
   readonly logFollower: LogFollower;
@@ -129,6 +134,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const secretsOn = (pool: Pool) => createPostgresSecrets({ pool, system, secretKeys });
   // Not decorated: it writes its row at every start.
   await retryWhileAway({ system }, () => checkSecretKey(secretsOn(pool)));
+  const trackingKeys = await retryWhileAway({ system }, () => openTrackingKeys(secretsOn(pool), secretKeys));
   const box = createSecretBox(secretKeys, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
   const vaultOn: Engines['vaultOn'] = (pool) => ({
@@ -162,6 +168,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     system,
     capturing,
     bounceDomain: config.bounceDomain ?? null,
+    trackingTarget: trackingTarget(config.publicUrl ?? null),
   };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {
@@ -171,6 +178,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     databaseUrl: database.url,
     pool,
     secretKeys,
+    trackingKeys,
     store,
     logFollower,
     logGuard,

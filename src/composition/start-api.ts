@@ -73,7 +73,7 @@ export const startApi = async (
   engines: Engines,
   { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
-  const { context, pool, store, logGuard, system, logger, closers } = engines;
+  const { context, pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
   closers.add('rate limiter', rateLimiter.close);
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
@@ -93,6 +93,7 @@ export const startApi = async (
     usageMarks,
     requestOrigins,
     logger,
+    trackingKeys,
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),

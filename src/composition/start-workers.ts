@@ -52,7 +52,7 @@ export const openWorkers = async (
   },
 ): Promise<OpenedWorkers> => {
   const engines = withOwnConnections(shared, 'workers');
-  const { context, pool, system, logger, closers, decorate } = engines;
+  const { context, pool, system, logger, closers, decorate, trackingKeys } = engines;
   // In EventStoreDB each stream is a call of its own.
   const store =
     config.eventStoreUrl === undefined
@@ -74,6 +74,7 @@ export const openWorkers = async (
     logger,
     onFatal,
     publicUrl,
+    trackingKeys,
     // Captured mail never bounces, and the inbox assigns mail to organizations by the sender's domain.
     bounceDomain: config.mail.kind === 'capture' ? undefined : config.bounceDomain,
     transports: { live: decorate.transport(mail.live), test: mail.test },

@@ -11,6 +11,8 @@ export const CUSTOMER_EVENT_TYPES = [
   'message.suppressed',
   'message.cancelled',
   'message.expired',
+  'message.opened',
+  'message.clicked',
   'message.complained',
   'message.unsubscribed',
   'domain.registered',

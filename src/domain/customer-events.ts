@@ -9,6 +9,7 @@ import type { RecordedEvent } from './ports/event-store.ts';
 import { senderIdIn } from './reputation/reputation.ts';
 import { tellStanding } from './reputation/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
+import type { ClientFamily, MachineReason, NetworkKind } from './tracking/client.ts';
 
 /** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
 export interface CustomerEventFacts {
@@ -23,6 +24,15 @@ export interface CustomerEventFacts {
   /** It suppresses nobody: several recipients could have said so. */
   readonly shared?: true | undefined;
   readonly scheduledAt?: string;
+  /** Of an opening or a click: the first by people, or by machines. */
+  readonly first?: true | undefined;
+  readonly count?: number;
+  readonly machine?: MachineReason | undefined;
+  readonly client?: ClientFamily;
+  readonly network?: NetworkKind;
+  readonly link?: number;
+  /** Vault id of the address of the link. */
+  readonly linkId?: string;
   /** How somebody unsubscribed. */
   readonly method?: string;
   /** What a suppression keeps back, and until when; null: for good. */
@@ -59,6 +69,8 @@ const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType
   RecipientFailed: 'message.failed',
   RecipientSuppressed: 'message.suppressed',
   RecipientCancelled: 'message.cancelled',
+  RecipientOpened: 'message.opened',
+  RecipientClicked: 'message.clicked',
   RecipientComplained: 'message.complained',
   RecipientUnsubscribed: 'message.unsubscribed',
 };
@@ -151,6 +163,7 @@ const kindsOf = (
     case 'DkimKeysDestroyed':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_destroyed') };
     case 'DomainBrandingChanged':
+    case 'DomainTrackingChanged':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.updated') };
     case 'DomainDeleted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };

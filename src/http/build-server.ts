@@ -7,6 +7,7 @@ import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { workOf } from './endpoint.ts';
+import { createEngagementRecorder } from './engagement-recorder.ts';
 import { answerErrors, answerTunnel, answerUnparsable, refuseInWords, sendError } from './errors/error-handlers.ts';
 import { sendErrorPage } from './html-pages.ts';
 import { oneAtATime } from './http-pipelining.ts';
@@ -17,6 +18,10 @@ import { isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The client's address is not even logged. */
+    readonly anonymous?: true;
+  }
   interface FastifyInstance {
     /** Shared with the SMTP submission listener: authentication, and the memory for bodies in flight. */
     readonly shared: { readonly auth: AuthContext; readonly bodies: BodyBudget };
@@ -82,8 +87,9 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    const { id: requestId, method, caller, ip: clientAddress } = request;
-    const { url: route } = request.routeOptions;
+    const { id: requestId, method, caller } = request;
+    const { url: route, config } = request.routeOptions;
+    const clientAddress = config.anonymous === true ? undefined : request.ip;
     const tookMs = Math.round(reply.elapsedTime);
     logger.debug(
       { requestId, method, route, status: reply.statusCode, tookMs, keyId: caller?.keyId, clientAddress },
@@ -134,12 +140,15 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   server.decorate('shared', { auth, bodies });
   readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
   answerErrors(server, logger, auth);
-  const route = { server, deps, auth, closing: closing.signal, operations: collectOperations(server) };
+  const engagements = createEngagementRecorder(deps);
+  const operations = collectOperations(server);
+  const route = { server, deps, auth, engagements, closing: closing.signal, operations };
   // `sendMessageRoute` registers what clients call `sendMessage`.
   for (const register of REGISTRATIONS) register({ ...route, operationId: register.name.replace(/Route$/, '') });
 
   server.addHook('onReady', () => keyCache.start());
   server.addHook('preClose', async () => closing.abort());
   server.addHook('onClose', () => keyCache.close());
+  server.addHook('onClose', () => engagements.close());
   return server;
 };

@@ -10,6 +10,7 @@ import type { TemplateRenderer } from '../domain/ports/template-renderer.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
+import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 
@@ -42,6 +43,8 @@ export interface HttpDependencies {
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;
   /** Addresses and networks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
+  /** Prove tracked links. */
+  readonly trackingKeys: TrackingKeys;
   /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
   /** Readiness probes by name; each rejects if its dependency is unavailable. */

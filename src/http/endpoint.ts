@@ -8,6 +8,7 @@ import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthContext, authenticateRequest, reauthenticate } from './auth/authenticate.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
+import type { EngagementRecorder } from './engagement-recorder.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
 import type { GuardedRoute } from './route-rules.ts';
@@ -20,6 +21,7 @@ export interface RouteContext {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
+  readonly engagements: Pick<EngagementRecorder, 'note'>;
   /** Aborts when the server begins to close: long polls end. */
   readonly closing: AbortSignal;
   /** Operation id of the route being registered: the name of its function without `Route`. */

@@ -51,6 +51,8 @@ export const LIVE = ['live'] as const;
 export const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 export const ONE = ['not_found', 'other_organization'] as const;
 export const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
+/** Errors of changes to a domain. */
+export const DOMAIN_CHANGED = [...BODY, ...ONE_CHANGED, 'environment_not_allowed'] as const;
 /** Errors of changes that may widen a key. */
 export const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 export const LIST = ['invalid_cursor'] as const;
@@ -75,3 +77,5 @@ export const ADMIN_CHANGE_LIVE = { permission: 'admin', kind: 'manage', environm
 export const OPEN = { permission: null, status: 200 } as const;
 export const PAGE = { ...OPEN, page: true } as const;
 export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
+/** Tracked links and images cost no read of anything. */
+export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

@@ -3,6 +3,7 @@ import {
   ADMIN_CHANGE_LIVE,
   BODY,
   BOTH,
+  DOMAIN_CHANGED,
   LIST,
   LIVE,
   LOOK,
@@ -17,6 +18,7 @@ import {
   type RouteRule,
   SEND,
   SENDING,
+  TRACKED_ERRORS,
   WIDENING,
 } from './route-rules.ts';
 
@@ -97,16 +99,8 @@ export const ROUTES = {
       'resource_conflict',
     ],
   },
-  'PATCH /v1/domains/:id': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
-  },
-  'DELETE /v1/domains/:id': {
-    ...MANAGE_LIVE,
-    status: 204,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'last_admin_key'],
-  },
+  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, status: 200, errors: DOMAIN_CHANGED },
+  'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...DOMAIN_CHANGED, 'last_admin_key'] },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
   'GET /v1/domains/:id/standing': { ...LOOK, errors: ONE },
@@ -125,15 +119,11 @@ export const ROUTES = {
     status: 204,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
-  'POST /v1/domains/:id/dkim/rotate': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
-  },
+  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, status: 200, errors: DOMAIN_CHANGED },
   'POST /v1/domains/:id/verify': {
     ...MANAGE_LIVE,
     status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'domain_already_exists'],
+    errors: [...DOMAIN_CHANGED, 'domain_already_exists'],
   },
 
   'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: BODY },
@@ -214,6 +204,8 @@ export const ROUTES = {
     ...PAGE,
     errors: [...PAGE_ERRORS, 'invalid_request', 'resource_conflict', 'body_too_large', 'unsupported_media_type'],
   },
+  'GET /c/:token': { ...PAGE, status: 302, errors: TRACKED_ERRORS },
+  'GET /o/:token': { ...PAGE, errors: TRACKED_ERRORS },
 
   'GET /': { ...OPEN, status: 302, errors: [] },
   'GET /livez': { ...OPEN, errors: [] },

@@ -62,6 +62,7 @@ import {
   getTemplateVersionRoute,
   listTemplateVersionsRoute,
 } from './routes/templates/versions.ts';
+import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/unsubscribe.ts';
 import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
@@ -143,6 +144,8 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   releaseDestinationRoute,
   showUnsubscribePageRoute,
   unsubscribeRecipientRoute,
+  followLinkRoute,
+  loadPixelRoute,
   rootRoute,
   livezRoute,
   readyzRoute,

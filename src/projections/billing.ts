@@ -86,6 +86,8 @@ export const billingProjection = defineProjection<MessageEvent, Changes>({
     RecipientBounced: 'ignored',
     RecipientExpired: 'ignored',
     RecipientCancelled: 'ignored',
+    RecipientOpened: 'ignored',
+    RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
     RecipientUnsubscribed: 'ignored',
   },

@@ -32,6 +32,7 @@ export const domainsProjection = defineProjection<SendingDomainEvent, Folded<Sen
     DkimKeysActivated: fold,
     DkimKeysDestroyed: fold,
     DomainBrandingChanged: fold,
+    DomainTrackingChanged: fold,
     DomainDeleted: fold,
   },
   begin: (db, events) => storedStates(db, SELECT, events),

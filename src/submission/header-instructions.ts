@@ -28,8 +28,10 @@ const SINGLE: Readonly<Record<string, string>> = {
 };
 const TAG = 'x-outbox-tag';
 const METADATA = 'x-outbox-metadata';
+const TRACKING = 'x-outbox-tracking';
+const TRACKED = ['opens', 'clicks', 'off'];
 const IDEMPOTENCY = 'x-outbox-idempotency';
-const KNOWN = new Set([...Object.keys(SINGLE), TAG, METADATA, IDEMPOTENCY]);
+const KNOWN = new Set([...Object.keys(SINGLE), TAG, METADATA, TRACKING, IDEMPOTENCY]);
 
 export const isInstruction = (name: string): boolean =>
   name.toLowerCase().startsWith(PREFIX) || name.toLowerCase() === IDEMPOTENCY_KEY;
@@ -87,6 +89,18 @@ const metadataOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<stri
   return pairs.length === 0 ? {} : { metadata: Object.fromEntries(pairs) };
 };
 
+/** `opens`, `clicks`, both with a comma, or `off`. */
+const trackingOf = (mail: ParsedMail, problems: Problem[]): Readonly<Record<string, unknown>> => {
+  const value = once(mail, TRACKING, problems);
+  if (value === undefined) return {};
+  const words = value.split(',').map((word) => word.trim().toLowerCase());
+  const isOff = words.includes('off');
+  if (words.some((word) => !TRACKED.includes(word)) || (isOff && words.length > 1)) {
+    problems.push(['headers', `${TRACKING} must be opens, clicks, both separated by a comma, or off`]);
+  }
+  return { tracking: { opens: words.includes('opens'), clicks: words.includes('clicks') } };
+};
+
 /** @param envelope addresses in their canonical form. */
 export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): Instructions => {
   const problems: Problem[] = [];
@@ -102,7 +116,12 @@ export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): I
     return [[field, field === 'ttl_seconds' && DIGITS.test(value) ? Number(value) : value] as const];
   });
   return {
-    fields: { ...Object.fromEntries(fields), ...tagsOf(mail, problems), ...metadataOf(mail, problems) },
+    fields: {
+      ...Object.fromEntries(fields),
+      ...tagsOf(mail, problems),
+      ...metadataOf(mail, problems),
+      ...trackingOf(mail, problems),
+    },
     idempotencyKey: idempotencyKeyOf(mail, envelope, problems),
     problems,
   };

@@ -14,6 +14,7 @@ import type { ReputationLimits } from '../domain/reputation/evaluate-reputation.
 import { reputation } from '../domain/reputation/reputation.ts';
 import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
+import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
@@ -66,6 +67,8 @@ export interface WorkersDependencies {
   readonly times: AttemptTimes;
   /** Default: `WEBHOOK_TIMES`. */
   readonly webhookTimes?: WebhookTimes;
+  /** Make the tokens of tracked links in mail. */
+  readonly trackingKeys: TrackingKeys;
   /** Base URL of this service for recipients, for links in their mail. */
   publicUrl(): string;
   /** Where undelivered mail comes back to; absent: to its sender. */

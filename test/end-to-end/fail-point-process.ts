@@ -60,6 +60,7 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'append-unsent': appending('RecipientSuppressed'),
   'append-report': appending('RecipientBounced', 'worker:returned-mail'),
   'append-unsubscription': appending('RecipientUnsubscribed'),
+  'append-engagement': appending('RecipientOpened'),
   'append-suppression': appending('SuppressionAdded'),
   'append-suspension': appending('DestinationSuspended'),
   'append-places': appending('WarmUpPlacesTaken'),

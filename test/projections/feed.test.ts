@@ -89,6 +89,7 @@ const openFeed = async () => {
         data: { domainId: 'dom_1', name: 'a.test', failsAt: NOW, records: ['_outbox.a.test'] },
       },
       { type: 'DomainFailed', data: { domainId: 'dom_1', name: 'a.test' } },
+      { type: 'DomainTrackingChanged', data: { domainId: 'dom_1', tracking: { opens: true, clicks: false } } },
       { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'a.test' } },
     ],
     {

@@ -33,6 +33,8 @@ describe('the list of messages', () => {
     const { given, pool } = await openApplied(messagesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
     const { items } = await listMessages(pool, ALL);
+    const marks = { complained: false, unsubscribed: false, opened: false, clicked: false };
+    const asAccepted = { kind: 'to', status: 'accepted', ...marks };
     expect(items).toEqual([
       {
         ...{ messageId: 'msg_1', organizationId: 'org_mine', environment: 'live', domainId: 'dom_1', keyId: 'key_1' },
@@ -51,8 +53,8 @@ describe('the list of messages', () => {
           scheduledAt: null,
         },
         recipients: [
-          { id: 'rcp_1', kind: 'to', status: 'accepted', complained: false, unsubscribed: false },
-          { id: 'rcp_2', kind: 'to', status: 'accepted', complained: false, unsubscribed: false },
+          { id: 'rcp_1', ...asAccepted },
+          { id: 'rcp_2', ...asAccepted },
         ],
       },
     ]);
@@ -70,6 +72,8 @@ describe('the list of messages', () => {
     RecipientFailed: { status: 'failed' },
     RecipientSuppressed: { status: 'suppressed' },
     RecipientCancelled: { status: 'cancelled' },
+    RecipientOpened: { opened: true },
+    RecipientClicked: { clicked: true },
     RecipientComplained: { complained: true },
     RecipientUnsubscribed: { unsubscribed: true },
   } as const satisfies Record<Exclude<keyof typeof LATER_EVENTS, 'RecipientsHeld'>, object>;

@@ -33,11 +33,14 @@ describe('statistics', () => {
     RecipientFailed: { failed: 1 },
     RecipientSuppressed: { suppressed: 1 },
     RecipientCancelled: { cancelled: 1 },
+    RecipientOpened: { opened: 1, opens: 1 },
+    RecipientClicked: { clicked: 1, clicks: 2 },
     RecipientComplained: { complained: 1 },
     RecipientUnsubscribed: { unsubscribed: 1 },
   };
   const nothing = {
     ...{ delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, cancelled: 0 },
+    ...{ opened: 0, opens: 0, clicked: 0, clicks: 0, machine_opened: 0, machine_clicked: 0 },
     ...{ complained: 0, unsubscribed: 0 },
   };
   const REPEATED = ['RecipientDeferred', 'AttemptOutcomeUnknown', 'RecipientComplained', 'RecipientUnsubscribed'];
@@ -52,6 +55,25 @@ describe('statistics', () => {
       expect(data).toEqual([{ start: '2026-11-20T00:00:00.000Z', ...totals }]);
     });
   }
+
+  test('count people who open and click once each, how often they do it, and machines apart', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
+    await given(...send('msg_2', {}), { occurredAt: AT, environment: 'test' });
+    const { RecipientOpened: opened, RecipientClicked: clicked } = LATER_EVENTS;
+    const machine = { machine: 'scanner' } as const;
+    await given('message-msg_1', [opened, clicked, clicked]);
+    const again = { ...opened, data: { ...opened.data, count: 4 } };
+    const byMachine = [again, { ...opened, data: { ...opened.data, ...machine } }].map((event) => event);
+    await given('message-msg_1', [
+      ...byMachine,
+      { ...clicked, data: { ...clicked.data, ...machine, recipientId: 'rcp_2' } },
+    ]);
+    const tried = { ...opened, data: { ...opened.data, messageId: 'msg_2' } };
+    await given('message-msg_2', [tried], { environment: 'test' });
+    const expected = { accepted: 2, opened: 1, opens: 5, clicked: 1, clicks: 4, machine_opened: 1, machine_clicked: 1 };
+    expect((await queryStats(pool, DAY)).totals).toMatchObject(expected);
+  });
 
   test('count the latency of scheduled mail from the time it was scheduled for', async () => {
     const { given, pool } = await openApplied(statsProjection);

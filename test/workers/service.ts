@@ -32,6 +32,7 @@ import { createInMemoryQueues, type InMemoryJobs } from '../support/in-memory/qu
 import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../support/in-memory/webhook-deliveries.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
+import { TRACKING_KEYS } from '../support/tracking-keys.ts';
 import { createRecordingLogger, type RecordingLogger } from './recording-logger.ts';
 import { createShiftableSystem, type ShiftableSystem } from './shiftable-system.ts';
 
@@ -170,6 +171,7 @@ export const openService = async (parts: Parts = {}): Promise<Service> => {
     webhookDeliveries: parts.webhookDeliveries ?? createInMemoryWebhookDeliveries(),
     times: LOCAL_ATTEMPT_TIMES,
     publicUrl: () => 'https://mail.example.test',
+    trackingKeys: TRACKING_KEYS,
     onFatal: (error) => fatal.push(error),
     ...parts,
   };

@@ -65,6 +65,9 @@ const scheduling: Rule<{ readonly recipientIds: readonly string[] }> = (standing
   return recipientIds.every((id) => standing.open.has(id)) ? null : 'sets a time for a recipient who has ended';
 };
 
+const engagement: Rule<{ readonly recipientId: string }> = ({ tried }, { data: { recipientId } }) =>
+  tried.has(recipientId) ? null : 'comes before any attempt';
+
 type DataOf<Type extends MessageEvent['type']> = Extract<MessageEvent, { readonly type: Type }>['data'];
 
 const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
@@ -98,6 +101,9 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   RecipientCancelled: endingUnsent,
   RecipientFailed: ending,
   RecipientSuppressed: ending,
+  // A copy may have arrived whatever is known of it.
+  RecipientOpened: engagement,
+  RecipientClicked: engagement,
   RecipientComplained: ({ ended }, { data }) => (ended.has(data.recipientId) ? null : 'comes before the delivery'),
   RecipientUnsubscribed: ({ unsubscribed }, { data }) => {
     if (unsubscribed.has(data.recipientId)) return 'comes twice';

@@ -2,11 +2,13 @@ import { parentPort } from 'node:worker_threads';
 import { type AnalysisInput, analyzeMessage } from './analyzer.ts';
 import { htmlToText } from './html-to-text.ts';
 import { checkHtml } from './read-html.ts';
+import { trackingPlaces } from './tracked-links.ts';
 
 export type HtmlTask =
   | { readonly job: 'check'; readonly html: string }
   | { readonly job: 'analyze'; readonly input: AnalysisInput }
-  | { readonly job: 'derive-text'; readonly html: string };
+  | { readonly job: 'derive-text'; readonly html: string }
+  | { readonly job: 'find-links'; readonly html: string };
 
 const run = (task: HtmlTask) => {
   switch (task.job) {
@@ -16,6 +18,8 @@ const run = (task: HtmlTask) => {
       return analyzeMessage(task.input);
     case 'derive-text':
       return htmlToText(task.html);
+    case 'find-links':
+      return trackingPlaces(task.html);
     default:
       return task satisfies never;
   }

@@ -51,7 +51,8 @@ const slicesOf = function* (text: string): Generator<string> {
   }
 };
 
-const derived = (secretKey: string, info: string, length: number): Buffer =>
+/** HKDF-SHA256 (RFC 5869). @param info what the bytes are for. */
+export const derived = (secretKey: string, info: string, length: number): Buffer =>
   Buffer.from(hkdfSync('sha256', secretKey, '', info, length));
 
 /**

@@ -16,6 +16,7 @@ import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { System } from '../../domain/ports/system.ts';
+import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
 
 /** What a client wants sent, and what is known about it. */
 export interface SendRequest {
@@ -82,7 +83,8 @@ export const prepareMessage = (
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
   const { domain, keyId, environment, organizationId } = caller;
-  const { stream, ttlSeconds, scheduledAt = null, recipients: addressed, ...rest } = draft;
+  const { stream, ttlSeconds, scheduledAt = null, recipients: addressed, tracking: wanted, ...rest } = draft;
+  const tracking = trackingOf(domain.tracking, wanted);
   const contentId = system.uuid();
   const recipients = addressed.map((recipient) => ({
     ...recipient,
@@ -124,6 +126,7 @@ export const prepareMessage = (
         stream,
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
+        ...(isTracked(tracking) ? { tracking } : {}),
       },
     },
   };

@@ -4,7 +4,7 @@ import type { EventContext } from '../../domain/ports/event-store.ts';
 import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
 import { checkRecords, type DomainRecords, domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
-import { recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+import { recordsToPublish, type ServiceHosts } from '../../domain/sending-domain/records-to-publish.ts';
 import {
   type ExistingSendingDomain,
   lifeOf,
@@ -56,8 +56,14 @@ export const noteRecords = async (
 
 export type CheckContext = Pick<
   CommandContext,
-  'store' | 'system' | 'secrets' | 'dkimKeys' | 'resolver' | 'bounceDomain'
+  'store' | 'system' | 'secrets' | 'dkimKeys' | 'resolver' | 'bounceDomain' | 'trackingTarget'
 >;
+
+/** What the records of domains depend on. */
+export const serviceHosts = ({
+  bounceDomain = null,
+  trackingTarget = null,
+}: Pick<CommandContext, 'bounceDomain' | 'trackingTarget'>): ServiceHosts => ({ bounceDomain, trackingTarget });
 
 export interface DomainAtRevision {
   readonly domain: ExistingSendingDomain;
@@ -98,7 +104,7 @@ export const checkDomain = async (
 ): Promise<CheckedDomain> => {
   const domain = requireOwnDomain(known.state, origin.organizationId);
   const { domainId, name, token } = domain;
-  const wanted = recordsToPublish(domain, { bounceDomain: context.bounceDomain ?? null });
+  const wanted = recordsToPublish(domain, serviceHosts(context));
   const seen = await lookAtRecords(context.resolver, name, wanted);
   const metadata = metadataOf(context, origin);
   const look = { records: seen, token, now: metadata.occurredAt };

@@ -134,6 +134,7 @@ export const lookAtRecords = async (
       case 'dkim':
         return lookAtOwnHost(looking, record);
       case 'return_path':
+      case 'tracking':
         return diagnose(record, { ...plain, host: record.host, answer: await askAlias(resolver, record.host) });
       case 'spf':
         return lookAtSpf(looking, record, apex);

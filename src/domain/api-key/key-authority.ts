@@ -2,6 +2,7 @@ import { covers } from '../address-ranges.ts';
 import { type Details, DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
+import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';
 
 /** The key that authenticated a request: facts for decisions, never looked up again. */
@@ -15,7 +16,13 @@ export interface Caller {
   /** How far the key reaches, and so every key that it makes or changes. */
   readonly bounds: KeyBounds;
   /** The sending domain the key is bound to (spec §5.4). */
-  readonly domain: { readonly id: string; readonly name: string; readonly verified: boolean };
+  readonly domain: {
+    readonly id: string;
+    readonly name: string;
+    readonly verified: boolean;
+    /** Of its mail, unless a message says otherwise. Absent: nothing. */
+    readonly tracking?: Tracking;
+  };
 }
 
 /** The operator's command line acts with no key and may do all of this. */

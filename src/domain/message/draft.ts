@@ -1,5 +1,6 @@
 /** What a message may consist of: its draft, and which headers, attachment types and unsubscribe links are allowed. */
 import type { Mailbox, MessageBody } from '../ports/contents.ts';
+import type { Tracking } from '../tracking/tracking.ts';
 import type { RecipientKind } from './events.ts';
 
 /** A send request whose shape is checked and whose addresses are parsed; nothing has an id yet. */
@@ -10,6 +11,8 @@ export interface MessageDraft extends Omit<MessageBody, 'kind' | 'messageId' | '
   readonly scheduledAt?: string;
   /** Counted from the time at which it is to be sent. */
   readonly ttlSeconds: number;
+  /** What is absent is as the domain has it. */
+  readonly tracking?: Partial<Tracking>;
 }
 
 /** Field names of RFC 5322 §3.6.8 that fit on their line. */

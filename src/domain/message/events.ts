@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../bounce/categories.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail-transport.ts';
+import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../tracking/client.ts';
 
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
@@ -43,6 +44,18 @@ const category = z.enum(BOUNCE_CATEGORIES).optional();
  */
 const shared = z.literal(true).optional();
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
+
+/** What a recipient did with a copy, or a machine before them. */
+const engaged = {
+  ...{ ...about, recipientId: z.string() },
+  /** The first of its kind: of people, or of machines. */
+  first: z.literal(true).optional(),
+  count: z.number().int().min(1),
+  /** It was a machine, and why it is taken for one; absent: a person. */
+  machine: z.enum(MACHINE_REASONS).optional(),
+  client: z.enum(CLIENT_FAMILIES),
+  network: z.enum(NETWORK_KINDS),
+};
 
 const schedule = {
   ...about,
@@ -96,6 +109,8 @@ export const messageEvents = {
     sizeBytes: z.number().int(),
     /** When undelivered recipients expire. */
     expiresAt: z.string(),
+    /** What of its html is tracked; absent: nothing. */
+    tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }).optional(),
   }),
   /** In the same append as `MessageAccepted`: not to be sent before `scheduledAt`. */
   MessageScheduled: z.object(schedule),
@@ -142,6 +157,16 @@ export const messageEvents = {
   RecipientSuppressed: z.object(ended),
   /** Cancelled by its sender before it was sent. */
   RecipientCancelled: z.object(ended),
+  /** Its image was loaded, once or more often within a minute. */
+  RecipientOpened: z.object(engaged),
+  /** A link of it was followed, once or more often within a minute. */
+  RecipientClicked: z.object({
+    ...engaged,
+    /** Place among the tracked links of the message, from 0. */
+    link: z.number().int(),
+    /** Vault id of its address. */
+    linkId: z.string(),
+  }),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
   /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
   RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page', 'mail']) }),

@@ -3,7 +3,7 @@ import type { Aggregate } from '../aggregate.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
-import type { Recipient, RecipientStatus } from './recipient.ts';
+import { acceptedRecipient, type Recipient, type RecipientEngagement, type RecipientStatus } from './recipient.ts';
 
 type DataOf<Type extends MessageEvent['type']> = Extract<MessageEvent, { readonly type: Type }>['data'];
 
@@ -132,6 +132,17 @@ const ended = (
   updatedAt: string,
 ): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
+/** What a recipient did leaves the message's own changes, and the time of the last, as they are. */
+const engaged = (
+  state: ExistingMessage,
+  { recipientId }: DataOf<'RecipientOpened'>,
+  mark: Exclude<keyof RecipientEngagement, 'events'>,
+  at: string,
+): ExistingMessage =>
+  changeRecipients(state, [recipientId], ({ engagement }) => ({
+    engagement: { ...engagement, [mark]: engagement[mark] ?? at, events: engagement.events + 1 },
+  }));
+
 type LaterEvent = Exclude<MessageEvent, { readonly type: 'MessageAccepted' }>;
 
 const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, updatedAt: string): ExistingMessage => {
@@ -154,7 +165,8 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     }
     case 'RecipientDelivered': {
       const { recipientId, smtp } = data;
-      return settle(state, [recipientId], { status: 'delivered', smtp, reason: null, category: null, updatedAt });
+      const changes = { status: 'delivered', smtp, reason: null, category: null, updatedAt } as const;
+      return settle(state, [recipientId], { ...changes, deliveredAt: updatedAt });
     }
     case 'RecipientDeferred': {
       const { recipientId, smtp, reason, category = null, nextAttemptAt } = data;
@@ -173,6 +185,10 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return ended(state, data, 'suppressed', updatedAt);
     case 'RecipientCancelled':
       return ended(state, data, 'cancelled', updatedAt);
+    case 'RecipientOpened':
+      return engaged(state, data, data.machine === undefined ? 'openedAt' : 'machineOpenedAt', updatedAt);
+    case 'RecipientClicked':
+      return engaged(state, data, data.machine === undefined ? 'clickedAt' : 'machineClickedAt', updatedAt);
     case 'RecipientComplained':
       return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
     case 'RecipientUnsubscribed':
@@ -181,27 +197,6 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return type satisfies never;
   }
 };
-
-const acceptedRecipient = (
-  { id, kind, domain }: DataOf<'MessageAccepted'>['recipients'][number],
-  updatedAt: string,
-): Recipient => ({
-  id,
-  kind,
-  domain,
-  status: 'accepted',
-  smtp: null,
-  reason: null,
-  category: null,
-  nextAttemptAt: null,
-  held: null,
-  lease: null,
-  attempts: 0,
-  inDoubt: false,
-  complained: false,
-  unsubscribedAt: null,
-  updatedAt,
-});
 
 export const message: Aggregate<Message, MessageEvent> = {
   category: CATEGORIES.message,

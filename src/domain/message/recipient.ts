@@ -32,6 +32,16 @@ export interface Held {
   readonly until: string;
 }
 
+/** When it was first opened and clicked, by people and by machines; null: never. */
+export interface RecipientEngagement {
+  readonly openedAt: string | null;
+  readonly clickedAt: string | null;
+  readonly machineOpenedAt: string | null;
+  readonly machineClickedAt: string | null;
+  /** Events of it so far. */
+  readonly events: number;
+}
+
 export interface Recipient {
   readonly id: string;
   readonly kind: RecipientKind;
@@ -53,8 +63,43 @@ export interface Recipient {
   readonly complained: boolean;
   /** When it last unsubscribed; null: never. */
   readonly unsubscribedAt: string | null;
+  /** When a server took it; null: none has. */
+  readonly deliveredAt: string | null;
+  readonly engagement: RecipientEngagement;
   readonly updatedAt: string;
 }
+
+const NO_ENGAGEMENT: RecipientEngagement = {
+  openedAt: null,
+  clickedAt: null,
+  machineOpenedAt: null,
+  machineClickedAt: null,
+  events: 0,
+};
+
+/** As it is accepted. */
+export const acceptedRecipient = (
+  { id, kind, domain }: Pick<Recipient, 'id' | 'kind' | 'domain'>,
+  updatedAt: string,
+): Recipient => ({
+  id,
+  kind,
+  domain,
+  status: 'accepted',
+  smtp: null,
+  reason: null,
+  category: null,
+  nextAttemptAt: null,
+  held: null,
+  lease: null,
+  attempts: 0,
+  inDoubt: false,
+  complained: false,
+  unsubscribedAt: null,
+  deliveredAt: null,
+  engagement: NO_ENGAGEMENT,
+  updatedAt,
+});
 
 const OPEN_IN_ORDER: readonly RecipientStatus[] = ['sending', 'deferred', 'scheduled', 'accepted'];
 const ENDED_IN_ORDER: readonly RecipientStatus[] = ['bounced', 'failed', 'expired', 'suppressed', 'cancelled'];

@@ -93,6 +93,13 @@ export interface ReplyText {
   readonly text: string;
 }
 
+/** Where a link that was clicked leads: addresses often name people. */
+export interface LinkAddress {
+  readonly kind: 'link';
+  readonly messageId: string;
+  readonly url: string;
+}
+
 /** Whom a suppression keeps mail from, and what speaks for it. It lives as long as the suppression, whatever the message's does. */
 export interface SuppressionEvidence {
   readonly kind: 'suppression';
@@ -108,8 +115,8 @@ export interface TemplateBody {
   readonly content: TemplateContent;
 }
 
-export type StoredBody = MessageBody | ReplyText | SuppressionEvidence | TemplateBody;
-export type StoredHead = MessageHead | ReplyText | SuppressionEvidence | TemplateBody;
+export type StoredBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody;
+export type StoredHead = MessageHead | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody;
 
 export interface MessageContents {
   /** UUID, random per request. */

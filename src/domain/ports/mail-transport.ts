@@ -11,6 +11,16 @@ export interface EnvelopeRecipient {
   readonly address: string;
 }
 
+/** How the html of one copy is tracked. */
+export interface TrackedHtml {
+  /** The address that a link is tracked to; null: it stays as it is. */
+  targetOf(href: string): string | null;
+  /** What a tracked link leads to instead. @param link its place among the `links` tracked links of the message. */
+  hrefOf(target: string, link: number, links: number): string;
+  /** Image that tells of an opening; null: none. */
+  readonly pixelUrl: string | null;
+}
+
 export interface OutgoingMail {
   /** What MAIL and RCPT say; never read from the headers. */
   readonly envelope: {
@@ -24,6 +34,8 @@ export interface OutgoingMail {
   readonly body: MessageBody;
   /** What this copy's `List-Unsubscribe` says; absent: there is none. */
   readonly unsubscribe?: UnsubscribeWays;
+  /** Absent: the html is sent as it is. The text is never tracked. */
+  readonly tracking?: TrackedHtml;
   /** What `Feedback-ID` says, unless the sender has written one; absent: there is none. */
   readonly feedbackId?: string;
   /** A signature each, in this order; absent or empty: not signed. */

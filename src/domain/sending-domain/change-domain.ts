@@ -2,6 +2,7 @@ import type { ExistingApiKey } from '../api-key/api-key.ts';
 import { type KeyAuthority, requireKeyAuthority } from '../api-key/key-authority.ts';
 import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
+import type { Tracking } from '../tracking/tracking.ts';
 import type { Branding, DkimKey } from './events.ts';
 import { type ExistingSendingDomain, lifeOf, requireOwnDomain, type SendingDomain } from './sending-domain.ts';
 
@@ -57,20 +58,36 @@ export const rotateDkim = (
   return [{ type: 'DkimKeysAdded', data: { domainId, keys: [...keys] } }];
 };
 
-export interface ChangeBranding {
+export interface ChangeDomain {
   readonly organizationId: string;
-  readonly branding: Branding | null;
+  /** Absent: it stays as it is. */
+  readonly branding?: Branding | null;
+  /** What is absent stays as it is. */
+  readonly tracking?: Partial<Tracking>;
 }
 
-/** The branding that it has already changes nothing. @throws {DomainError} `not_found`, `other_organization`. */
-export const changeBranding = (
-  state: SendingDomain,
-  { organizationId, branding }: ChangeBranding,
+const changeBranding = (
+  { domainId, branding: before }: ExistingSendingDomain,
+  { branding = before }: ChangeDomain,
 ): readonly SendingDomainEvent[] => {
-  const { domainId, branding: before } = requireOwnDomain(state, organizationId);
   const isSame =
     before?.name === branding?.name && before?.color === branding?.color && before?.logoUrl === branding?.logoUrl;
   return isSame ? [] : [{ type: 'DomainBrandingChanged', data: { domainId, branding } }];
+};
+
+const changeTracking = (
+  { domainId, tracking: before }: ExistingSendingDomain,
+  { tracking: wanted }: ChangeDomain,
+): readonly SendingDomainEvent[] => {
+  const tracking = { ...before, ...wanted };
+  const isSame = tracking.opens === before.opens && tracking.clicks === before.clicks;
+  return isSame ? [] : [{ type: 'DomainTrackingChanged', data: { domainId, tracking } }];
+};
+
+/** Settings that it has already change nothing. @throws {DomainError} `not_found`, `other_organization`. */
+export const changeDomain = (state: SendingDomain, command: ChangeDomain): readonly SendingDomainEvent[] => {
+  const domain = requireOwnDomain(state, command.organizationId);
+  return [...changeBranding(domain, command), ...changeTracking(domain, command)];
 };
 
 export interface DeleteDomain {

@@ -65,6 +65,11 @@ export const sendingDomainEvents = {
   }),
   /** null: pages for recipients show its name alone, in the colours of the service. */
   DomainBrandingChanged: z.object({ domainId: z.string(), branding: branding.nullable() }),
+  /** What is tracked of its mail from now on, unless a message says otherwise. */
+  DomainTrackingChanged: z.object({
+    domainId: z.string(),
+    tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }),
+  }),
   /** Ends the keys that are bound to it; the name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };
@@ -76,7 +81,7 @@ export const sendingDomainEvents = {
 const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown']);
 export type RecordState = z.infer<typeof recordState>;
 
-export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'spf', 'dmarc'] as const;
+export const RECORD_KINDS = ['ownership', 'dkim', 'return_path', 'tracking', 'spf', 'dmarc'] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];
 
 const recordSeen = z.object({

@@ -1,3 +1,4 @@
+import { trackingHost } from '../tracking/tracking.ts';
 import { type DkimPair, decidingPair, dkimHost } from './dkim.ts';
 import type { DkimKey, RecordKind } from './events.ts';
 import { type ExistingSendingDomain, verificationRecord } from './sending-domain.ts';
@@ -117,6 +118,12 @@ const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
   advice: 'With it bounces come back to a name of yours, and SPF counts for DMARC.',
 });
 
+const tracking = (name: string, target: string): RecordToPublish => ({
+  ...{ kind: 'tracking', type: 'CNAME', host: trackingHost(name), value: target, required: false },
+  advice:
+    'With it tracked links and images lead to a name of yours. Publish it once the operator of this service serves that name with a certificate.',
+});
+
 const spf = (name: string, bounceDomain: string | null): RecordToPublish => ({
   kind: 'spf',
   type: 'TXT',
@@ -138,10 +145,18 @@ const dmarc = (name: string): RecordToPublish => ({
     'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
 });
 
+/** What the records of a domain depend on besides the domain. */
+export interface ServiceHosts {
+  /** Where bounces come back to; null: nowhere. */
+  readonly bounceDomain: string | null;
+  /** What tracking hosts lead to (`trackingTarget`); null: the service has no name. */
+  readonly trackingTarget: string | null;
+}
+
 /** All records of a domain, what is required first. */
 export const recordsToPublish = (
   domain: Domain,
-  { bounceDomain }: { readonly bounceDomain: string | null },
+  { bounceDomain, trackingTarget }: ServiceHosts,
 ): readonly RecordToPublish[] => {
   const { name } = domain;
   const required = decidingPair(domain.dkim);
@@ -150,6 +165,7 @@ export const recordsToPublish = (
     ownership(domain),
     ...[active, pending].flatMap((pair) => (pair === null ? [] : dkim(name, pair, pair === required))),
     ...(bounceDomain === null ? [] : [returnPath(name, bounceDomain)]),
+    ...(trackingTarget === null || trackingTarget === trackingHost(name) ? [] : [tracking(name, trackingTarget)]),
     // A record that includes itself is none that receivers can use (RFC 7208 §4.6.4).
     spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain),
     dmarc(name),

@@ -4,6 +4,7 @@ import { DomainError } from '../domain-error.ts';
 import type { SendingDomainEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import { CATEGORIES } from '../streams.ts';
+import { NO_TRACKING, type Tracking } from '../tracking/tracking.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { Branding, VerificationMethod } from './events.ts';
 
@@ -25,6 +26,8 @@ export interface ExistingSendingDomain {
   readonly dkim: DomainDkim;
   /** How pages for recipients show the sender; null: by the domain's name. */
   readonly branding: Branding | null;
+  /** Of its mail, unless a message says otherwise. */
+  readonly tracking: Tracking;
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
@@ -68,6 +71,7 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         trouble: null,
         dkim,
         branding: null,
+        tracking: NO_TRACKING,
       };
       return { status: 'registered', ...data, ...standing };
     }
@@ -87,6 +91,8 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         return { ...state, dkim: activateDkim(state.dkim, event.data, occurredAt) };
       case 'DomainBrandingChanged':
         return { ...state, branding: event.data.branding };
+      case 'DomainTrackingChanged':
+        return { ...state, tracking: event.data.tracking };
       case 'DkimKeysDestroyed':
         return state; // of keys that it has no more: `former-keys.ts`
       default:

@@ -72,7 +72,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
   const domainOf = (id: string): Caller['domain'] => {
     const domain = state.domains.get(id)?.domain;
     if (domain === undefined || domain.status === 'absent') return { id, name: '', verified: false };
-    return { id, name: domain.name, verified: isVerified(domain, capturing) };
+    return { id, name: domain.name, verified: isVerified(domain, capturing), tracking: domain.tracking };
   };
 
   const domainRecordsOf = (domainId: string): DomainRecords => state.records.get(domainId) ?? RECORDS_UNKNOWN;

@@ -174,9 +174,7 @@ export const responsesOf = (operation: Operation, rule: RouteRule, schemas: Sche
   const refusals = byStatus(rule).map(([status, codes]) => {
     const name = sharedName(rule, codes);
     const headers = errorHeaders(status, rule);
-    const own = isPage(rule)
-      ? refusalPage(codes, headers, schemas.answer(operation))
-      : refusal(codes, headers, schemas.error);
+    const own = isPage(rule) ? refusalPage(codes, headers, schemas.page) : refusal(codes, headers, schemas.error);
     return [status, name === null ? own : { $ref: `#/components/responses/${name}` }];
   });
   return {

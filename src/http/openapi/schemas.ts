@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorSchema } from '../schemas/envelope.ts';
+import { errorSchema, pageSchema } from '../schemas/envelope.ts';
 import type { Json, Operation } from './operation.ts';
 
 /** JSON Schemas of bodies and parameters; each named schema and each body appears once. */
@@ -10,6 +10,8 @@ export interface Schemas {
   readonly query: (operation: Operation) => Json;
   readonly answer: (operation: Operation) => Json;
   readonly error: Json;
+  /** Of errors that people see. */
+  readonly page: Json;
 }
 
 /** Use of a schema. Parameters and responses keep the keyword `default`. */
@@ -19,6 +21,8 @@ const DEFINITION = '#/$defs/';
 const COMPONENT = '#/components/schemas/';
 /** Root of error bodies. */
 const ERROR = 'error';
+/** Root of pages. */
+const PAGE = 'page';
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -140,7 +144,10 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
     byId(operations, 'Query', ({ query }) => query),
     'parameters',
   );
-  const answers = convert({ ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorSchema }, 'answer');
+  const answers = convert(
+    { ...byId(operations, 'Answer', ({ answer }) => answer), [ERROR]: errorSchema, [PAGE]: pageSchema },
+    'answer',
+  );
   const same = (name: string): string => name;
   // A schema that differs between requests and responses becomes two.
   const differs = (name: string): boolean =>
@@ -152,5 +159,6 @@ export const schemasOf = (operations: readonly Operation[]): Schemas => {
     query: ({ operationId }) => relinked(queries.roots[`${capitalized(operationId)}Query`] ?? {}, same) as Json,
     answer: ({ operationId }) => linkTo(answers, `${capitalized(operationId)}Answer`, same),
     error: linkTo(answers, ERROR, same),
+    page: linkTo(answers, PAGE, same),
   };
 };

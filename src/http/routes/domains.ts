@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
+import { serviceHosts } from '../../commands/sending-domain/check-domain.ts';
 import { deleteDomain } from '../../commands/sending-domain/delete-domain.ts';
 import { rotateDkim } from '../../commands/sending-domain/dkim-keys.ts';
 import { registerDomain } from '../../commands/sending-domain/register-domain.ts';
@@ -42,7 +43,7 @@ export const serializeDomainOf = (
 ): SerializedDomain =>
   serializeDomain(domain, {
     capturing: context.capturing,
-    bounceDomain: context.bounceDomain ?? null,
+    ...serviceHosts(context),
     records: auth.keyCache.domainRecordsOf(domain.domainId),
     now: context.system.now().toISOString(),
   });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeBranding } from '../../commands/sending-domain/change-branding.ts';
+import { changeDomain } from '../../commands/sending-domain/change-domain.ts';
 import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
 import type { Branding } from '../../domain/sending-domain/events.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
@@ -7,6 +7,7 @@ import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { domainSchema } from '../schemas/domain.ts';
 import { shownLine } from '../validation/fields.ts';
 import { loadDomain, serializeDomainOf } from './domains.ts';
+import { tracking } from './messages/send-fields.ts';
 
 /** Longer names push the question of the page out of sight. */
 const SENDER_CHARACTERS_MAX = 100;
@@ -34,6 +35,9 @@ const changes = z.strictObject({
     .nullable()
     .optional()
     .describe('How pages for recipients show the sender: replaced as a whole, taken away by null.'),
+  tracking: tracking
+    .optional()
+    .describe('What is tracked of mail that is accepted from now on, unless a message says otherwise.'),
 });
 
 type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
@@ -53,14 +57,18 @@ export const updateDomainRoute = (route: RouteContext): void => {
       examples: {
         'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
         Neither: { branding: null },
+        'Track clicks': { tracking: { clicks: true } },
       },
       answer: domainSchema,
     },
-    async ({ caller, origin, id, body: { branding }, request, reply }) => {
-      const known = await loadDomain(deps, caller, id);
-      const { domain, revision } = await changeBranding(deps.context, origin, {
+    async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }) => {
+      await loadDomain(deps, caller, id);
+      const { domain, revision } = await changeDomain(deps.context, origin, {
         domainId: id,
-        branding: branding === undefined ? known.domain.branding : brandingOf(branding),
+        settings: {
+          ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
+          ...(tracked === undefined ? {} : { tracking: tracked }),
+        },
         ...ifMatch(request),
       });
       setRevision(reply, revision);

@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { type DkimPair, dkimHost, type RetiredDkimPair } from '../../domain/sending-domain/dkim.ts';
 import { type DomainRecords, nextCheckMs, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { RECORD_KINDS, type RecordState } from '../../domain/sending-domain/events.ts';
-import { type RecordToPublish, recordsToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+import {
+  type RecordToPublish,
+  recordsToPublish,
+  type ServiceHosts,
+} from '../../domain/sending-domain/records-to-publish.ts';
 import {
   DOMAIN_LIVES,
   type ExistingSendingDomain,
@@ -100,6 +104,11 @@ export const serializeDkim = (
   ];
 };
 
+export const trackingSchema = z.strictObject({
+  opens: z.boolean().describe('Whether the html gets an invisible image, whose loading is an `opened` event.'),
+  clicks: z.boolean().describe('Whether links of the html lead over this service, which makes a `clicked` event.'),
+});
+
 export const domainSchema = z
   .strictObject({
     id: z.string(),
@@ -125,14 +134,14 @@ export const domainSchema = z
       .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
       .nullable()
       .describe('How pages for recipients show the sender; null: by the domain’s name.'),
+    tracking: trackingSchema.describe('What is tracked of its mail, unless a message says otherwise.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });
 export type SerializedDomain = z.infer<typeof domainSchema>;
 
-export interface DomainCircumstances {
+export interface DomainCircumstances extends ServiceHosts {
   readonly capturing: boolean;
-  readonly bounceDomain: string | null;
   readonly records: DomainRecords;
   readonly now: string;
 }
@@ -159,11 +168,11 @@ export const serializeDomain = (
   domain: ExistingSendingDomain,
   circumstances: DomainCircumstances,
 ): SerializedDomain => {
-  const { capturing, bounceDomain, now } = circumstances;
+  const { capturing, now } = circumstances;
   const records = ownRecords(domain, circumstances.records);
   const { trouble } = domain;
   const life = lifeOf(domain, capturing);
-  const toPublish = recordsToPublish(domain, { bounceDomain });
+  const toPublish = recordsToPublish(domain, circumstances);
   return {
     id: domain.domainId,
     object: 'domain',
@@ -176,6 +185,7 @@ export const serializeDomain = (
     dkim: serializeDkim(domain, now),
     authentication: { spf: records.spf, dkim: records.dkim, dmarc: records.dmarc },
     branding: serializeBranding(domain),
+    tracking: { ...domain.tracking },
     created_at: domain.createdAt,
   };
 };

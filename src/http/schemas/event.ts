@@ -4,6 +4,7 @@ import type { CustomerEventType } from '../../domain/customer-event-types.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../../domain/ports/mail-transport.ts';
 import { SUPPRESSION_SCOPES } from '../../domain/suppression/events.ts';
+import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../../domain/tracking/client.ts';
 import { timeSchema } from './envelope.ts';
 
 /** Reply of a mail server. */
@@ -56,6 +57,14 @@ const reason = z.string();
 const category = z.enum(BOUNCE_CATEGORIES).optional();
 /** Suppresses nobody: several recipients had the same copy, and any of them may have sent the report. */
 const shared = z.literal(true).optional();
+const engagement = {
+  first: z.literal(true).optional().describe('The first by the recipient, or by machines where `machine` is true.'),
+  count: z.number().int().describe('How often within a minute.'),
+  machine: z.boolean().describe('A machine did it, not the recipient.'),
+  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Why it is taken for a machine.'),
+  client: z.enum(CLIENT_FAMILIES).describe('Family of the program.'),
+  network: z.enum(NETWORK_KINDS).describe('Whose network it was; the address itself is not kept.'),
+};
 const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
 const SCHEMAS = {
@@ -96,6 +105,12 @@ const SCHEMAS = {
       reason,
     },
   ),
+  MessageOpenedEvent: eventOf('MessageOpenedEvent', ['message.opened'], { ...message, ...engagement }),
+  MessageClickedEvent: eventOf('MessageClickedEvent', ['message.clicked'], {
+    ...message,
+    ...engagement,
+    url: z.string().nullable().describe('Where the link leads; null once the contents of the message are erased.'),
+  }),
   MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
   MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
     ...message,

@@ -24,6 +24,14 @@ const facts = z.strictObject({
   smtp: smtpSchema.optional(),
   reason: z.string().optional(),
   method: z.string().optional(),
+  /** Of an opening or a click: the first by people, or by machines. */
+  first: z.boolean().optional(),
+  count: z.number().int().optional(),
+  machine: z.boolean().optional(),
+  client: z.string().optional(),
+  network: z.string().optional(),
+  /** Where the link leads; null once the contents are erased. */
+  url: z.string().nullable().optional(),
   /** The report came after delivery. */
   late: z.boolean().optional(),
   webhook_id: z.string().optional(),

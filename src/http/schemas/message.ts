@@ -5,8 +5,10 @@ import { HOLD_REASONS } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { messageStatus, RECIPIENT_STATUSES, type Recipient } from '../../domain/message/recipient.ts';
 import type { MessageBody, MessageHead } from '../../domain/ports/contents.ts';
+import { NO_TRACKING } from '../../domain/tracking/tracking.ts';
 import { type LoadedContents, serializeSmtp } from '../../projections/events/serialize-events.ts';
 import type { ListedMessage } from '../../projections/messages/queries.ts';
+import { trackingSchema } from './domain.ts';
 import { timeSchema } from './envelope.ts';
 import { smtpSchema } from './event.ts';
 
@@ -21,6 +23,8 @@ const listedRecipientSchema = z.strictObject({
   status,
   complained: z.boolean(),
   unsubscribed: z.boolean(),
+  opened: z.boolean().describe('A person opened it; only tracked mail tells.'),
+  clicked: z.boolean().describe('A person followed a link of it; only tracked mail tells.'),
 });
 
 const recipientSchema = listedRecipientSchema.extend({
@@ -74,6 +78,7 @@ export const messageSchema = z
   .strictObject({
     ...messageFields,
     attempts: z.number().int(),
+    tracking: trackingSchema.describe('What of its html is tracked.'),
     recipients: z.array(recipientSchema),
   })
   .meta({ id: 'Message' });
@@ -134,6 +139,8 @@ const serializeRecipient = (
   status: recipient.status,
   complained: recipient.complained,
   unsubscribed: recipient.unsubscribedAt !== null,
+  opened: recipient.engagement.openedAt !== null,
+  clicked: recipient.engagement.clickedAt !== null,
   reason: recipient.reason,
   category: recipient.category,
   next_attempt_at: recipient.nextAttemptAt,
@@ -163,6 +170,7 @@ export const serializeMessage = (
     scheduled_at: message.schedule?.current ?? null,
     ...personal(body),
     attempts: message.attempts,
+    tracking: { ...(accepted.tracking ?? NO_TRACKING) },
     recipients: recipients.map((recipient) => serializeRecipient(recipient, body, contents)),
   };
 };
@@ -182,13 +190,15 @@ export const serializeListedMessage = (message: ListedMessage, body: MessageHead
   expires_at: message.expiresAt,
   scheduled_at: message.scheduledAt,
   ...personal(body),
-  recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed }) => ({
+  recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed, opened, clicked }) => ({
     id,
     address: addressOf(body, id),
     kind,
     status,
     complained,
     unsubscribed,
+    opened,
+    clicked,
   })),
 });
 

@@ -183,6 +183,8 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     RecipientFailed: end,
     RecipientSuppressed: end,
     RecipientCancelled: end,
+    RecipientOpened: 'ignored',
+    RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
     RecipientUnsubscribed: 'ignored',
   },

@@ -5,6 +5,7 @@ import type { Environment } from '../../domain/environment.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
 import type { ReplyStage, TlsPolicy } from '../../domain/ports/mail-transport.ts';
+import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/client.ts';
 
 /** Of the vault, by id; nothing shown here needs more than heads. */
 export type LoadedContents = ReadonlyMap<string, StoredHead>;
@@ -52,6 +53,13 @@ interface SerializedEventData {
   readonly late?: true;
   readonly shared?: true;
   readonly scheduled_at?: string;
+  readonly first?: true;
+  readonly count?: number;
+  readonly machine?: boolean;
+  readonly machine_reason?: MachineReason;
+  readonly client?: ClientFamily;
+  readonly network?: NetworkKind;
+  readonly url?: string | null;
   readonly method?: string;
   readonly scope?: string;
   readonly expires_at?: string | null;
@@ -61,7 +69,7 @@ interface SerializedEventData {
 export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
   ...new Set(
     events.flatMap(({ contentId, facts }) =>
-      [contentId, facts.smtp?.replyId ?? null].filter((id): id is string => id !== null),
+      [contentId, facts.smtp?.replyId ?? null, facts.linkId ?? null].filter((id): id is string => id !== null),
     ),
   ),
 ];
@@ -121,6 +129,20 @@ type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefine
 const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
 
+/** Of an opening or a click. The address is null once the contents are erased. */
+const engagementData = (
+  { first, count, machine, client, network, linkId }: CustomerEvent['facts'],
+  contents: LoadedContents,
+): SerializedEventData => {
+  if (count === undefined) return {};
+  const link = linkId === undefined ? undefined : contents.get(linkId);
+  return {
+    ...(linkId === undefined ? {} : { url: link?.kind === 'link' ? link.url : null }),
+    ...{ count, machine: machine !== undefined },
+    ...defined({ first, machine_reason: machine, client, network }),
+  };
+};
+
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
 export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): SerializedEvent => {
   const { smtp, nextAttemptAt, scheduledAt, expiresAt, ...facts } = event.facts;
@@ -138,6 +160,7 @@ export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): 
         attempt: facts.attempt,
         next_attempt_at: nextAttemptAt,
       }),
+      ...engagementData(event.facts, contents),
       ...defined({ reason: facts.reason, category: facts.category, late: facts.late, shared: facts.shared }),
       ...defined({ scheduled_at: scheduledAt, method: facts.method, scope: facts.scope, expires_at: expiresAt }),
     },

@@ -54,6 +54,8 @@ const accept = (changes: Changes, event: Accepted): void => {
       status: 'accepted',
       complained: false,
       unsubscribed: false,
+      opened: false,
+      clicked: false,
     })),
     expiresAt: event.data.expiresAt,
     scheduledAt: null,
@@ -77,6 +79,16 @@ const set =
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
     message.recipients = message.recipients.map((one) => (ids.includes(one.id) ? { ...one, ...values } : one));
     message.updatedAt = metadata.occurredAt;
+  };
+
+/** Marks what a person did. What machines did is in the events alone. */
+const engaged =
+  (values: Partial<ListedRecipient>) =>
+  (
+    changes: Changes,
+    event: RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>,
+  ): void => {
+    if (event.data.machine === undefined && event.data.first === true) set(values)(changes, event);
   };
 
 const schedule = (
@@ -181,7 +193,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 3,
+  version: 4,
   categories: ['message'],
   tables: ['messages', 'message_labels'],
   handlers: {
@@ -198,6 +210,8 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     RecipientFailed: set({ status: 'failed' }),
     RecipientSuppressed: set({ status: 'suppressed' }),
     RecipientCancelled: set({ status: 'cancelled' }),
+    RecipientOpened: engaged({ opened: true }),
+    RecipientClicked: engaged({ clicked: true }),
     RecipientComplained: set({ complained: true }),
     RecipientUnsubscribed: set({ unsubscribed: true }),
   },

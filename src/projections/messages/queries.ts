@@ -10,6 +10,9 @@ export interface ListedRecipient {
   readonly status: RecipientStatus;
   readonly complained: boolean;
   readonly unsubscribed: boolean;
+  /** By a person. */
+  readonly opened: boolean;
+  readonly clicked: boolean;
 }
 
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */

@@ -161,6 +161,12 @@ create table read_models.stats_buckets (
   latency_counts bigint[] not null,
   cancelled bigint not null default 0,
   unsubscribed bigint not null default 0,
+  opened bigint not null default 0,
+  opens bigint not null default 0,
+  clicked bigint not null default 0,
+  clicks bigint not null default 0,
+  machine_opened bigint not null default 0,
+  machine_clicked bigint not null default 0,
   primary key (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain)
 ) with (fillfactor = 50);
 

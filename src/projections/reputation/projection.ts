@@ -140,6 +140,8 @@ export const standingsProjection = defineProjection<MessageEvent | ReputationEve
     RecipientFailed: 'ignored',
     RecipientSuppressed: 'ignored',
     RecipientCancelled: 'ignored',
+    RecipientOpened: 'ignored',
+    RecipientClicked: 'ignored',
     RecipientComplained: complain,
     RecipientUnsubscribed: 'ignored',
     SendingWarned: 'ignored',

@@ -14,8 +14,13 @@ export interface CountedRecipient {
   deferred: boolean;
   complained: boolean;
   unsubscribed: boolean;
+  /** What people and machines did with it; absent: nothing. */
+  engaged?: readonly EngagedMetric[];
   outcome: Outcome | null;
 }
+
+/** Of recipients, each of whom counts once. */
+export type EngagedMetric = 'opened' | 'clicked' | 'machine_opened' | 'machine_clicked';
 
 /** Where a message's recipients are counted. */
 export interface Cohort {
@@ -79,6 +84,12 @@ export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDom
     expired: 0,
     suppressed: 0,
     cancelled: 0,
+    opened: 0,
+    opens: 0,
+    clicked: 0,
+    clicks: 0,
+    machine_opened: 0,
+    machine_clicked: 0,
     complained: 0,
     unsubscribed: 0,
     latency: new Map(),

@@ -1,4 +1,7 @@
-/** Recipients, each counted where it was accepted. `deferred`: at least once, whatever became of it. */
+/**
+ * Recipients, each counted where it was accepted. `deferred`: at least once, whatever became of it. `opened` and `clicked`
+ * are people, and `opens` and `clicks` how often they did it; `machine_…` are recipients of mail that machines opened.
+ */
 export const STATS_METRICS = [
   'accepted',
   'delivered',
@@ -8,6 +11,12 @@ export const STATS_METRICS = [
   'expired',
   'suppressed',
   'cancelled',
+  'opened',
+  'opens',
+  'clicked',
+  'clicks',
+  'machine_opened',
+  'machine_clicked',
   'complained',
   'unsubscribed',
 ] as const;

@@ -98,6 +98,26 @@ const unsubscribed = each((counts, recipient) => {
   recipient.unsubscribed = true;
 });
 
+type Engaged = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>;
+
+const KINDS = {
+  RecipientOpened: { people: 'opened', machines: 'machine_opened', times: 'opens' },
+  RecipientClicked: { people: 'clicked', machines: 'machine_clicked', times: 'clicks' },
+} as const;
+
+/** People and machines apart: each recipient once, and how often people did it. */
+const engaged = (changes: StatsChanges, event: Engaged): void => {
+  const { people, machines, times } = KINDS[event.type];
+  const { machine, count } = event.data;
+  const metric = machine === undefined ? people : machines;
+  each((counts, recipient) => {
+    if (machine === undefined) counts[times] += count;
+    if (recipient.engaged?.includes(metric) === true) return;
+    counts[metric] += 1;
+    recipient.engaged = [...(recipient.engaged ?? []), metric];
+  })(changes, event);
+};
+
 const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
   const rowsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
   const earlier = changed.difference(accepted);
@@ -112,7 +132,7 @@ const write = async (db: Database, { cohorts, accepted, changed, buckets }: Stat
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   name: 'stats',
-  version: 3,
+  version: 4,
   categories: ['message'],
   tables: ['stats_buckets', 'stats_messages'],
   handlers: {
@@ -129,6 +149,8 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     RecipientFailed: ended('failed'),
     RecipientSuppressed: ended('suppressed'),
     RecipientCancelled: ended('cancelled'),
+    RecipientOpened: engaged,
+    RecipientClicked: engaged,
     RecipientComplained: complained,
     RecipientUnsubscribed: unsubscribed,
   },
@@ -160,20 +182,25 @@ export const UPDATE_MESSAGES = `
 /** Histograms are added bin by bin. */
 export const ADD_COUNTS = `
   insert into stats_buckets as s (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain,
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained, unsubscribed,
-    latency_bins, latency_counts)
+    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
+    machine_clicked, complained, unsubscribed, latency_bins, latency_counts)
   select "organizationId", environment, bucket, "domainId", stream, "keyId", "recipientDomain",
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained, unsubscribed,
-    "latencyBins", "latencyCounts"
+    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
+    machine_clicked, complained, unsubscribed, "latencyBins", "latencyCounts"
   from json_to_recordset($1) as c("organizationId" text, environment text, bucket timestamptz, "domainId" text,
     stream text, "keyId" text, "recipientDomain" text, accepted bigint, delivered bigint, deferred bigint,
-    bounced bigint, failed bigint, expired bigint, suppressed bigint, cancelled bigint, complained bigint,
+    bounced bigint, failed bigint, expired bigint, suppressed bigint, cancelled bigint, opened bigint, opens bigint,
+    clicked bigint, clicks bigint, machine_opened bigint, machine_clicked bigint, complained bigint,
     unsubscribed bigint, "latencyBins" smallint[], "latencyCounts" bigint[])
   on conflict (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain) do update set
     accepted = s.accepted + excluded.accepted, delivered = s.delivered + excluded.delivered,
     deferred = s.deferred + excluded.deferred, bounced = s.bounced + excluded.bounced,
     failed = s.failed + excluded.failed, expired = s.expired + excluded.expired,
     suppressed = s.suppressed + excluded.suppressed, cancelled = s.cancelled + excluded.cancelled,
+    opened = s.opened + excluded.opened, opens = s.opens + excluded.opens,
+    clicked = s.clicked + excluded.clicked, clicks = s.clicks + excluded.clicks,
+    machine_opened = s.machine_opened + excluded.machine_opened,
+    machine_clicked = s.machine_clicked + excluded.machine_clicked,
     complained = s.complained + excluded.complained, unsubscribed = s.unsubscribed + excluded.unsubscribed,
     (latency_bins, latency_counts) = (
       select coalesce(array_agg(bin order by bin), '{}'), coalesce(array_agg(count order by bin), '{}')

@@ -4,18 +4,20 @@ import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
-import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
+import type { Contents, MessageBody, UnsubscribeWays } from '../../domain/ports/contents.ts';
 import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
-import type { OutgoingMail } from '../../domain/ports/mail-transport.ts';
+import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
+import { trackedTarget, trackingUrl } from '../../domain/tracking/tracking.ts';
+import { clickUrl, openUrl, type TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 
 /**
- * Loads what a claimed attempt sends from the vault, as mails for the transport: one for all recipients; one for each
- * recipient domain if undelivered mail comes back to this service; or one for each recipient if each has an unsubscribe link
- * of its own. The transport composes MIME (`adapters/mail/compose`) and signs it with the keys that are loaded here.
+ * Loads what a claimed attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
+ * domain where undelivered mail comes back to this service; or one for each recipient where each has an unsubscribe link of
+ * its own, or is tracked. Mail is signed by the transport, with the keys that are loaded here.
  */
 
 /** For mail without tokens. */
@@ -25,9 +27,11 @@ export interface LoadMailsParts {
   readonly contents: Contents;
   readonly secrets: Secrets;
   readonly system: System;
+  /** Make the tokens of tracked links. */
+  readonly trackingKeys: TrackingKeys;
   /** Base URL of this service for recipients, without a trailing slash. */
   publicUrl(): string;
-  readonly sendingDomains: Pick<SendingDomains, 'keysOf' | 'returnHostOf'>;
+  readonly sendingDomains: Pick<SendingDomains, 'keysOf' | 'returnHostOf' | 'trackedNameOf'>;
   /** Where undelivered mail comes back to; absent: to its sender. */
   readonly bounceDomain?: string | undefined;
 }
@@ -91,25 +95,64 @@ const copiesByDomain = ({ message: { state } }: Claimed, mail: OutgoingMail): re
   return [...groups.values()].map((to) => ({ ...mail, envelope: { from: mail.envelope.from, to } }));
 };
 
-/** A copy for each recipient, with an unsubscribe link (and address) of its own. */
-const linkedCopies = (
+interface OwnLinks {
+  readonly secret: Uint8Array;
+  readonly addressFor: AddressFor;
+}
+
+/** The unsubscribe link (and address) of one recipient. */
+const unsubscribeOf = (
   { publicUrl }: LoadMailsParts,
   { message: { state } }: Claimed,
+  recipient: To[number],
+  { secret, addressFor }: OwnLinks,
+): UnsubscribeWays => {
+  const token = unsubscribeToken(secret, state.accepted.messageId, recipient.recipientId);
+  const mailto = addressFor('unsubscribe', [recipient]);
+  const url = `${publicUrl()}/unsubscribe/${token}`;
+  return mailto === undefined ? { url } : { url, mailto };
+};
+
+/** Tracked links and image of one recipient. @returns undefined: the message is not tracked. */
+const trackingOf = (
+  { publicUrl, trackingKeys, sendingDomains }: LoadMailsParts,
+  { message: { state } }: Claimed,
+  { body: { unsubscribe, html } }: OutgoingMail,
+  { recipientId }: To[number],
+): TrackedHtml | undefined => {
+  const { tracking, messageId, domainId } = state.accepted;
+  if (tracking === undefined || html === undefined) return undefined;
+  const trackedName = sendingDomains.trackedNameOf(domainId);
+  const baseUrl = trackedName === null ? publicUrl() : trackingUrl(publicUrl(), trackedName);
+  const copy = { messageId, recipientId };
+  return {
+    targetOf: (href) => (tracking.clicks ? trackedTarget(href, { publicUrl: publicUrl(), unsubscribe }) : null),
+    hrefOf: (target, link, links) => clickUrl(trackingKeys, baseUrl, { ...copy, link, links }, target),
+    pixelUrl: tracking.opens ? openUrl(trackingKeys, baseUrl, copy) : null,
+  };
+};
+
+/** A copy for each recipient, with links of its own. */
+const copiesByRecipient = (
+  parts: LoadMailsParts,
+  claim: Claimed,
   mail: OutgoingMail,
-  { secret, addressFor }: { readonly secret: Uint8Array; readonly addressFor: AddressFor },
-): readonly OutgoingMail[] => {
-  const { from, to } = mail.envelope;
-  return to.map((recipient) => {
-    const token = unsubscribeToken(secret, state.accepted.messageId, recipient.recipientId);
-    const mailto = addressFor('unsubscribe', [recipient]);
-    const url = `${publicUrl()}/unsubscribe/${token}`;
+  links: OwnLinks,
+): readonly OutgoingMail[] =>
+  mail.envelope.to.map((recipient) => {
+    const isManaged = mail.body.unsubscribe === 'managed';
+    const tracking = trackingOf(parts, claim, mail, recipient);
     return {
       ...mail,
-      envelope: { from, to: [recipient] },
-      unsubscribe: mailto === undefined ? { url } : { url, mailto },
+      envelope: { from: mail.envelope.from, to: [recipient] },
+      ...(isManaged ? { unsubscribe: unsubscribeOf(parts, claim, recipient, links) } : {}),
+      ...(tracking === undefined ? {} : { tracking }),
     };
   });
-};
+
+/** Whether each recipient gets a copy of its own. */
+const isPersonal = ({ accepted: { tracking } }: ExistingMessage, { html, unsubscribe }: MessageBody): boolean =>
+  unsubscribe === 'managed' || (tracking !== undefined && html !== undefined);
 
 /** @throws {Error} contents or secret are missing: a fault. */
 export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
@@ -119,21 +162,19 @@ export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<
     retry(system, () => storedBody(contents, state)),
     retry(system, () => sendingDomains.keysOf(state.accepted.domainId)),
   ]);
-  const mail = mailOf(claim, body, signing);
   const { unsubscribe } = body;
-  const needsSecret = unsubscribe === 'managed' || bounceDomain !== undefined;
+  const isManaged = unsubscribe === 'managed';
+  const composed = mailOf(claim, body, signing);
+  const mail = isManaged || unsubscribe === undefined ? composed : { ...composed, unsubscribe };
+  const needsSecret = isManaged || bounceDomain !== undefined;
   const secret = needsSecret ? await retry(system, () => organizationSecret(secrets, state.organizationId)) : NO_SECRET;
   // With a host of the sender's own, SPF aligns with its domain (RFC 7489 §3.1.2).
   const returnHost = sendingDomains.returnHostOf(state.accepted.domainId) ?? bounceDomain;
   const tokenFor = tokensOf(claim, secret);
   const addressFor: AddressFor = (purpose, to) =>
     bounceDomain === undefined ? undefined : `${tokenFor(purpose, to)}@${returnHost}`;
-  const single = (): OutgoingMail =>
-    unsubscribe === undefined || unsubscribe === 'managed' ? mail : { ...mail, unsubscribe };
-  if (unsubscribe !== 'managed' && bounceDomain === undefined) return [single()];
-  const mails =
-    unsubscribe === 'managed'
-      ? linkedCopies(parts, claim, mail, { secret, addressFor })
-      : copiesByDomain(claim, single());
+  const personal = isPersonal(state, body);
+  if (!personal && bounceDomain === undefined) return [mail];
+  const mails = personal ? copiesByRecipient(parts, claim, mail, { secret, addressFor }) : copiesByDomain(claim, mail);
   return mails.map((each) => withReturnPath(each, addressFor, tokenFor));
 };

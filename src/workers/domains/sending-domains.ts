@@ -4,6 +4,7 @@ import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { RecordKind } from '../../domain/sending-domain/events.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 
@@ -20,6 +21,8 @@ export interface SendingDomains {
   keysOf(domainId: string): Promise<readonly SigningKey[]>;
   /** The domain's own host for undelivered mail; null: it has none that leads here. */
   returnHostOf(domainId: string): string | null;
+  /** The domain's name, where its tracking host leads here; null: it does not. */
+  trackedNameOf(domainId: string): string | null;
   /**
    * Whether the domain that a message was accepted for is deleted. Registered again it is another domain: messages
    * accepted since then are its own, earlier ones are not.
@@ -39,6 +42,8 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
   const domains = new Map<string, ExistingSendingDomain>();
   /** Ids of domains whose return path was seen to lead here. */
   const returning = new Set<string>();
+  /** Ids of domains whose tracking host was seen to lead here. */
+  const tracking = new Set<string>();
   /** Deleted domains: when each was registered again (ISO 8601), or null. */
   const deleted = new Map<string, string | null>();
 
@@ -55,9 +60,12 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
     },
     applyRecords: ({ stream, data }) => {
       const { records } = data as DomainRecordsEvent['data'];
-      const isValid = records.some(({ kind, state }) => kind === 'return_path' && state === 'valid');
-      if (isValid) returning.add(idOf(stream));
-      else returning.delete(idOf(stream));
+      const note = (hosts: Set<string>, wanted: RecordKind): void => {
+        if (records.some(({ kind, state }) => kind === wanted && state === 'valid')) hosts.add(idOf(stream));
+        else hosts.delete(idOf(stream));
+      };
+      note(returning, 'return_path');
+      note(tracking, 'tracking');
     },
     keysOf: async (domainId) => {
       const domain = domains.get(domainId);
@@ -67,6 +75,7 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       const domain = domains.get(domainId);
       return domain === undefined || !returning.has(domainId) ? null : returnPathHost(domain.name);
     },
+    trackedNameOf: (domainId) => (tracking.has(domainId) ? (domains.get(domainId)?.name ?? null) : null),
     isDeletedFor: ({ accepted, acceptedAt }) => {
       const registeredAgain = deleted.get(accepted.domainId);
       return registeredAgain !== undefined && (registeredAgain === null || acceptedAt < registeredAgain);

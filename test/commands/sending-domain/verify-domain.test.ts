@@ -32,7 +32,7 @@ describe('verifying a domain by its DNS', () => {
     const { domain, records } = await world.verify(pending);
     expect(lifeOf(domain, false)).toBe('verified');
     expect(records.records.map(({ kind, state, problem }) => ({ kind, state, problem }))).toEqual(
-      ['ownership', 'dkim', 'dkim', 'return_path', 'spf', 'dmarc'].map((kind) => ({
+      ['ownership', 'dkim', 'dkim', 'return_path', 'tracking', 'spf', 'dmarc'].map((kind) => ({
         ...{ kind, state: 'valid', problem: null },
       })),
     );

@@ -18,6 +18,7 @@ import { startNameServer, type TestNameServer } from '../../support/name-server.
 import { createShiftableSystem, type ShiftableSystem } from '../../workers/shiftable-system.ts';
 
 export const BOUNCE_DOMAIN = 'bounce.service.test';
+export const TRACKING_TARGET = 'mail.service.test';
 
 export interface ZoneWorld {
   readonly context: CommandContext;
@@ -48,7 +49,7 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
   const store = createInMemoryEventStore({ codec: eventCodec, system, contents });
   const context: CommandContext = {
     ...{ store, contents, system, resolver, secrets: createInMemorySecrets(), dkimKeys: createGeneratedDkimKeys() },
-    ...{ capturing: false, bounceDomain: BOUNCE_DOMAIN },
+    ...{ capturing: false, bounceDomain: BOUNCE_DOMAIN, trackingTarget: TRACKING_TARGET },
     webhookTarget: { problemWith: async () => null, post: () => Promise.reject(new Error()), close: async () => {} },
   };
   const current = async ({ domainId }: ExistingSendingDomain): Promise<ExistingSendingDomain> => {
@@ -74,7 +75,7 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
 };
 
 const toPublish = (domain: ExistingSendingDomain): readonly RecordToPublish[] =>
-  recordsToPublish(domain, { bounceDomain: BOUNCE_DOMAIN });
+  recordsToPublish(domain, { bounceDomain: BOUNCE_DOMAIN, trackingTarget: TRACKING_TARGET });
 
 /** The record of a domain; of `dkim` the RSA key's, of the pair that waits where there is one. */
 export const recordOf = (domain: ExistingSendingDomain, kind: RecordKind): RecordToPublish => {

@@ -26,6 +26,7 @@ import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
+import { TRACKING_KEYS } from '../../support/tracking-keys.ts';
 import { recordAnswers } from './recorded-answers.ts';
 
 export interface Service {
@@ -88,6 +89,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     logger: silentLogger,
     trustedProxies: [],
     publicUrl: 'http://localhost',
+    trackingKeys: TRACKING_KEYS,
     probes: {},
     ...overrides,
     context,

@@ -34,6 +34,14 @@ export const LATER_EVENTS = {
   RecipientFailed: { type: 'RecipientFailed', data: { ...one, reason: 'erased' } },
   RecipientSuppressed: { type: 'RecipientSuppressed', data: { ...one, reason: 'on the list' } },
   RecipientCancelled: { type: 'RecipientCancelled', data: { ...one, reason: 'called off' } },
+  RecipientOpened: {
+    type: 'RecipientOpened',
+    data: { ...one, first: true, count: 1, client: 'chrome', network: 'other' },
+  },
+  RecipientClicked: {
+    type: 'RecipientClicked',
+    data: { ...one, first: true, count: 2, client: 'chrome', network: 'other', link: 0, linkId: 'link-1' },
+  },
   RecipientComplained: { type: 'RecipientComplained', data: one },
   RecipientUnsubscribed: { type: 'RecipientUnsubscribed', data: { ...one, method: 'page' } },
 } satisfies { readonly [Type in Later]: Extract<MessageEvent, { readonly type: Type }> };

@@ -2,42 +2,125 @@ import { expect, test } from 'vitest';
 import { formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
+import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
+import type { Tracking } from '../../../src/domain/tracking/tracking.ts';
+import { readClick, readOpen } from '../../../src/domain/tracking/tracking-token.ts';
 import { loadMails } from '../../../src/workers/delivery/load-mails.ts';
-import { createSendingDomains } from '../../../src/workers/domains/sending-domains.ts';
+import { createSendingDomains, type SendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
+import { TRACKING_KEYS } from '../../support/tracking-keys.ts';
 import { createShiftableSystem } from '../shiftable-system.ts';
 
 const messageId = formatId('msg', new Uint8Array(16));
+const ANN = formatId('rcp', new Uint8Array(16).fill(1));
+const BOB = formatId('rcp', new Uint8Array(16).fill(2));
 
-/** Envelope senders of what an attempt sends. */
-const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly string[]> => {
+interface Composed {
+  readonly from?: string;
+  readonly bounceDomain?: string;
+  readonly tracking?: Tracking;
+  readonly body?: Partial<MessageBody>;
+  /** The domain whose tracking host leads here. */
+  readonly trackedName?: string;
+}
+
+/** What an attempt sends to Ann and Bob. */
+const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> => {
+  const { from = 'shop@example.test', bounceDomain, tracking, body: more, trackedName } = with_;
   const contents = createInMemoryContents();
   const secrets = createInMemorySecrets();
   await secrets.put('org_mine', 'org_mine', Buffer.alloc(32).toString('base64'));
   const body: MessageBody = {
     ...{ kind: 'message', messageId, from: { address: from }, replyTo: [], subject: 'Hello', text: 'Hello' },
     ...{ headers: {}, attachments: [], tags: [], metadata: {} },
-    recipients: [{ id: 'rcp_1', kind: 'to', address: 'ann@example.org' }],
+    recipients: [
+      { id: ANN, kind: 'to', address: 'ann@example.org' },
+      { id: BOB, kind: 'to', address: 'bob@example.org' },
+    ],
+    ...more,
   };
   await contents.put([{ id: 'content-1', organizationId: 'org_mine', body }]);
-  const accepted = messageAccepted({ messageId, recipients: [recipient('rcp_1')] });
+  const recipients = [recipient(ANN), recipient(BOB)];
+  const accepted = messageAccepted({ messageId, recipients, ...(tracking === undefined ? {} : { tracking }) });
   const state = message.evolve(message.initial, accepted, contextAt(NOW));
   if (state.status === 'absent') throw new Error('not accepted');
-  const mails = await loadMails(
+  const sendingDomains: SendingDomains = {
+    ...createSendingDomains({ secrets }),
+    trackedNameOf: () => trackedName ?? null,
+  };
+  return loadMails(
     {
       ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
-      sendingDomains: createSendingDomains({ secrets }),
+      ...{ sendingDomains, trackingKeys: TRACKING_KEYS },
     },
-    { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: ['rcp_1'], events: [] },
+    { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: [ANN, BOB], events: [] },
   );
-  return mails.map(({ envelope }) => envelope.from);
 };
+
+const sendersOf = async (from: string, bounceDomain?: string): Promise<readonly string[]> =>
+  (await compose({ from, ...(bounceDomain === undefined ? {} : { bounceDomain }) })).map(
+    ({ envelope }) => envelope.from,
+  );
 
 test('undelivered mail comes back to this service, unless its non-ASCII sender tells that it needs SMTPUTF8', async () => {
   expect(await sendersOf('shop@example.test')).toEqual(['shop@example.test']);
   expect(await sendersOf('shop@example.test', 'b.test')).toEqual([expect.stringMatching(/^b[0-9a-v]{48}@b\.test$/)]);
   expect(await sendersOf('jörg@example.test', 'b.test')).toEqual(['jörg@example.test']);
+});
+
+const HTML = { html: '<a href="https://shop.test/">Shop</a>' };
+const BOTH = { opens: true, clicks: true };
+
+const tokenIn = (url: string | null | undefined, path: string): string =>
+  new RegExp(`^https://[^/]+/${path}/([\\w-]+)(?:\\?|$)`).exec(url ?? '')?.[1] ?? '';
+
+test('tracked html goes out in a copy for each recipient, whose links name them', async () => {
+  const mails = await compose({ tracking: BOTH, body: HTML });
+  expect(mails.map(({ envelope }) => envelope.to.map(({ recipientId }) => recipientId))).toEqual([[ANN], [BOB]]);
+  for (const { tracking, envelope } of mails) {
+    const recipientId = envelope.to[0]?.recipientId;
+    const target = tracking?.targetOf('https://shop.test') ?? '';
+    const href = tracking?.hrefOf(target, 3, 9);
+    expect(href).toMatch(/^https:\/\/a\.test\/c\/[\w-]{72}\?u=https%3A%2F%2Fshop\.test%2F$/);
+    const link = { messageId, recipientId, link: 3, links: 9 };
+    expect(readClick(TRACKING_KEYS, tokenIn(href, 'c'), 'https://shop.test/')).toEqual(link);
+    expect(readOpen(TRACKING_KEYS, tokenIn(tracking?.pixelUrl, 'o'))).toMatchObject({ messageId, recipientId });
+  }
+});
+
+test('links lead over the tracking host of the domain once it leads here', async () => {
+  const [mail] = await compose({ tracking: BOTH, body: HTML, trackedName: 'example.test' });
+  expect(mail?.tracking?.pixelUrl).toMatch(/^https:\/\/track\.example\.test\/o\//);
+  expect(mail?.tracking?.hrefOf('https://shop.test/', 0, 1)).toMatch(/^https:\/\/track\.example\.test\/c\//);
+});
+
+test('only what is asked for is tracked', async () => {
+  const [opens] = await compose({ tracking: { opens: true, clicks: false }, body: HTML });
+  expect(opens?.tracking?.targetOf('https://shop.test/')).toBeNull();
+  expect(opens?.tracking?.pixelUrl).toMatch(/\/o\//);
+  const [clicks] = await compose({ tracking: { opens: false, clicks: true }, body: HTML });
+  expect(clicks?.tracking?.pixelUrl).toBeNull();
+});
+
+test('a message without html, or without tracking, is one mail that is sent as it is', async () => {
+  for (const composed of [{ tracking: BOTH }, { body: HTML }]) {
+    const mails = await compose(composed);
+    expect(mails).toHaveLength(1);
+    expect(mails[0]).not.toHaveProperty('tracking');
+  }
+});
+
+test('a tracked message with a managed link to unsubscribe has both, and its own return path', async () => {
+  const mails = await compose({
+    ...{ tracking: BOTH, bounceDomain: 'b.test' },
+    body: { ...HTML, unsubscribe: 'managed' },
+  });
+  expect(new Set(mails.map(({ envelope }) => envelope.from)).size).toBe(2);
+  for (const { unsubscribe, tracking } of mails) {
+    expect(unsubscribe?.url).toMatch(/^https:\/\/a\.test\/unsubscribe\//);
+    expect(tracking?.targetOf(unsubscribe?.url ?? '')).toBeNull();
+  }
 });

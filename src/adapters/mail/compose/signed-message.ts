@@ -2,6 +2,7 @@ import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../
 import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { createTextAlternatives } from '../../html/text-alternatives.ts';
+import { createHtmlTracker } from '../../html/tracked-links.ts';
 import { bodyHash } from '../dkim/canonicalize.ts';
 import { createPrivateKeys, dkimSignatures } from '../dkim/sign.ts';
 import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
@@ -23,10 +24,11 @@ export interface OutgoingMessages {
   close(): Promise<void>;
 }
 
-/** Bodies of the copies of one message are the same to the byte: they are hashed once. */
+/** Bodies of the copies of one message are the same to the byte, unless they are tracked: they are hashed once. */
 const createBodyHashes = () => {
   const hashes = new WeakMap<MessageBody, { readonly messageId: string; readonly digest: Promise<string> }>();
-  return ({ body, messageId }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
+  return ({ body, messageId, tracking }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
+    if (tracking !== undefined) return bodyHash(message.body());
     const known = hashes.get(body);
     if (known?.messageId === messageId) return known.digest; // it is in the boundaries
     const digest = bodyHash(message.body());
@@ -48,12 +50,17 @@ const createWrittenAttachments = () => {
 
 export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMessages => {
   const texts = createTextAlternatives();
+  const tracker = createHtmlTracker();
   const privateKeys = createPrivateKeys();
   const hashOf = createBodyHashes();
   const writtenIn = createWrittenAttachments();
 
   const make = async (mail: OutgoingMail): Promise<MimeMessage> => {
-    const message = buildMimeMessage(mail, await texts.of(mail.body), await writtenIn(mail));
+    const html = await tracker.htmlOf(mail);
+    const { body } = mail;
+    const sent = html === body.html || html === undefined ? mail : { ...mail, body: { ...body, html } };
+    // The text is that of the html as it was given.
+    const message = buildMimeMessage(sent, await texts.of(body), await writtenIn(mail));
     const { signing: keys = [] } = mail;
     if (keys.length === 0) return message.headed('');
     const digest = await hashOf(mail, message);
@@ -72,6 +79,8 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
       await messageFor(mail.envelope);
       return messageFor;
     },
-    close: texts.close,
+    close: async () => {
+      await Promise.all([texts.close(), tracker.close()]);
+    },
   };
 };

@@ -39,8 +39,8 @@ export const diagnoseOwnership = (sighting: Sighting, expected: string): Verdict
 
 const plainTarget = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** The CNAME of the return path; where it leads further is its target's own affair. */
-export const diagnoseReturnPath = (sighting: Sighting, expected: string): Verdict => {
+/** The CNAME of a return path or a tracking host; where it leads further is its target's own affair. */
+export const diagnoseAlias = (sighting: Sighting, expected: string): Verdict => {
   const { host, answer } = sighting;
   if (answer === null) return unanswered(host);
   const [target] = answer.aliases;
@@ -92,7 +92,8 @@ const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sight
       if (key === undefined) throw new Error(`the DKIM record of ${sighting.host} names no key`);
       return diagnoseDkim(sighting, key);
     case 'return_path':
-      return diagnoseReturnPath(sighting, value);
+    case 'tracking':
+      return diagnoseAlias(sighting, value);
     case 'spf':
       return diagnoseSpf(sighting, includes);
     case 'dmarc':

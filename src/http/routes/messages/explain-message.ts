@@ -31,14 +31,8 @@ import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
-import {
-  type Circumstances,
-  explained,
-  explainMessage,
-  type Known,
-  quotedIn,
-} from '../../serialize/explain/explain-message.ts';
-import type { Happening } from '../../serialize/explain/explanation.ts';
+import { type Circumstances, explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
+import { explained, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
 import { loadMessage } from './messages.ts';
 
 /** Most organizations have one or two. Of more, the newest are read. */

@@ -15,6 +15,7 @@ import {
   mailboxes,
   metadata,
   tags,
+  tracking,
   unsubscribe,
 } from './send-fields.ts';
 
@@ -70,6 +71,12 @@ export const sendBody = z.strictObject({
         'Either goes into the header `List-Unsubscribe` only, which many mail programs show as a button; the text is left as ' +
         'it is. Whoever unsubscribes by a link of this service is suppressed, for bulk mail where `stream` is `bulk`, ' +
         'for all mail otherwise.',
+    ),
+  tracking: tracking
+    .optional()
+    .describe(
+      'Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, ' +
+        'which is off unless it was switched on.',
     ),
   scheduled_at: timeField()
     .optional()
@@ -213,6 +220,7 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     html,
     text: plain,
     unsubscribe: ways,
+    tracking: tracked,
     scheduled_at: scheduledAt,
     analysis: _,
     attachments: files,
@@ -233,6 +241,7 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     ...(plain === undefined ? {} : { text: plain }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
     ...(ways === undefined ? {} : { unsubscribe: ways }),
+    ...(tracked === undefined ? {} : { tracking: tracked }),
   };
   requireSize(draft);
   return draft;

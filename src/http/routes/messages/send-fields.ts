@@ -3,6 +3,7 @@ import { isBase64 } from '../../../domain/base64.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { isAttachmentType, isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import type { Mailbox, StoredAttachment, UnsubscribeWays } from '../../../domain/ports/contents.ts';
+import type { Tracking } from '../../../domain/tracking/tracking.ts';
 import { atMost, headerText, line } from '../../validation/fields.ts';
 
 const url = z.string().superRefine((text, context) => {
@@ -36,6 +37,22 @@ export const unsubscribe = z.union(
   ],
   SENTENCE,
 );
+
+/** What is tracked of one message, where it is not as the domain has it. */
+export const tracking = z
+  .strictObject({
+    opens: z.boolean().optional().describe('An invisible image in the html tells that it was loaded.'),
+    clicks: z
+      .boolean()
+      .optional()
+      .describe('Links of the html lead over this service, but for those with `data-outbox-track="off"`.'),
+  })
+  .transform(
+    ({ opens, clicks }): Partial<Tracking> => ({
+      ...(opens === undefined ? {} : { opens }),
+      ...(clicks === undefined ? {} : { clicks }),
+    }),
+  );
 
 /** `References` of a thread of two hundred messages; folded when sent. */
 const HEADER_CHARACTERS_MAX = 16_000;

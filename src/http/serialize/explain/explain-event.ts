@@ -1,5 +1,6 @@
 import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
+import { explainClicked, explainOpened } from './explain-engagement.ts';
 import { nextOf, quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
 import { explainHold } from './explain-waits.ts';
 import {
@@ -145,6 +146,8 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     const told = ending('cancelled', 'does not get it any more')(data, view, actor);
     return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor)}).`) };
   },
+  RecipientOpened: explainOpened,
+  RecipientClicked: explainClicked,
   RecipientComplained: (data, view) => ({
     type: 'complained',
     sentence: `${view.nameOf([data.recipientId])} complained of it as unwanted mail.${sharedOf(data)}`,

@@ -16,6 +16,8 @@ import {
   type ExplainedStep,
   type ExplainedWait,
   type Explanation,
+  explained,
+  FIRST_EVENTS,
   type Happening,
   listed,
   type StepFacts,
@@ -185,29 +187,8 @@ export interface Known extends Waiting {
   readonly disabledWebhooks: DisabledWebhooks;
 }
 
-/** Fifty recipients with three days of attempts have 650 events: more than that is not read by anybody, nor quickly. */
-const FIRST_EVENTS = 100;
-const LAST_EVENTS = 300;
 /** Tries to tell endpoints; the newest. */
 const TRIES_MAX = 200;
-
-/** Of a long life the beginning and the end. */
-export const explained = (happenings: readonly Happening[]): readonly Happening[] =>
-  happenings.length <= FIRST_EVENTS + LAST_EVENTS
-    ? happenings
-    : [...happenings.slice(0, FIRST_EVENTS), ...happenings.slice(-LAST_EVENTS)];
-
-const replyIn = ({ data }: Happening): readonly string[] =>
-  'smtp' in data && data.smtp.replyId !== null ? [data.smtp.replyId] : [];
-
-/** Contents to be loaded before a message can be explained. */
-export const quotedIn = (
-  { accepted, recipients }: ExistingMessage,
-  happenings: readonly Happening[],
-): readonly string[] => {
-  const last = recipients.flatMap(({ smtp }) => smtp?.replyId ?? []);
-  return [...new Set([accepted.contentId, ...last, ...explained(happenings).flatMap(replyIn)])];
-};
 
 /** What came in the log keeps its order; the tries are put between by their times. */
 const merged = (events: readonly ExplainedStep[], tries: readonly ExplainedStep[]): readonly ExplainedStep[] => {

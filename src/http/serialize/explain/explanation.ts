@@ -30,6 +30,8 @@ export const STEP_TYPES = [
   'failed',
   'suppressed',
   'cancelled',
+  'opened',
+  'clicked',
   'complained',
   'unsubscribed',
   'webhook_owed',
@@ -96,6 +98,12 @@ export interface StepFacts {
   readonly smtp?: SerializedSmtp;
   readonly reason?: string;
   readonly method?: string;
+  readonly first?: boolean;
+  readonly count?: number;
+  readonly machine?: boolean;
+  readonly client?: string;
+  readonly network?: string;
+  readonly url?: string | null;
   readonly late?: boolean;
   readonly webhook_id?: string;
   readonly event_id?: string;
@@ -146,6 +154,29 @@ export const byWhom = (actor: string): string => {
 
 export type Happening = RecordedEvent<MessageEvent>;
 
+/** Fifty recipients with three days of attempts have 650 events: more than that is not read by anybody, nor quickly. */
+export const FIRST_EVENTS = 100;
+const LAST_EVENTS = 300;
+/** Of a long life the beginning and the end. */
+export const explained = (happenings: readonly Happening[]): readonly Happening[] =>
+  happenings.length <= FIRST_EVENTS + LAST_EVENTS
+    ? happenings
+    : [...happenings.slice(0, FIRST_EVENTS), ...happenings.slice(-LAST_EVENTS)];
+
+const quotedBy = ({ data }: Happening): readonly string[] => {
+  if ('linkId' in data) return [data.linkId];
+  return 'smtp' in data && data.smtp.replyId !== null ? [data.smtp.replyId] : [];
+};
+
+/** Contents to be loaded before a message can be explained. */
+export const quotedIn = (
+  { accepted, recipients }: ExistingMessage,
+  happenings: readonly Happening[],
+): readonly string[] => {
+  const last = recipients.flatMap(({ smtp }) => smtp?.replyId ?? []);
+  return [...new Set([accepted.contentId, ...last, ...explained(happenings).flatMap(quotedBy)])];
+};
+
 /** A message as its explanation sees it. */
 export interface View {
   readonly message: ExistingMessage;
@@ -156,6 +187,8 @@ export interface View {
   /** Of these recipients, each once. */
   domainsOf(ids: readonly string[]): readonly string[];
   smtpOf(facts: SmtpFacts): SerializedSmtp;
+  /** Address of a link; null: it is gone. @param linkId of its contents. */
+  urlOf(linkId: string): string | null;
   /** Whether it had been delivered to him before its event of this number. */
   wasDelivered(recipientId: string, sequence: number): boolean;
 }
@@ -194,6 +227,10 @@ export const createView = (
     nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
     domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),
     smtpOf: (facts) => serializeSmtp(facts, contents),
+    urlOf: (linkId) => {
+      const link = contents.get(linkId);
+      return link?.kind === 'link' ? link.url : null;
+    },
     wasDelivered: (recipientId, sequence) => (delivered.get(recipientId) ?? Number.POSITIVE_INFINITY) < sequence,
   };
 };

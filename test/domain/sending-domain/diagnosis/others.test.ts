@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   diagnose,
+  diagnoseAlias,
   diagnoseDmarc,
   diagnoseOwnership,
-  diagnoseReturnPath,
 } from '../../../../src/domain/sending-domain/diagnosis/diagnose.ts';
 import { recordsToPublish } from '../../../../src/domain/sending-domain/records-to-publish.ts';
 import { sightingOf } from './sighting-of.ts';
@@ -57,7 +57,7 @@ describe('the return path', () => {
     ['invalid', ['elsewhere.test'], /is a CNAME to elsewhere\.test, and should be one to bounce\.service\.test/],
     ['missing', [], /no CNAME record at bounces\.example\.test/],
   ] as const)('is %s where the aliases are %j', (state, aliases, problem) => {
-    const verdict = diagnoseReturnPath(sightingOf(HOST, [], { aliases }), 'bounce.service.test');
+    const verdict = diagnoseAlias(sightingOf(HOST, [], { aliases }), 'bounce.service.test');
     expect(verdict.state).toBe(state);
     if (problem === null) expect(verdict.problem).toBeNull();
     else expect(verdict.problem).toMatch(problem);
@@ -66,7 +66,7 @@ describe('the return path', () => {
 
 describe('what is kept of an answer', () => {
   const domain = { name: 'example.test', token: 't', dkim: { active: null, pending: null, retired: [] } };
-  const [ownership] = recordsToPublish(domain, { bounceDomain: null });
+  const [ownership] = recordsToPublish(domain, { bounceDomain: null, trackingTarget: null });
   if (ownership === undefined) throw new Error('there is an ownership record');
   const see = (texts: readonly string[]) => diagnose(ownership, sightingOf(ownership.host, texts));
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { messageEvents, type SmtpFacts } from '../../../../src/domain/message/events.ts';
-import type { MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
+import type { LinkAddress, MessageHead, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import type { LoadedContents } from '../../../../src/projections/events/serialize-events.ts';
 import {
   about,
@@ -31,6 +31,7 @@ const attempted = (more: Partial<SmtpFacts> = {}) => ({
   attempt: 1,
   smtp: smtp(more),
 });
+const engaged = { ...about, sequence: 9, recipientId: 'rcp_1', first: true as const, count: 2 };
 const ended = { ...about, sequence: 9, recipientId: 'rcp_1', reason: 'because of this' };
 
 /** Every event there is, with what its sentence has to say. */
@@ -98,6 +99,20 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
     { type: 'RecipientCancelled', data: ended },
     /ada@example\.net does not get it any more: because of this \(by API key key_9\)\./,
   ],
+  RecipientOpened: [
+    {
+      type: 'RecipientOpened',
+      data: { ...engaged, client: 'apple_mail', network: 'apple', machine: 'apple_privacy_proxy' },
+    },
+    /A machine opened the mail of ada@example\.net twice within a minute: Apple's privacy proxy loads every image/,
+  ],
+  RecipientClicked: [
+    {
+      type: 'RecipientClicked',
+      data: { ...engaged, count: 1, client: 'firefox', network: 'other', link: 0, linkId: 'link-1' },
+    },
+    /ada@example\.net followed a link, for the first time: https:\/\/shop\.test\/ \(with Firefox\)\./,
+  ],
   RecipientComplained: [
     { type: 'RecipientComplained', data: { ...about, sequence: 9, recipientId: 'rcp_1' } },
     /ada@example\.net complained of it as unwanted mail/,
@@ -108,9 +123,10 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
   ],
 };
 
-const contents: LoadedContents = new Map<string, MessageHead | ReplyText>([
+const contents: LoadedContents = new Map<string, MessageHead | ReplyText | LinkAddress>([
   ['content-1', HEAD],
   ['reply-1', reply('As it was\r\n said')],
+  ['link-1', { kind: 'link', messageId: 'msg_1', url: 'https://shop.test/' }],
 ]);
 const lastOf = (...told: readonly Told[]) => explain(recorded(told), { contents }).steps.at(-1);
 const accepted: Told = { event: messageAccepted(), actor: 'key:key_9' };

@@ -1,0 +1,165 @@
+import { Counter, type Registry } from 'prom-client';
+import { mapConcurrently } from '../async/map-concurrently.ts';
+import { withTimeout } from '../async/with-timeout.ts';
+import type { CommandContext } from '../commands/context.ts';
+import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
+import type { Logger } from '../domain/ports/logger.ts';
+import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
+
+/**
+ * Records openings and clicks behind the answers to their requests, which wait for nothing. What a recipient does is
+ * gathered for some seconds, so that a filter that follows every link is told from a person, and recorded at once; what is
+ * repeated within a minute is counted and recorded once more at its end. Bounded: when the log is away for long, what does
+ * not fit is lost, and counted. A process that is killed loses what it has gathered.
+ */
+
+type Engagement = RecordEngagement['engagements'][number];
+
+export interface EngagementRecorder {
+  /** @param engagement `count` 1. */
+  note(copy: TrackedCopy, engagement: Engagement): void;
+  /** Records what was gathered, as far as the log takes it in time. */
+  close(): Promise<void>;
+}
+
+export interface EngagementRecorderOptions {
+  readonly context: Pick<CommandContext, 'store' | 'system'>;
+  readonly logger: Logger;
+  readonly registry?: Registry | undefined;
+  /** Default: `ENGAGEMENT_TIMES`. */
+  readonly times?: typeof ENGAGEMENT_TIMES;
+}
+
+export const ENGAGEMENT_TIMES = {
+  /** Filters follow all links within it. Longer delays events; a crash loses as much. */
+  gatherMs: 5_000,
+  /** Repeated requests within it are one event. */
+  coalesceMs: 60_000,
+  /** How often it is looked for what is due. */
+  tickMs: 500,
+};
+
+/** Some 500 bytes each. Fewer lose what people do while the log is away. */
+const KEPT_MAX = 20_000;
+/** Their appends share commits. */
+const CONCURRENCY = 16;
+/** Of closing: the process has 10 s to end. */
+const CLOSE_MS_MAX = 4_000;
+
+/** What one recipient did. */
+interface Gathered extends TrackedCopy {
+  dueMs: number;
+  /** By what makes them alike. */
+  readonly engagements: Map<string, Engagement>;
+}
+
+const likeness = ({ click, machine, family, network }: Engagement): string =>
+  `${click === null ? 'open' : click.link} ${machine} ${family} ${network}`;
+
+const added = (before: Engagement | undefined, { count, ...engagement }: Engagement): Engagement => ({
+  ...(before ?? engagement),
+  count: (before?.count ?? 0) + count,
+});
+
+export const createEngagementRecorder = ({
+  context,
+  logger,
+  registry,
+  times: { gatherMs, coalesceMs, tickMs } = ENGAGEMENT_TIMES,
+}: EngagementRecorderOptions): EngagementRecorder => {
+  const { system } = context;
+  const gathered = new Map<string, Gathered>();
+  /** What was recorded within the last minute, and when that is over, by recipient and likeness. In the order of time. */
+  const recent = new Map<string, number>();
+  let kept = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let flushing: Promise<void> = Promise.resolve();
+  let isAway = false;
+  const lost = new Counter({
+    name: 'outbox_engagements_lost_total',
+    help: 'Openings and clicks that were not recorded: too many waited for the log',
+    registers: registry === undefined ? [] : [registry],
+  });
+
+  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): Gathered => {
+    const key = `${messageId} ${recipientId}`;
+    const found = gathered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
+    gathered.set(key, found);
+    return found;
+  };
+
+  const add = (copy: TrackedCopy, engagement: Engagement, dueMs: number): void => {
+    const like = likeness(engagement);
+    const entry = entryOf(copy, dueMs);
+    const before = entry.engagements.get(like);
+    if (before === undefined && kept >= KEPT_MAX) {
+      if (entry.engagements.size === 0) gathered.delete(`${copy.messageId} ${copy.recipientId}`);
+      lost.inc(engagement.count);
+      return;
+    }
+    if (before === undefined) kept += 1;
+    entry.dueMs = Math.min(entry.dueMs, dueMs);
+    entry.engagements.set(like, added(before, engagement));
+  };
+
+  const noteRecent = ({ messageId, recipientId, engagements }: Gathered, nowMs: number): void => {
+    for (const like of engagements.keys()) {
+      const key = `${messageId} ${recipientId} ${like}`;
+      recent.delete(key);
+      recent.set(key, nowMs + coalesceMs);
+    }
+    for (const [key, untilMs] of recent) {
+      if (untilMs > nowMs && recent.size <= KEPT_MAX) break;
+      recent.delete(key);
+    }
+  };
+
+  const record = async (copy: Gathered): Promise<void> => {
+    try {
+      await recordEngagement(context, { ...copy, engagements: [...copy.engagements.values()] });
+      noteRecent(copy, system.monotonicMs());
+      isAway = false;
+    } catch (error) {
+      if (!isAway) logger.warn({ error, messageId: copy.messageId }, 'openings and clicks cannot be recorded just now');
+      isAway = true;
+      for (const each of copy.engagements.values()) add(copy, each, system.monotonicMs() + gatherMs);
+    }
+  };
+
+  const flush = async (untilMs: number): Promise<void> => {
+    const due = [...gathered].filter(([, { dueMs }]) => dueMs <= untilMs);
+    for (const [key, { engagements }] of due) {
+      gathered.delete(key);
+      kept -= engagements.size;
+    }
+    await mapConcurrently(
+      due.map(([, copy]) => copy),
+      { system, concurrency: CONCURRENCY },
+      record,
+    );
+  };
+
+  const schedule = (): void => {
+    timer ??= setTimeout(() => {
+      flushing = flush(system.monotonicMs()).finally(() => {
+        timer = undefined;
+        if (gathered.size > 0) schedule();
+      });
+    }, tickMs).unref();
+  };
+
+  return {
+    note: (copy, engagement) => {
+      const nowMs = system.monotonicMs();
+      const againMs = recent.get(`${copy.messageId} ${copy.recipientId} ${likeness(engagement)}`) ?? 0;
+      add(copy, engagement, Math.max(nowMs + gatherMs, againMs));
+      schedule();
+    },
+    close: async () => {
+      clearTimeout(timer);
+      const all = flushing.then(() => flush(Number.POSITIVE_INFINITY));
+      await withTimeout({ ms: CLOSE_MS_MAX }, all).catch(() => undefined);
+      clearTimeout(timer);
+    },
+  };
+};

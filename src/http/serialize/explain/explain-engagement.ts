@@ -1,0 +1,73 @@
+import type { MessageEvent } from '../../../domain/events.ts';
+import type { ClientFamily, MachineReason } from '../../../domain/tracking/client.ts';
+import type { StepFacts, StepType, View } from './explanation.ts';
+
+/** Openings and clicks as sentences: of people, and of machines with the reason why they are taken for such. */
+
+type Opened = Extract<MessageEvent, { readonly type: 'RecipientOpened' }>['data'];
+type Clicked = Extract<MessageEvent, { readonly type: 'RecipientClicked' }>['data'];
+
+interface Told {
+  readonly type: StepType;
+  readonly sentence: string;
+  readonly facts: StepFacts;
+}
+
+const BECAUSE: Readonly<Record<MachineReason, string>> = {
+  apple_privacy_proxy: "Apple's privacy proxy loads every image, whether or not the mail is looked at",
+  image_proxy: 'the mailbox provider loads images for its users, when and as often as it likes',
+  scanner: 'the program, or its network, is one of those that look through mail',
+  head_request: 'it asked for the headers alone',
+  every_link: 'it followed every link at once',
+  at_delivery: 'it came sooner after delivery than a person can',
+};
+
+const PROGRAMS: Readonly<Partial<Record<ClientFamily, string>>> = {
+  apple_mail: 'Apple Mail',
+  outlook: 'Outlook',
+  thunderbird: 'Thunderbird',
+  gmail: 'Gmail',
+  yahoo_mail: 'Yahoo Mail',
+  samsung_mail: 'Samsung Email',
+  edge: 'Edge',
+  firefox: 'Firefox',
+  chrome: 'Chrome',
+  safari: 'Safari',
+};
+
+const timesOf = ({ count, first }: Opened): string => {
+  const often = count === 1 ? '' : ` ${count === 2 ? 'twice' : `${count} times`} within a minute`;
+  return `${often}${first === true && count === 1 ? ', for the first time' : ''}`;
+};
+
+const programOf = ({ client }: Opened): string => {
+  const program = PROGRAMS[client];
+  return program === undefined ? '' : ` (with ${program})`;
+};
+
+const factsOf = ({ first, count, machine, client, network }: Opened): StepFacts => ({
+  ...{ first: first === true, count, machine: machine !== undefined, client, network },
+  ...(machine === undefined ? {} : { reason: machine }),
+});
+
+export const explainOpened = (data: Opened, view: View): Told => {
+  const who = view.nameOf([data.recipientId]);
+  const times = timesOf(data);
+  const sentence =
+    data.machine === undefined
+      ? `${who} opened it${times}${programOf(data)}.`
+      : `A machine opened the mail of ${who}${times}: ${BECAUSE[data.machine]}.`;
+  return { type: 'opened', sentence, facts: factsOf(data) };
+};
+
+export const explainClicked = (data: Clicked, view: View): Told => {
+  const who = view.nameOf([data.recipientId]);
+  const url = view.urlOf(data.linkId);
+  const where = url === null ? `number ${data.link + 1}` : url;
+  const times = timesOf(data);
+  const sentence =
+    data.machine === undefined
+      ? `${who} followed a link${times}: ${where}${programOf(data)}.`
+      : `A machine followed a link in the mail of ${who}${times}, to ${where}: ${BECAUSE[data.machine]}.`;
+  return { type: 'clicked', sentence, facts: { ...factsOf(data), url } };
+};

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { sendMessage } from '../../src/commands/message/send-message.ts';
+import { createOrganization } from '../../src/commands/organization.ts';
+import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import { messageStream } from '../../src/domain/streams.ts';
+import { createEngagementRecorder } from '../../src/http/engagement-recorder.ts';
+import { callerWith } from '../support/controls/api-key.ts';
+import { createInMemoryContents } from '../support/in-memory/contents.ts';
+import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
+import { silentLogger } from '../support/logger.ts';
+import { createShiftableSystem } from '../workers/shiftable-system.ts';
+import { createMemoryStore, operator } from './support/service.ts';
+
+const TIMES = { gatherMs: 20, coalesceMs: 600, tickMs: 5 };
+
+/** A recorder, and a message it may hear of. */
+const open = async () => {
+  const system = createShiftableSystem();
+  const contents = createInMemoryContents();
+  const store = createMemoryStore(contents);
+  const secrets = createInMemorySecrets();
+  let isAway = false;
+  const readStream: typeof store.readStream = (...asked) =>
+    isAway ? Promise.reject(new StoreUnavailable('away')) : store.readStream(...asked);
+  const context = { contents, store: { ...store, readStream }, secrets, system } as never;
+  const organizationId = await createOrganization(context, { name: 'Test', ceilings: null });
+  const caller = callerWith({ organizationId, permissions: ['send'] });
+  const { message } = await sendMessage(context, operator(organizationId), caller, {
+    draft: {
+      ...{ from: { address: `a@${caller.domain.name}` }, recipients: [{ address: 'b@example.org', kind: 'to' }] },
+      ...{ replyTo: [], subject: 'x', html: '<p>x</p>', headers: {}, attachments: [], tags: [], metadata: {} },
+      ...{ stream: 'transactional', ttlSeconds: 3600, tracking: { opens: true, clicks: true } },
+    },
+    ...{ body: {}, idempotencyKey: null },
+  });
+  const { messageId } = message.accepted;
+  const copy = { messageId, recipientId: message.recipients[0]?.id ?? '' };
+  const registry = new Registry();
+  const recorder = createEngagementRecorder({ context, logger: silentLogger, registry, times: TIMES });
+  const note = (url: string | null = null, more: object = {}): void =>
+    recorder.note(copy, {
+      click: url === null ? null : { link: url.length, links: 9, url },
+      ...{ at: new Date().toISOString(), count: 1, machine: null, family: 'firefox', network: 'other' },
+      ...more,
+    });
+  const recorded = async () =>
+    (await store.readStream(messageStream(messageId)))
+      .filter(({ type }) => type === 'RecipientOpened' || type === 'RecipientClicked')
+      .map(({ type, data }) => ({ type, ...(data as { count: number; linkId?: string }) }));
+  return {
+    ...{ note, recorded, recorder, registry, contents, copy },
+    away: (away: boolean) => {
+      isAway = away;
+    },
+  };
+};
+
+/** Until so many are recorded. */
+const until = async (count: number, recorded: () => Promise<readonly unknown[]>): Promise<void> => {
+  for (let turn = 0; turn < 200 && (await recorded()).length < count; turn += 1) await sleep(10);
+};
+
+test('what comes together is recorded together, and what is repeated within a minute once more at its end', async () => {
+  const { note, recorded, recorder } = await open();
+  note();
+  note();
+  note('https://a.test/');
+  await until(2, recorded);
+  expect(await recorded()).toMatchObject([
+    { type: 'RecipientOpened', count: 2, first: true },
+    { type: 'RecipientClicked', count: 1, first: true },
+  ]);
+  note();
+  note();
+  await sleep(200);
+  expect(await recorded()).toHaveLength(2);
+  await until(3, recorded);
+  expect((await recorded())[2]).toMatchObject({ type: 'RecipientOpened', count: 2 });
+  expect((await recorded())[2]).not.toHaveProperty('first');
+  await recorder.close();
+});
+
+test('programs, networks and links are told apart', async () => {
+  const { note, recorded, recorder } = await open();
+  note();
+  note(null, { family: 'chrome' });
+  note(null, { network: 'google' });
+  note(null, { machine: 'scanner' });
+  note('https://a.test/');
+  note('https://ab.test/');
+  await recorder.close();
+  expect(await recorded()).toHaveLength(6);
+});
+
+test('the address of a link is in the vault, once, and not in the log', async () => {
+  const { note, recorded, recorder, contents } = await open();
+  note('https://a.test/?me=ann');
+  note('https://a.test/?me=ann', { machine: 'scanner' });
+  await recorder.close();
+  const events = await recorded();
+  expect(JSON.stringify(events)).not.toContain('a.test');
+  const ids = new Set(events.map(({ linkId = '' }) => linkId));
+  expect(ids.size).toBe(1);
+  expect([...(await contents.get([...ids])).values()]).toMatchObject([{ kind: 'link', url: 'https://a.test/?me=ann' }]);
+});
+
+test('while the log is away everything is kept, and recorded afterwards', async () => {
+  const { note, recorded, recorder, away } = await open();
+  away(true);
+  note();
+  await sleep(100);
+  note();
+  away(false);
+  await until(1, recorded);
+  expect(await recorded()).toMatchObject([{ type: 'RecipientOpened', count: 2 }]);
+  await recorder.close();
+});
+
+test('what does not fit is lost, and counted', async () => {
+  const { note, recorder, registry, away } = await open();
+  away(true);
+  for (let number = 0; number < 20_010; number += 1) note('https://a.test/', { machine: `reason ${number}` });
+  expect(await registry.metrics()).toContain('outbox_engagements_lost_total 10');
+  await recorder.close();
+});
+
+test('messages that are not there are not heard of', async () => {
+  const { recorder, recorded } = await open();
+  recorder.note(
+    { messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', recipientId: 'rcp_1' },
+    { click: null, at: new Date().toISOString(), count: 1, machine: null, family: 'other', network: 'other' },
+  );
+  await recorder.close();
+  expect(await recorded()).toEqual([]);
+});
