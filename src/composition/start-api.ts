@@ -8,6 +8,7 @@ import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
+import { createTemplateCompiler } from '../adapters/templates/compiler.ts';
 import { createLiquidRenderer } from '../adapters/templates/liquid.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
@@ -84,12 +85,15 @@ export const startApi = async (
   closers.add('HTML checker', htmlChecker.close);
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
+  const templateCompiler = createTemplateCompiler();
+  closers.add('template compiler', templateCompiler.close);
   const deps: HttpDependencies = {
     context,
     rateLimiter,
     htmlChecker,
     analyzer,
     templateRenderer: createLiquidRenderer(),
+    templateCompiler,
     usageMarks,
     requestOrigins,
     logger,

@@ -6,6 +6,7 @@ import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { RequestOrigins } from '../domain/ports/request-origins.ts';
+import type { TemplateCompiler } from '../domain/ports/template-compiler.ts';
 import type { TemplateRenderer } from '../domain/ports/template-renderer.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
@@ -29,6 +30,7 @@ export interface HttpDependencies {
   readonly htmlChecker: HtmlChecker;
   readonly analyzer: Analyzer;
   readonly templateRenderer: TemplateRenderer;
+  readonly templateCompiler: TemplateCompiler;
   /** Captured mail; null: mail is delivered. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;

@@ -3,6 +3,7 @@ import { type Details, DomainError } from '../../domain/domain-error.ts';
 import type { TemplateEvent } from '../../domain/events.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
+import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
 import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { templateStream } from '../../domain/streams.ts';
 import {
@@ -35,7 +36,7 @@ import {
   load,
   requireRevision,
 } from '../execute.ts';
-import { draftContent, newContent, templateContent, withLayouts } from './template-content.ts';
+import { compileContent, draftContent, newContent, templateContent } from './template-content.ts';
 
 /** The life of a template. Templates are shared by live and test keys, so their events have no environment. */
 
@@ -168,6 +169,7 @@ export interface PublishedTemplate extends ChangedTemplate {
 
 interface Publishing {
   readonly templateRenderer: TemplateRenderer;
+  readonly templateCompiler: TemplateCompiler;
   readonly htmlChecker: HtmlChecker;
 }
 
@@ -199,7 +201,7 @@ export const publishTemplate = async (
   if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no draft to publish');
   const draft = await templateContent(context.contents, before.draft);
   requireSound(renderer, draft);
-  const content = await withLayouts(context, before, draft);
+  const content = await compileContent(context, before, draft);
   const example = tryExamples(renderer, content);
   if (example !== null) await requireValidHtml(context, example, organizationId);
   const { ref, contents } = newContent(context, organizationId, content);

@@ -3,9 +3,18 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
+import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
 import { templateStream } from '../../domain/streams.ts';
 import { requireTemplate, requireVersion } from '../../domain/template/change-template.ts';
-import { type Layout, sourceOf, type TemplateContent, variablesOf } from '../../domain/template/content.ts';
+import {
+  type CompiledContent,
+  htmlOf,
+  type Layout,
+  type LocalizedHtml,
+  sourceOf,
+  type TemplateContent,
+  variablesOf,
+} from '../../domain/template/content.ts';
 import {
   type ExistingTemplate,
   type TemplateContentRef,
@@ -57,6 +66,7 @@ export const draftContent = async (
 interface Templates {
   readonly store: EventStore;
   readonly contents: Pick<Contents, 'get'>;
+  readonly templateCompiler: Pick<TemplateCompiler, 'compile'>;
 }
 
 /** Layouts in layouts: deeper is a mistake. */
@@ -68,7 +78,7 @@ const invalidLayout = (alias: string, why: string): DomainError =>
   });
 
 const publishedLayout = async (
-  { store, contents }: Templates,
+  { store, contents }: Omit<Templates, 'templateCompiler'>,
   organizationId: string,
   alias: string,
 ): Promise<{ readonly existing: ExistingTemplate; readonly version: number; readonly content: TemplateContent }> => {
@@ -81,29 +91,69 @@ const publishedLayout = async (
   return { existing: state, version: version.version, content: await templateContent(contents, version) };
 };
 
-/** The draft with its layouts as they are published now. @throws {DomainError} `template_invalid` naming `layout`. */
-export const withLayouts = async (
+/** The layouts of a draft as they are published now. @throws {DomainError} `template_invalid` naming `layout`. */
+const layoutsOf = async (
   templates: Templates,
   { organizationId, templateId }: Pick<ExistingTemplate, 'organizationId' | 'templateId'>,
-  content: TemplateContent,
-): Promise<TemplateContent> => {
-  if (content.layout === undefined) return content;
-  const { existing, version, content: layout } = await publishedLayout(templates, organizationId, content.layout);
-  const all: readonly Layout[] = [
-    {
-      templateId: existing.templateId,
-      version,
-      html: layout.html,
-      locales: Object.fromEntries(Object.entries(layout.locales).map(([tag, { html }]) => [tag, html])),
-    },
+  { layout: alias, variables }: TemplateContent,
+): Promise<CompiledContent> => {
+  if (alias === undefined) return { layouts: [], layoutVariables: [] };
+  const { existing, version, content: layout } = await publishedLayout(templates, organizationId, alias);
+  const layouts: readonly Layout[] = [
+    { templateId: existing.templateId, version, ...htmlOf(layout) },
     ...(layout.compiled?.layouts ?? []),
   ];
-  if (all.some((each) => each.templateId === templateId))
-    throw invalidLayout(content.layout, 'is in this template itself');
-  if (all.length > LAYOUTS_MAX) throw invalidLayout(content.layout, `is more than ${LAYOUTS_MAX} deep in others`);
-  const own = new Set(content.variables.map(({ name }) => name));
-  const layoutVariables = variablesOf(layout).filter(({ name }) => !own.has(name));
-  return { ...content, compiled: { layouts: all, layoutVariables } };
+  if (layouts.some((each) => each.templateId === templateId)) throw invalidLayout(alias, 'is in this template itself');
+  if (layouts.length > LAYOUTS_MAX) throw invalidLayout(alias, `is more than ${LAYOUTS_MAX} deep in others`);
+  const own = new Set(variables.map(({ name }) => name));
+  return { layouts, layoutVariables: variablesOf(layout).filter(({ name }) => !own.has(name)) };
+};
+
+const STYLE_SHEET = /<style[^>]*>([\s\S]*?)<\/style>/gi;
+
+const styleSheetsIn = (layouts: readonly Layout[]): string =>
+  layouts.flatMap(({ html }) => [...html.matchAll(STYLE_SHEET)].map(([, css]) => css ?? '')).join('\n');
+
+/** @throws {DomainError} `template_invalid` naming `html` or `locales.de.html`, with line and column. */
+const compiledHtml = async (
+  { templateCompiler }: Templates,
+  { organizationId }: Pick<ExistingTemplate, 'organizationId'>,
+  content: TemplateContent,
+  layouts: readonly Layout[],
+): Promise<LocalizedHtml> => {
+  const { format, inlineCss, locales } = content;
+  const css = inlineCss ? styleSheetsIn(layouts) : null;
+  const details: Record<string, readonly string[]> = {};
+  const compile = async (field: string, source: string): Promise<string> => {
+    const made = await templateCompiler.compile({ html: source, format, inlineCss: css }, organizationId);
+    if ('html' in made) return made.html;
+    const { line, column, sentence } = made.problem;
+    details[field] = [`${field} line ${line}, column ${column}: ${sentence}`];
+    return '';
+  };
+  const html = await compile('html', content.html);
+  const others = Object.entries(locales).map(
+    async ([tag, one]) => [tag, await compile(`locales.${tag}.html`, one.html)] as const,
+  );
+  const compiled = { html, locales: Object.fromEntries(await Promise.all(others)) };
+  if (Object.keys(details).length === 0) return compiled;
+  throw new DomainError('template_invalid', 'the template cannot be compiled: see details', { details });
+};
+
+/**
+ * The draft as it would be published now: with its layouts, MJML made html, and styles written into elements.
+ * @throws {DomainError} `template_invalid`.
+ */
+export const compileContent = async (
+  templates: Templates,
+  existing: Pick<ExistingTemplate, 'organizationId' | 'templateId'>,
+  content: TemplateContent,
+): Promise<TemplateContent> => {
+  const compiled = await layoutsOf(templates, existing, content);
+  const isAsWritten = content.format === 'html' && !content.inlineCss;
+  if (isAsWritten) return content.layout === undefined ? content : { ...content, compiled };
+  const html = await compiledHtml(templates, existing, content, compiled.layouts);
+  return { ...content, compiled: { ...compiled, html } };
 };
 
 /** Which content is meant: a version, or the draft. */
@@ -116,7 +166,7 @@ export const contentOf = async (
   { version }: Which,
 ): Promise<{ readonly content: TemplateContent; readonly version: number | null }> => {
   if (version === 'draft') {
-    const content = await withLayouts(templates, existing, await draftContent(templates, existing));
+    const content = await compileContent(templates, existing, await draftContent(templates, existing));
     return { content, version: null };
   }
   const found = requireVersion(existing, version);

@@ -55,8 +55,6 @@ export const contentProblems = (renderer: TemplateRenderer, content: TemplateCon
   const uses = checked.flatMap((each) => each.uses.map((use) => ({ ...use, field: each.field })));
   const used = new Set(uses.map(({ name }) => name));
   return byField([
-    ...(content.format === 'mjml' ? [['format', 'format mjml cannot be compiled here'] as const] : []),
-    ...(content.inlineCss ? [['inline_css', 'inline_css is not possible here'] as const] : []),
     ...checked.flatMap(({ field, problem }): [string, string][] =>
       problem === null ? [] : [[field, `${place(field, problem)}: ${problem.sentence}`]],
     ),

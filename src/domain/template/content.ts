@@ -42,7 +42,21 @@ export interface CompiledContent {
   readonly layouts: readonly Layout[];
   /** Variables of the layouts that the template does not declare itself. */
   readonly layoutVariables: readonly Variable[];
+  /** Made of MJML, or with styles written into elements; absent: the html is sent as it was written. */
+  readonly html?: LocalizedHtml;
 }
+
+export interface LocalizedHtml {
+  readonly html: string;
+  readonly locales: Readonly<Record<string, string>>;
+}
+
+/** The html that is rendered: as it was compiled, or as it was written. */
+export const htmlOf = ({ html, locales, compiled }: TemplateContent): LocalizedHtml =>
+  compiled?.html ?? {
+    html,
+    locales: Object.fromEntries(Object.entries(locales).map(([tag, one]) => [tag, one.html])),
+  };
 
 /** Without what was made of it. */
 export const sourceOf = ({ compiled: _, ...source }: TemplateContent): TemplateContent => source;

@@ -1,5 +1,5 @@
 import { TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
-import { CONTENT_VARIABLE, type LocalizedContent, localized, type TemplateContent } from './content.ts';
+import { CONTENT_VARIABLE, htmlOf, type LocalizedContent, localized, type TemplateContent } from './content.ts';
 import type { Values } from './variables.ts';
 
 /** A message of a template, ready to be sent. */
@@ -46,6 +46,8 @@ export const renderTemplate = (
   { values, locale }: { readonly values: Values; readonly locale: string | null },
 ): RenderedTemplate => {
   const best: LocalizedContent = localized(content.locales, locale) ?? content;
+  const compiled = htmlOf(content);
+  const source = localized(compiled.locales, locale) ?? compiled.html;
   const part = (name: string, source: string, charactersMax: number, given: Values = values): string => {
     try {
       const escapes = name === 'html' || name === 'preheader' || name === 'layout';
@@ -57,12 +59,12 @@ export const renderTemplate = (
   };
   const inLayouts = (html: string): string =>
     (content.compiled?.layouts ?? []).reduce((inner, layout) => {
-      const source = localized(layout.locales, locale) ?? layout.html;
-      const outer = part('layout', source, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
+      const surrounding = localized(layout.locales, locale) ?? layout.html;
+      const outer = part('layout', surrounding, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
       return outer.split(CONTENT_MARK).join(inner);
     }, html);
   const html = withPreheader(
-    inLayouts(part('html', best.html, BODY_CHARACTERS_MAX)),
+    inLayouts(part('html', source, BODY_CHARACTERS_MAX)),
     oneLine(part('preheader', best.preheader ?? '', PREHEADER_CHARACTERS_MAX)),
   );
   if (html.length > BODY_CHARACTERS_MAX)

@@ -7,6 +7,7 @@ import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event
 import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
+import { TemplateCompilerUnavailable } from '../../domain/ports/template-compiler.ts';
 
 /** HTTP status of each error code (spec §7). Fails to compile if one is missing. */
 export const ERROR_STATUSES = {
@@ -53,6 +54,7 @@ const OURS = [
   StoreUnavailable,
   ResolverUnavailable,
   HtmlCheckUnavailable,
+  TemplateCompilerUnavailable,
   AnalysisUnavailable,
   MailParserUnavailable,
   DkimKeysBusy,

@@ -4,6 +4,7 @@ import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { createTemplateCompiler } from '../../../src/adapters/templates/compiler.ts';
 import { createLiquidRenderer } from '../../../src/adapters/templates/liquid.ts';
 import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
@@ -82,6 +83,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),
     templateRenderer: createLiquidRenderer(),
+    templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),
     usageMarks: createInMemoryUsageMarks(),
     requestOrigins: createInMemoryRequestOrigins(),
@@ -132,6 +134,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       await server.close();
       await deps.htmlChecker.close();
       await deps.analyzer.close();
+      await deps.templateCompiler.close();
       await context.webhookTarget.close();
     },
   };

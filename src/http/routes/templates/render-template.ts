@@ -42,7 +42,8 @@ export const analyzeRendered = async (
 };
 
 export const renderTemplateRoute = (route: RouteContext): void => {
-  const { context, templateRenderer } = route.deps;
+  const { context, templateRenderer, templateCompiler } = route.deps;
+  const templates = { store: context.store, contents: context.contents, templateCompiler };
   defineEndpoint(
     route,
     'POST /v1/templates/:id/render',
@@ -60,7 +61,7 @@ export const renderTemplateRoute = (route: RouteContext): void => {
     },
     async ({ caller, id, body: { version, locale = null, variables = null } }) => {
       const { template } = await loadTemplate(context.store, caller.organizationId, id);
-      const { content, version: found } = await contentOf(context, template, { version: version ?? 'draft' });
+      const { content, version: found } = await contentOf(templates, template, { version: version ?? 'draft' });
       const { rendered, unused } = renderContent(templateRenderer, content, {
         variables,
         locale,

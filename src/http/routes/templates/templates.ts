@@ -137,7 +137,7 @@ export const changeTemplateRoute = (route: RouteContext): void => {
 };
 
 export const publishTemplateRoute = (route: RouteContext): void => {
-  const { context, templateRenderer, htmlChecker } = route.deps;
+  const { context, templateRenderer, templateCompiler, htmlChecker } = route.deps;
   defineEndpoint(
     route,
     'POST /v1/templates/:id/publish',
@@ -150,7 +150,7 @@ export const publishTemplateRoute = (route: RouteContext): void => {
     },
     async ({ caller, origin, id, request, reply }) => {
       const { template, revision, version, example } = await publishTemplate(
-        { ...context, templateRenderer, htmlChecker },
+        { ...context, templateRenderer, templateCompiler, htmlChecker },
         origin,
         { templateId: templateIdOf(caller.organizationId, id), ...ifMatch(request) },
       );

@@ -1,0 +1,79 @@
+/**
+ * Liquid in a source that is read as MJML, html or CSS. Each Liquid tag is replaced by a word that is a valid attribute
+ * name, attribute value and CSS value alike, or by a comment where text stands between elements, and put back afterwards.
+ */
+
+/** Letters of scripts that no language of today is written in: a source does not hold them by accident. */
+const START = '\uA66E';
+const END = '\uA66D';
+/** A serializer writes an attribute without a value as one with an empty value. */
+const PLACEHOLDER = new RegExp(`<!--${START}([0-9a-z]+)${END}+-->|${START}([0-9a-z]+)${END}+(?:="")?`, 'g');
+
+/** `{% raw %}` and `{% comment %}` with what they hold, or one tag. */
+const LIQUID = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
+
+/** What may not hold comments: their text is no markup. */
+const RAW_TEXT = /^(?:style|script|title|textarea|mj-style|mj-title|mj-preview)$/;
+
+const RADIX = 36;
+
+/** Where a Liquid tag stands. */
+interface Context {
+  /** Inside `<…>`. */
+  readonly isInTag: boolean;
+  /** Name of the open element whose content is no markup; null: none. */
+  readonly rawText: string | null;
+}
+
+const TAG_EDGE = /<!--[\s\S]*?-->|<(\/?)([a-zA-Z][a-zA-Z0-9-]*)|>/g;
+
+const insideRawText = (context: Context, isEnd: boolean, name: string): Context =>
+  isEnd && name === context.rawText ? { isInTag: true, rawText: null } : context;
+
+/** @param name null: the end of a tag. */
+const after = (context: Context, isEnd: boolean, name: string | null): Context => {
+  if (name === null) return { ...context, isInTag: false };
+  if (context.rawText !== null) return insideRawText(context, isEnd, name);
+  return { isInTag: true, rawText: !isEnd && RAW_TEXT.test(name) ? name : null };
+};
+
+/** The context behind a piece of source without Liquid. */
+const readOn = (before: Context, piece: string): Context => {
+  let context = before;
+  for (const [edge, slash, name = null] of piece.matchAll(TAG_EDGE)) {
+    if (!edge.startsWith('<!--')) context = after(context, slash === '/', name?.toLowerCase() ?? null);
+  }
+  return context;
+};
+
+export interface WithPlaceholders {
+  /** Offsets of what is no Liquid are the same as in the source when no comments are used. */
+  readonly text: string;
+  restore(compiled: string): string;
+}
+
+/**
+ * @param comments whether Liquid between elements becomes a comment. Text there would be moved out of tables; a word keeps
+ * its length, so that places in the result are places in the source.
+ */
+export const withPlaceholders = (source: string, comments: boolean): WithPlaceholders => {
+  const tags: string[] = [];
+  let context: Context = { isInTag: false, rawText: null };
+  let text = '';
+  let end = 0;
+  for (const { 0: tag, index } of source.matchAll(LIQUID)) {
+    const piece = source.slice(end, index);
+    context = readOn(context, piece);
+    const word = `${START}${tags.length.toString(RADIX)}`.padEnd(tag.length - 1, END) + END;
+    text += piece + (comments && !context.isInTag && context.rawText === null ? `<!--${word}-->` : word);
+    tags.push(tag);
+    end = index + tag.length;
+  }
+  return {
+    text: text + source.slice(end),
+    restore: (compiled) =>
+      compiled.replace(PLACEHOLDER, (whole, inComment?: string, inText?: string) => {
+        return tags[Number.parseInt(inComment ?? inText ?? '', RADIX)] ?? whole;
+      }),
+  };
+};
