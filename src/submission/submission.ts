@@ -142,12 +142,13 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
       const accept = async (): Promise<string> => {
         const receiving = { bodies, organizationId: organizationOf(session), declaredBytes: declaredBytes(session) };
         const { chunks, reservation } = await receiveMessage(stream, receiving).finally(() => clearTimeout(tooSlow));
-        try {
+        const submit = async (): Promise<string> => {
           const principal = principalOf(session);
           const envelope = session.envelope.rcptTo.map(requireMailbox);
-          const given = { principal, requestId, envelope, chunks, late: late.signal };
-          const submitted = submitMessage(submission, given).finally(reservation.release);
-          return await withTimeout({ ms: DEADLINE_MS }, submitted);
+          return submitMessage(submission, { principal, requestId, envelope, chunks, late: late.signal });
+        };
+        try {
+          return await withTimeout({ ms: DEADLINE_MS }, submit().finally(reservation.release));
         } catch (error) {
           late.abort(error);
           throw error;

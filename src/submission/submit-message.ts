@@ -122,7 +122,9 @@ export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Re
   /** What is reserved already stays until there is room for all. */
   const hasRoom = async (): Promise<boolean> => {
     if (reservation === null || bytes <= reservation.bytes()) return reservation !== null;
-    const wider = await bodies.reserve(organizationId, MESSAGE_BYTES_MAX, { waits: true });
+    // A client that counts its line ends as one byte declares too little: an ordinary message stays a small one.
+    const wanted = bytes <= SMALL_BODY_BYTES_MAX ? SMALL_BODY_BYTES_MAX : MESSAGE_BYTES_MAX;
+    const wider = await bodies.reserve(organizationId, wanted, { waits: true });
     reservation.release();
     reservation = wider;
     return wider !== null;
