@@ -1,116 +1,13 @@
 import { once } from 'node:events';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Logger } from '../../domain/ports/logger.ts';
+import { boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
 
 /** A reply that says no, as `smtp-server` takes it. @param text its enhanced code (RFC 3463) first. */
 export const smtpAnswer = (responseCode: number, text: string): Error =>
   Object.assign(new Error(text), { responseCode });
-
-/** One end of a connection, as a session knows it too. */
-export interface Peer {
-  readonly remoteAddress: string;
-  readonly remotePort: number;
-}
-
-type Session = Peer & { readonly id: string };
-
-/** What no client may hold for longer, or more of. */
-export interface ConnectionBounds {
-  /** At the same time, of one neighbour. */
-  readonly perNeighbour: number;
-  /** From the connection until it is welcome; absent: everybody is. */
-  readonly strangerMs?: number;
-  /** However busy it is. */
-  readonly durationMs: number;
-}
-
-export interface Connections {
-  /** false: this neighbour has as many as it may; otherwise it counts until `leave`. */
-  enter(session: Session): boolean;
-  leave(session: Session): void;
-  /** It has said who it is: it may stay. */
-  welcome(peer: Peer): void;
-  /** Ends it at once, whatever it does. */
-  end(peer: Peer): void;
-}
-
-interface Held {
-  readonly socket: Socket;
-  readonly stranger: NodeJS.Timeout | undefined;
-  readonly longest: NodeJS.Timeout;
-}
-
-/**
- * TLS on top of it hears of its end first, and ends from above: destroyed from below in the middle of a handshake, it
- * takes the process with it (Node 24).
- */
-const endSocket = (socket: Socket): void => {
-  socket.emit('close', false);
-  socket.destroy();
-};
-
-/** Sockets and sessions write one address in several ways. */
-const nameOf = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
-  `${ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress) : ''} ${remotePort}`;
-
-/**
- * Bounds the connections of a listener. Sockets are ended from here: nothing a client sends can put that off.
- * @param neighbourOf what an address is counted by.
- */
-export const boundConnections = (
-  server: Server,
-  { perNeighbour, strangerMs, durationMs }: ConnectionBounds,
-  neighbourOf: (address: string) => string,
-): Connections => {
-  const neighbours = new Map<string, string>();
-  const counts = new Map<string, number>();
-  const sockets = new Map<string, Held>();
-
-  const forget = (name: string): void => {
-    const { stranger, longest } = sockets.get(name) ?? {};
-    clearTimeout(stranger);
-    clearTimeout(longest);
-    sockets.delete(name);
-  };
-
-  server.on('connection', (socket) => {
-    const name = nameOf(socket);
-    const end = (): void => {
-      forget(name);
-      endSocket(socket);
-    };
-    forget(name);
-    const stranger = strangerMs === undefined ? undefined : setTimeout(end, strangerMs).unref();
-    sockets.set(name, { socket, stranger, longest: setTimeout(end, durationMs).unref() });
-  });
-
-  return {
-    enter: ({ id, remoteAddress }) => {
-      const neighbour = neighbourOf(remoteAddress);
-      const count = counts.get(neighbour) ?? 0;
-      if (count >= perNeighbour) return false;
-      counts.set(neighbour, count + 1);
-      neighbours.set(id, neighbour);
-      return true;
-    },
-    leave: ({ id, ...peer }) => {
-      const neighbour = neighbours.get(id);
-      forget(nameOf(peer));
-      if (neighbour === undefined) return;
-      neighbours.delete(id);
-      const count = counts.get(neighbour) ?? 1;
-      if (count > 1) counts.set(neighbour, count - 1);
-      else counts.delete(neighbour);
-    },
-    welcome: (peer) => clearTimeout(sockets.get(nameOf(peer))?.stranger),
-    end: (peer) => {
-      const socket = sockets.get(nameOf(peer))?.socket;
-      if (socket !== undefined) endSocket(socket);
-    },
-  };
-};
 
 /** PEM. */
 export interface TlsPair {
@@ -224,6 +121,10 @@ export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOpt
   return {
     port: (listening.address() as AddressInfo).port,
     useTls: (tls) => server.updateSecureContext(tls),
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: async () => {
+      server.server.close(); // nothing new is taken
+      await sleep(NEW_TLS_MS);
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
   };
 };
