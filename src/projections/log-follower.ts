@@ -1,4 +1,4 @@
-import { untilAborted } from '../async/with-timeout.ts';
+import { pause, untilAborted } from '../async/with-timeout.ts';
 import {
   type EventStore,
   type Filter,
@@ -7,6 +7,7 @@ import {
   type Position,
   passes,
 } from '../domain/ports/event-store.ts';
+import { heldBytes } from '../domain/ports/held-bytes.ts';
 import type { System } from '../domain/ports/system.ts';
 
 /**
@@ -43,6 +44,9 @@ export interface Batch extends FollowedPage {
 const PAGE_EVENTS_MAX = 1000;
 /** Kept events, some 10 MB. Higher: more memory. Lower: consumers that lag a little read and decode by themselves. */
 const KEPT_EVENTS_MAX = 8000;
+/** The same for large events; for a consumer that reads by itself, what it holds at once. */
+const KEPT_BYTES_MAX = 16_000_000;
+const BEHIND_BYTES_MAX = 8_000_000;
 /** Kept pages: many hold one event. Higher: a longer scan per batch. Lower: consumers read by themselves earlier. */
 const KEPT_PAGES_MAX = 500;
 /** A page of this many events means load. */
@@ -50,8 +54,15 @@ const BUSY_PAGE_EVENTS = 10;
 /** Pause after such a page. Longer delays mail and webhooks under load, shorter costs more queries of fewer events. */
 const GATHER_MS = 50;
 
+/**
+ * A consumer that is behind and was shown nothing looks again after this: what answers may lag behind the subscription.
+ * Higher delays it, lower polls in vain a log with nothing in between.
+ */
+const LOOK_AGAIN_MS = 1000;
+
 interface Kept extends FollowedPage {
   readonly after: Position;
+  readonly bytes: number;
 }
 
 interface Subscription {
@@ -78,6 +89,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
   const closing = new AbortController();
   let kept: Kept[] = [];
   let keptEvents = 0;
+  let keptBytes = 0;
   /** Position of the last kept page. */
   let end: Position = LOG_START;
   let subscription: Subscription | undefined;
@@ -105,16 +117,23 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     subscription?.stop();
     subscription = undefined;
     kept = [];
-    keptEvents = 0;
+    [keptEvents, keptBytes] = [0, 0];
     end = to;
   };
 
+  const isTooMuch = (): boolean =>
+    kept.length > KEPT_PAGES_MAX || keptEvents > KEPT_EVENTS_MAX || keptBytes > KEPT_BYTES_MAX;
+
   const keep = (page: FollowedPage): void => {
-    kept.push({ ...page, after: end });
+    const bytes = page.events.reduce((sum, { data }) => sum + heldBytes(data), 0);
+    kept.push({ ...page, after: end, bytes });
     keptEvents += page.events.length;
+    keptBytes += bytes;
     end = page.position;
-    while (kept.length > 1 && (kept.length > KEPT_PAGES_MAX || keptEvents > KEPT_EVENTS_MAX)) {
-      keptEvents -= kept.shift()?.events.length ?? 0;
+    while (kept.length > 1 && isTooMuch()) {
+      const dropped = kept.shift();
+      keptEvents -= dropped?.events.length ?? 0;
+      keptBytes -= dropped?.bytes ?? 0;
     }
     const isBusy = page.events.length >= BUSY_PAGE_EVENTS && !page.isFull;
     pullFromMs = isBusy ? system.monotonicMs() + GATHER_MS : Number.NEGATIVE_INFINITY;
@@ -156,9 +175,9 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     return pulling;
   };
 
-  /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between. */
-  const readBehind = async (after: Position, { filter, eventsMax }: NextOptions): Promise<Batch | null> => {
-    const page = await store.readAll({ from: after, limit: eventsMax, ...(filter === undefined ? {} : { filter }) });
+  /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between, as far as is told. */
+  const readBehind = async (after: Position, { filter = {}, eventsMax }: NextOptions): Promise<Batch | null> => {
+    const page = await store.readAll({ from: after, limit: eventsMax, bytesMax: BEHIND_BYTES_MAX, filter });
     if (page.position <= after) return null;
     const to = start();
     if (page.position <= to) return { after, events: page.events, position: page.position, isFull: true };
@@ -185,11 +204,20 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     return after < start() ? readBehind(after, options) : readKept(after, options);
   };
 
+  const pullOrLookAgain = async (): Promise<void> => {
+    const over = new AbortController();
+    try {
+      await Promise.race([pullShared(), pause(system, LOOK_AGAIN_MS, over.signal)]);
+    } finally {
+      over.abort();
+    }
+  };
+
   const next: LogFollower['next'] = async (after, options) => {
     while (!closing.signal.aborted) {
       const batch = await atHand(after, options);
       if (batch !== null) return batch;
-      await pullShared();
+      await (after < start() ? pullOrLookAgain() : pullShared());
     }
     return null;
   };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import type { EventStore, Page, ReadAllOptions } from '../../src/domain/ports/event-store.ts';
 import { createLogFollower, type LogFollower } from '../../src/projections/log-follower.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';
 
@@ -108,4 +108,56 @@ test('a jump ends the subscription that it leaves', async () => {
   await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1));
   await follower.close();
   expect(await further).toBeNull();
+});
+
+/** A log of large events, which share their text. */
+const largeLog = () => {
+  const { store, append } = openLog();
+  const text = 'x'.repeat(300_000);
+  const large = <P extends Page>(page: P): P => ({
+    ...page,
+    events: page.events.map((event) => ({ ...event, data: { ...event.data, text } })),
+  });
+  const readAll = vi.fn(async (options: ReadAllOptions) => large(await store.readAll({ ...options, limit: 5 })));
+  const subscribe: EventStore['subscribe'] = async function* (after, filter, signal) {
+    for (let position = after; !signal.aborted; ) {
+      const page = await store.readAll({ from: position, filter, limit: 5 });
+      if (page.position === position) return;
+      position = page.position;
+      yield { ...large(page), isFull: true };
+    }
+  };
+  return { append, store: { ...store, readAll, subscribe }, readAll };
+};
+
+test('large events are kept and read behind in bounded bytes', async () => {
+  const { append, store, readAll } = largeLog();
+  await append(100); // 30 MB
+  const follower = createLogFollower({ store, system });
+  const first: Reader = { position: '', seen: [] };
+  await readToTheEnd(follower, store, first);
+  expect(readAll).not.toHaveBeenCalled();
+  const second: Reader = { position: '', seen: [] };
+  await readToTheEnd(follower, store, second);
+  expect(second.seen).toEqual(first.seen);
+  // Half of them are not kept any more.
+  expect(readAll.mock.calls.length).toBeGreaterThan(5);
+  for (const [{ bytesMax }] of readAll.mock.calls) expect(bytesMax).toBeLessThanOrEqual(8_000_000);
+  await follower.close();
+});
+
+test('a consumer that is behind looks again where a node that lags has shown it nothing', async () => {
+  const { store, append } = openLog();
+  await append(3);
+  let lags = true;
+  const readAll = async (options: ReadAllOptions): Promise<Page> =>
+    lags ? { events: [], position: options.from ?? '' } : store.readAll(options);
+  const follower = createLogFollower({ store: { ...store, readAll }, system });
+  const ahead = follower.next(await store.head(), ALL);
+  const behind = follower.next('', ALL);
+  await system.sleep(50);
+  lags = false;
+  expect((await behind)?.events).toHaveLength(3);
+  await follower.close();
+  expect(await ahead).toBeNull();
 });

@@ -39,6 +39,8 @@ interface Row {
   readonly metadata: string;
 }
 
+type Bounds = Pick<ReadAllOptions, 'limit' | 'bytesMax'>;
+
 interface Scan {
   readonly events: readonly RecordedEvent[];
   readonly next: number;
@@ -135,32 +137,37 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   const countTo = (position: Position): number => (position === LOG_START ? 0 : Number(position));
 
   /** Up to `limit` matching events from index `start` on, and the index at which it stopped. */
-  const scan = (start: number, step: 1 | -1, filter: Filter | undefined, limit: number): Scan => {
+  const scan = (start: number, step: 1 | -1, filter: Filter | undefined, bounds: Bounds): Scan => {
+    const { limit, bytesMax = Number.POSITIVE_INFINITY } = bounds;
     const events: RecordedEvent[] = [];
     let next = start;
-    while (events.length < limit) {
-      const row = log[next];
-      if (row === undefined) break;
-      if (passes(filter, row.stream)) events.push(decoded(row));
+    let bytes = 0;
+    for (let row = log[next]; row !== undefined && events.length < limit && bytes < bytesMax; row = log[next]) {
       next += step;
+      if (!passes(filter, row.stream)) continue;
+      events.push(decoded(row));
+      bytes += row.data.length;
     }
     return { events, next };
   };
 
-  const forwards = (from: Position, filter: Filter | undefined, limit: number): Page => {
-    const { events, next } = scan(countTo(from), 1, filter, limit);
+  const forwards = (from: Position, filter: Filter | undefined, bounds: Bounds): Page => {
+    const { events, next } = scan(countTo(from), 1, filter, bounds);
     return { events, position: next === 0 ? LOG_START : positionOf(next) };
   };
 
   const backwards = (from: Position | undefined, filter: Filter | undefined, limit: number): Page => {
     const start = from === undefined ? log.length - 1 : countTo(from) - 2;
-    const { events, next } = scan(start, -1, filter, limit);
+    const { events, next } = scan(start, -1, filter, { limit });
     return { events, position: next < 0 ? LOG_START : positionOf(next + 2) };
   };
 
-  const readAll = async ({ from, direction = 'forwards', filter, limit }: ReadAllOptions): Promise<Page> => {
+  const readAll = async (options: ReadAllOptions): Promise<Page> => {
+    const { from, direction = 'forwards', filter } = options;
     assertOpen();
-    return direction === 'forwards' ? forwards(from ?? LOG_START, filter, limit) : backwards(from, filter, limit);
+    return direction === 'forwards'
+      ? forwards(from ?? LOG_START, filter, options)
+      : backwards(from, filter, options.limit);
   };
 
   /** Resolves at the next append, abort or close. */
@@ -177,7 +184,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   async function* subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncGenerator<FollowedPage> {
     let position = after;
     while (!signal.aborted && !closed) {
-      const page = forwards(position, filter, PAGE_EVENTS_MAX);
+      const page = forwards(position, filter, { limit: PAGE_EVENTS_MAX });
       if (page.position > position) {
         position = page.position;
         yield { ...page, isFull: page.events.length === PAGE_EVENTS_MAX };

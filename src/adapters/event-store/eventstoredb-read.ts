@@ -10,6 +10,7 @@ import {
   READ_STREAM_LIMIT,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
 import { NoAnswer, readFault } from './eventstoredb-faults.ts';
 import { bytesBetween, type RawEvent, type ReadQuery } from './eventstoredb-protocol-read.ts';
@@ -40,6 +41,8 @@ interface Enough {
 export interface ForwardsBounds {
   readonly limit: number;
   readonly lookMax: number;
+  /** Of data. Default: any number. */
+  readonly bytesMax?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -125,15 +128,21 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   };
 
   /** Collects up to `limit` events; the position is that of the last event of ours that was looked at. */
-  const gather = (filter: Filter | undefined, { limit, lookMax }: ForwardsBounds, start: Position) => {
+  const gather = (filter: Filter | undefined, bounds: ForwardsBounds, start: Position) => {
+    const { limit, lookMax, bytesMax } = bounds;
     const events: RecordedEvent[] = [];
     let position = start;
     let looked = 0;
-    const isFull = (): boolean => events.length >= limit;
+    let bytes = 0;
+    const isFull = (): boolean => events.length >= limit || (bytesMax !== undefined && bytes >= bytesMax);
+    const add = (event: RawEvent): void => {
+      events.push(recordedEvent(codec, event));
+      if (bytesMax !== undefined) bytes += heldBytes(event.data);
+    };
     const visit: Visit = (event) => {
       looked += 1;
       if (isOurs(event)) position = event.position;
-      if (matches(filter, event)) events.push(recordedEvent(codec, event));
+      if (matches(filter, event)) add(event);
       return isFull() || looked >= lookMax;
     };
     return { visit, page: (): Page => ({ events, position }), isFull, isComplete: () => isFull() || looked < lookMax };
@@ -183,10 +192,10 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
       return events.map((event) => recordedEvent(codec, event));
     },
 
-    readAll: async ({ from, direction = 'forwards', filter, limit, signal }) => {
+    readAll: async ({ from, direction = 'forwards', filter, limit, bytesMax, signal }) => {
       if (limit <= 0) return { events: [], position: from ?? LOG_START };
       if (direction === 'backwards') return backwards(from, filter, limit);
-      const bounds = { limit, lookMax: Number.POSITIVE_INFINITY, signal };
+      const bounds = { limit, lookMax: Number.POSITIVE_INFINITY, bytesMax, signal };
       const { events, position } = await forwards(from ?? LOG_START, filter, bounds);
       return { events, position };
     },

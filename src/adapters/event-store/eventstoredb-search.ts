@@ -9,6 +9,7 @@ import {
   type ReadAllOptions,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { readFault } from './eventstoredb-faults.ts';
 import { type Bounds, eventsOf, gather, isFull, openFeed, positionOf, trustsCheckpoints } from './eventstoredb-feed.ts';
@@ -116,6 +117,8 @@ const isSelective = ({ direction = 'forwards', filter, limit }: ReadAllOptions):
 interface Search {
   readonly filter: Filter;
   readonly limit: number;
+  /** Of data; pages are small, so that it is looked at after each. */
+  readonly bytesMax: number | undefined;
   /** Ends the search, as the store's closing does. */
   readonly signal: AbortSignal;
 }
@@ -131,13 +134,15 @@ export const createReadAll = (searched: Searched): EventStore['readAll'] => {
   const { connection, reader } = searched;
 
   /** At least `limit` events from beyond `from`, or all up to the head, or to where the search was ended. */
-  const find = async (from: Position, head: Position, { filter, limit, signal }: Search): Promise<Page> => {
+  const find = async (from: Position, head: Position, options: Search): Promise<Page> => {
+    const { filter, limit, bytesMax = Number.POSITIVE_INFINITY, signal } = options;
     const events: RecordedEvent[] = [];
+    const bytes = (): number => events.reduce((sum, { data }) => sum + heldBytes(data), 0);
     let reached = from;
     for await (const page of follow(searched, from, filter, signal)) {
       events.push(...page.events.filter((event) => event.position <= head));
       reached = earlier(page.position, head);
-      if (events.length >= limit || reached === head) break;
+      if (events.length >= limit || reached === head || bytes() >= bytesMax) break;
     }
     connection.assertOpen(); // else it may have ended early
     return { events, position: reached };
@@ -152,13 +157,15 @@ export const createReadAll = (searched: Searched): EventStore['readAll'] => {
     return { events: events.slice(0, options.limit), position: last?.position ?? position };
   };
 
-  const readSelected = async ({ from = LOG_START, filter = {}, limit, signal }: ReadAllOptions): Promise<Page> => {
-    const bounds = { limit, lookMax: NEAR_EVENTS_MAX, signal };
+  const readSelected = async (options: ReadAllOptions): Promise<Page> => {
+    const { from = LOG_START, filter = {}, limit, bytesMax, signal } = options;
+    const bounds = { limit, lookMax: NEAR_EVENTS_MAX, bytesMax, signal };
     const { isComplete, ...near } = await reader.forwards(from, filter, bounds);
     if (isComplete || signal?.aborted === true) return near;
     try {
       const ending = AbortSignal.any([connection.closing, ...(signal === undefined ? [] : [signal])]);
-      const far = await search(near.position, { filter, limit: limit - near.events.length, signal: ending });
+      const more = { filter, limit: limit - near.events.length, bytesMax, signal: ending };
+      const far = await search(near.position, more);
       return { events: [...near.events, ...far.events], position: far.position };
     } catch (error) {
       throw readFault(error, connection.hosts);

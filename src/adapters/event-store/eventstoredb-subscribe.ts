@@ -10,7 +10,7 @@ import {
   type ReadAllOptions,
 } from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-client.ts';
-import type { Recovery } from './eventstoredb-faults.ts';
+import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';
 import { bytesBetween } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
@@ -23,6 +23,9 @@ const PAGE_EVENTS_MAX = 500;
 const PAGE_BYTES_MAX = 1024 * 1024;
 /** A follower of few categories that looked in vain lets events gather for so long, rather than look at each alone. */
 const VAIN_WAIT_MS = 20;
+
+/** What is kept begins at an event: a node that has nothing up to there has not been sent it yet. */
+const LAGGING = 'the node that answers lags behind the others';
 
 export interface SubscribeOptions {
   readonly connection: Pick<Connection, 'closing' | 'system'>;
@@ -43,28 +46,19 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
   const { system, closing } = options.connection;
 
   /** Of what few want, as the server finds it. */
-  const searchBehind = async (
-    from: Position,
-    filter: Filter,
-    start: Position,
-    signal: AbortSignal,
-  ): Promise<FollowedPage> => {
+  const searchBehind = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
     const page = await search({ from, filter, limit: PAGE_EVENTS_MAX, signal });
-    // A search gets no further than the last event of ours, a follower does: nothing of ours lies between.
-    return asFollowed(page.position > from ? page : { events: page.events, position: start });
+    // Aborted, it may have found nothing yet.
+    if (page.position <= from && !signal.aborted) throw new NoAnswer(LAGGING);
+    return asFollowed(page);
   };
 
-  const readBehind = async (
-    from: Position,
-    filter: Filter,
-    start: Position,
-    signal: AbortSignal,
-  ): Promise<FollowedPage> => {
-    if (isBesideMessages(filter)) return searchBehind(from, filter, start, signal);
+  const readBehind = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
+    if (isBesideMessages(filter)) return searchBehind(from, filter, signal);
     const found = await reader.after(from, PAGE_EVENTS_MAX, { bytesMax: PAGE_BYTES_MAX });
     const events = found.filter((event) => matches(filter, event)).map((event) => recordedEvent(codec, event));
     const [first, last] = [found[0], found.at(-1)];
-    if (first === undefined || last === undefined) return { events: [], position: start, isFull: false };
+    if (first === undefined || last === undefined) throw new NoAnswer(LAGGING);
     const isFull = found.length === PAGE_EVENTS_MAX || bytesBetween(first.position, last.position) >= PAGE_BYTES_MAX;
     return { events, position: last.position, isFull };
   };
@@ -72,7 +66,7 @@ export const createSubscribe = (options: SubscribeOptions): EventStore['subscrib
   /** The next page; one that has not moved where there is none yet. */
   const next = async (from: Position, filter: Filter, signal: AbortSignal): Promise<FollowedPage> => {
     const start = tail.start();
-    if (start !== null && from < start) return readBehind(from, filter, start, signal);
+    if (start !== null && from < start) return readBehind(from, filter, signal);
     const page = tail.take(from, filter, PAGE_EVENTS_MAX);
     if (page !== null) return asFollowed(page);
     await untilAborted(signal, tail.more());

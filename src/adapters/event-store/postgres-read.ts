@@ -74,18 +74,13 @@ const statementFor = (conditions: Conditions, backwards: boolean): { readonly na
     ? { name: `event-log-read-all-backwards-${conditions.name}`, text: pageSql(conditions, '<', 'desc') }
     : { name: `event-log-read-all-${conditions.name}`, text: pageSql(conditions, '>', 'asc') };
 
-export interface PageRequest extends ReadAllOptions {
-  /** Bytes of data after which the page is cut short; without it `limit` alone counts. */
-  readonly bytesMax?: number;
-}
-
 const startOf = (from: Position | undefined, backwards: boolean): string => {
   if (from === undefined && backwards) return BIGINT_MAX;
   return from === undefined || from === LOG_START ? '0' : from;
 };
 
 /** @throws {StoreUnavailable} */
-export const readPage = async (pool: Pool, codec: EventCodec, request: PageRequest): Promise<Page> => {
+export const readPage = async (pool: Pool, codec: EventCodec, request: ReadAllOptions): Promise<Page> => {
   const { from, filter = {}, limit, bytesMax = BIGINT_MAX } = request;
   if (request.signal?.aborted === true) return { events: [], position: from ?? LOG_START };
   const backwards = request.direction === 'backwards';

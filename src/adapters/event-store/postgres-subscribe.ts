@@ -5,11 +5,11 @@ import {
   LogReplaced,
   type Page,
   type Position,
+  type ReadAllOptions,
   StoreUnavailable,
 } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { PageRequest } from './postgres-read.ts';
 import { retryDelayMs } from './postgres-rows.ts';
 
 /** Followers of the log in PostgreSQL: they read pages, and wait for notifications of appends between them. */
@@ -123,7 +123,7 @@ const PAGE_BYTES_MAX = 8_000_000;
 const VAIN_WAIT_MS = 20;
 
 export interface SubscribeDependencies {
-  readonly read: (request: PageRequest) => Promise<Page>;
+  readonly read: (request: ReadAllOptions) => Promise<Page>;
   readonly wakeUps: WakeUps;
   readonly system: System;
   readonly logger: Logger;

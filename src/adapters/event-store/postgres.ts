@@ -1,13 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { type ClientBase, DatabaseError, Pool, type PoolConfig } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
-import { type EventStore, LOG_START, LogReplaced, type Position } from '../../domain/ports/event-store.ts';
+import {
+  type EventStore,
+  LOG_START,
+  LogReplaced,
+  type Position,
+  type ReadAllOptions,
+} from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
-import { createStreamReading, type PageRequest, readPage } from './postgres-read.ts';
+import { createStreamReading, readPage } from './postgres-read.ts';
 import { asText, readFailure, toPosition } from './postgres-rows.ts';
 import { createWakeUps, followLog } from './postgres-subscribe.ts';
 import { createSharedReading } from './shared-reading.ts';
@@ -93,7 +99,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   const wakeUps = createWakeUps(config, system, logger);
   const appending = createAppending(appends, { codec, contentsCodec }, system, patienceMs);
   const streams = createStreamReading(reads, codec, system, patienceMs);
-  const read = (request: PageRequest): ReturnType<typeof readPage> => readPage(reads, codec, request);
+  const read = (request: ReadAllOptions): ReturnType<typeof readPage> => readPage(reads, codec, request);
   const follow = createSharedReading(read);
 
   const one = async (text: string): Promise<string | null> => {

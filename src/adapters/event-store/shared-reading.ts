@@ -1,14 +1,38 @@
-import { LOG_START, type Page, type Position, passes, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { isBeside, type PageRequest } from './postgres-read.ts';
+import {
+  LOG_START,
+  type Page,
+  type Position,
+  passes,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../domain/ports/event-store.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
+import { isBeside } from './postgres-read.ts';
 
-type Read = (request: PageRequest) => Promise<Page>;
+type Read = (request: ReadAllOptions) => Promise<Page>;
 
 /** Some 10 MB. Fewer make followers that pause read by themselves, more is memory for nobody. */
-const EVENTS_KEPT = 4_000;
-/** More than that before any are dropped: each time, all that are kept move. */
-const EVENTS_TOO_MANY = 5_000;
+const KEPT_EVENTS_MAX = 5_000;
+/** The same for large events. */
+const KEPT_BYTES_MAX = 16_000_000;
+/** What is dropped of them at a time: all that stay move. */
+const DROPPED_SHARE = 5;
 /** Whoever is further ahead than this is not waited for: the others are behind, and read by themselves. */
 const AHEAD_EVENTS_MAX = 1_000;
+
+const bytesOfAll = (events: readonly RecordedEvent[]): number =>
+  events.reduce((bytes, { data }) => bytes + heldBytes(data), 0);
+
+/** All events after `start`, up to and with `end`. */
+interface Kept {
+  start: Position;
+  end: Position;
+  bytes: number;
+  readonly events: RecordedEvent[];
+}
+
+const isTooMuch = ({ events, bytes }: Kept): boolean =>
+  events.length > 1 && (events.length > KEPT_EVENTS_MAX || bytes > KEPT_BYTES_MAX);
 
 /** Index of the first event after a position. */
 const indexAfter = (events: readonly RecordedEvent[], position: Position): number => {
@@ -27,26 +51,29 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
  * @param read a page after a position; one without a filter where it is shared.
  */
 export const createSharedReading = (read: Read): Read => {
-  /** All events after `start`, up to and with `end`; null: nobody has followed yet. */
-  let kept: { start: Position; end: Position; readonly events: RecordedEvent[] } | null = null;
+  /** null: nobody has followed yet. */
+  let kept: Kept | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 
   const keep = (page: Page): void => {
     if (kept === null) return;
     const { events } = kept;
     for (const event of page.events) events.push(event);
+    kept.bytes += bytesOfAll(page.events);
     kept.end = page.position;
-    if (events.length <= EVENTS_TOO_MANY) return;
-    const dropped = events.splice(0, events.length - EVENTS_KEPT);
-    kept.start = dropped.at(-1)?.position ?? kept.start;
+    while (isTooMuch(kept)) {
+      const dropped = events.splice(0, Math.ceil(events.length / DROPPED_SHARE));
+      kept.bytes -= bytesOfAll(dropped);
+      kept.start = dropped.at(-1)?.position ?? kept.start;
+    }
   };
 
-  const fetch = async (from: Position, { limit, bytesMax }: PageRequest): Promise<void> => {
+  const fetch = async (from: Position, { limit, bytesMax }: ReadAllOptions): Promise<void> => {
     const page = await read({ from, limit, ...(bytesMax !== undefined && { bytesMax }) });
     if (kept?.end === from) keep(page); // else everybody has gone on from elsewhere meanwhile
   };
 
-  const fetchShared = (from: Position, request: PageRequest): Promise<void> => {
+  const fetchShared = (from: Position, request: ReadAllOptions): Promise<void> => {
     if (fetching?.from === from) return fetching.done;
     const done = fetch(from, request).finally(() => {
       if (fetching?.from === from) fetching = null;
@@ -56,7 +83,7 @@ export const createSharedReading = (read: Read): Read => {
   };
 
   /** Fetches until there is something after a position, or nothing more to be fetched. */
-  const fetchBeyond = async (from: Position, request: PageRequest): Promise<void> => {
+  const fetchBeyond = async (from: Position, request: ReadAllOptions): Promise<void> => {
     for (let end = kept?.end; end !== undefined && end <= from; end = kept?.end) {
       await fetchShared(end, request);
       if (kept?.end === end) return;
@@ -65,11 +92,11 @@ export const createSharedReading = (read: Read): Read => {
 
   const join = (from: Position): void => {
     const isFarAhead = kept !== null && Number(from) - Number(kept.end) > AHEAD_EVENTS_MAX;
-    if (kept === null || isFarAhead) kept = { start: from, end: from, events: [] };
+    if (kept === null || isFarAhead) kept = { start: from, end: from, bytes: 0, events: [] };
   };
 
   /** null: what follows the position is not kept any more. */
-  const atHand = (from: Position, { filter = {}, limit }: PageRequest): Page | null => {
+  const atHand = (from: Position, { filter = {}, limit }: ReadAllOptions): Page | null => {
     if (kept === null || from < kept.start) return null;
     const following = indexAfter(kept.events, from);
     const seen = kept.events.slice(following, following + limit);

@@ -107,6 +107,11 @@ export interface ReadAllOptions {
    */
   readonly to?: Position;
   /**
+   * Forwards alone: about how many bytes of data the caller can hold. The page ends early where it would be more; its
+   * first event always comes. Default: any number.
+   */
+  readonly bytesMax?: number;
+  /**
    * Forwards alone: ends the search when it aborts. The page then holds what was found until then, and how far that was,
    * so that the next read goes on there. An engine that answers at once may ignore it.
    */

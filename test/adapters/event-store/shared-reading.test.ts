@@ -1,15 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PageRequest } from '../../../src/adapters/event-store/postgres-read.ts';
 import { createSharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
-import { LOG_START, type Page, type Position, type RecordedEvent } from '../../../src/domain/ports/event-store.ts';
+import {
+  LOG_START,
+  type Page,
+  type Position,
+  type ReadAllOptions,
+  type RecordedEvent,
+} from '../../../src/domain/ports/event-store.ts';
 
 const positionOf = (index: number): Position => String(index).padStart(16, '0');
 
 /** A log that can only be read, as `readPage` reads it: an event at every position, of the categories in turn. */
 const openLog = (categories: readonly string[]) => {
   const log: RecordedEvent[] = [];
-  const asked: PageRequest[] = [];
+  const asked: ReadAllOptions[] = [];
   return {
     asked,
     append: (count: number): void => {
@@ -18,7 +23,7 @@ const openLog = (categories: readonly string[]) => {
         log.push({ stream: `${category}-1`, position: positionOf(log.length + 1) } as unknown as RecordedEvent);
       }
     },
-    read: async (request: PageRequest): Promise<Page> => {
+    read: async (request: ReadAllOptions): Promise<Page> => {
       asked.push(request);
       await Promise.resolve();
       const { from = LOG_START, filter = {}, limit } = request;
@@ -38,7 +43,7 @@ const openLog = (categories: readonly string[]) => {
 const FILTERS = [undefined, ['message'], ['message', 'apiKey'], ['apiKey']] as const;
 const FOLLOWERS = 6;
 
-type Read = (request: PageRequest) => Promise<Page>;
+type Read = (request: ReadAllOptions) => Promise<Page>;
 
 /** Whoever asks page after page from a place on. */
 const createFollower = (read: Read, categories: readonly string[] | undefined, after: Position) => {
@@ -137,4 +142,27 @@ describe('followers that share their reading', () => {
     isAway = false;
     expect((await ask()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
+});
+
+test('keeps few large events: a follower that pauses reads by itself', async () => {
+  const text = 'x'.repeat(1_000_000);
+  const log = Array.from(
+    { length: 40 },
+    (_, index) =>
+      ({ stream: 'message-1', position: positionOf(index + 1), data: { text } }) as unknown as RecordedEvent,
+  );
+  const asked: Position[] = [];
+  const read = createSharedReading(async ({ from = LOG_START }) => {
+    asked.push(from);
+    const events = log.filter(({ position }) => position > from).slice(0, 4);
+    return { events, position: events.at(-1)?.position ?? from };
+  });
+  const readAll = async (): Promise<void> => {
+    for (let from = LOG_START; from < positionOf(40); ) from = (await read({ from, limit: 4 })).position;
+  };
+  await readAll();
+  expect(asked).toHaveLength(10);
+  await readAll();
+  // The last 16 MB are kept.
+  expect(asked.length).toBeGreaterThanOrEqual(15);
 });

@@ -7,7 +7,7 @@ import {
   type RecordedEvent,
 } from '../../../src/domain/ports/event-store.ts';
 import type { EventStoreHarness } from './harness.ts';
-import { events, first, newStream, next, textsOf } from './samples.ts';
+import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
 /** Appends events a0, b0, a1, b1, a2 to two streams; answers the head before them. */
@@ -105,6 +105,29 @@ export const readingContract = (harness: EventStoreHarness): void => {
         expect(await readFrom(store, position)).toEqual(all.slice(index + 1));
       }
     });
+
+    it.each([{}, { categories: ['webhook'] }, { categories: ['webhook', 'message'] }])(
+      'ends a page early where its data would be too much: %j',
+      async (filter) => {
+        const { store } = log();
+        const head = await store.head();
+        const large = first(
+          newStream('webhook'),
+          Array.from({ length: 7 }, () => largeEvent(100_000)),
+        );
+        await store.append(large);
+        const seen: string[] = [];
+        const sizes: number[] = [];
+        for (let from = head; seen.length < 7; ) {
+          const page = await store.readAll({ from, filter, limit: 100, bytesMax: 250_000 });
+          seen.push(...idsOf(page.events));
+          sizes.push(page.events.length);
+          from = page.position;
+        }
+        expect(seen).toEqual(idsOf(large.events));
+        expect(sizes).toEqual([3, 3, 1]);
+      },
+    );
 
     it('goes backwards from strictly before any position', async () => {
       const { store } = log();
