@@ -77,6 +77,7 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
     now: new Date(acceptedAtMs).toISOString(),
     scheduledAt: null,
     sendable: true,
+    refusal: null,
     blocking: null,
   });
 };

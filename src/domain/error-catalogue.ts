@@ -96,6 +96,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The draft of the template cannot be published as it is.',
     remedy: 'Correct what `details` names by part, line and column, and publish again.',
   },
+  template_not_published: {
+    meaning: 'There is no such template, or it has no version that could be sent.',
+    remedy: 'Publish the template, or name one of its versions.',
+  },
   template_variables_invalid: {
     meaning: 'The values for the template’s variables are missing, of another type, or cannot be rendered.',
     remedy: 'Send what `details` names.',

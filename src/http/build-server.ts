@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createCatchUpLimit } from './auth/catch-up-limit.ts';
 import { createKeyCache } from './auth/key-cache.ts';
@@ -141,8 +142,15 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
   answerErrors(server, logger, auth);
   const engagements = createEngagementRecorder(deps);
-  const operations = collectOperations(server);
-  const route = { server, deps, auth, engagements, closing: closing.signal, operations };
+  const route = {
+    server,
+    deps,
+    auth,
+    engagements,
+    templates: createTemplateUses(deps),
+    closing: closing.signal,
+    operations: collectOperations(server),
+  };
   // `sendMessageRoute` registers what clients call `sendMessage`.
   for (const register of REGISTRATIONS) register({ ...route, operationId: register.name.replace(/Route$/, '') });
 

@@ -61,6 +61,8 @@ export const SENDING = [
   'from_domain_mismatch',
   'domain_not_verified',
   'schedule_not_possible',
+  'template_not_published',
+  'template_variables_invalid',
   'analysis_failed',
   'idempotency_key_reused',
 ] as const;

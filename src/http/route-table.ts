@@ -37,7 +37,11 @@ export const ROUTES = {
     costInBody: true,
     errors: [...BODY, ...SENDING, 'batch_exceeds_limit'],
   },
-  'POST /v1/messages/analyze': { ...SEND, status: 200, errors: [...BODY, 'from_domain_mismatch'] },
+  'POST /v1/messages/analyze': {
+    ...SEND,
+    status: 200,
+    errors: [...BODY, 'from_domain_mismatch', 'template_not_published', 'template_variables_invalid'],
+  },
   'GET /v1/messages': { ...READ, errors: LIST },
   'GET /v1/messages/:id': { ...READ, errors: ONE },
   'GET /v1/messages/:id/content': { ...READ, errors: ONE },

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
   domain: { folders: [], packages: ['zod', 'ipaddr.js'] },
   async: { folders: ['domain'], packages: [] },
-  commands: { folders: ['domain', 'async'], packages: ['tldts'] },
+  commands: { folders: ['domain', 'async'], packages: ['tldts', 'lru-cache'] },
   projections: { folders: ['domain', 'async'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {
     folders: ['commands', 'projections', 'domain', 'async'],

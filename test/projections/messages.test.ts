@@ -11,7 +11,7 @@ import { LATER_EVENTS } from './support/message-events.ts';
 const ALL: ListMessages = {
   ...{ organizationId: 'org_mine', environment: 'live', domainId: null, status: null },
   ...{ toDigest: null, fromDigest: null, tagDigest: null, since: null, until: null, limit: 25, after: null },
-  ...{ metadataDigest: null, subjectDigest: null, keyId: null, requestId: null, messageId: null },
+  ...{ metadataDigest: null, subjectDigest: null, template: null, keyId: null, requestId: null, messageId: null },
 };
 
 type Message = { id: string; at: string } & Partial<Extract<MessageEvent, { type: 'MessageAccepted' }>['data']>;

@@ -20,6 +20,8 @@ import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
 
 /** What a client wants sent, and what is known about it. */
 export interface SendRequest {
+  /** Why it is refused unless it was accepted before; absent: nothing is known against it. */
+  readonly refusal?: DomainError;
   readonly draft: MessageDraft;
   /** Absent: none was asked for. */
   readonly analysed?: {
@@ -101,6 +103,7 @@ export const prepareMessage = (
     accept: {
       now: now.toISOString(),
       scheduledAt,
+      refusal: request.refusal ?? null,
       blocking: analysed?.blocks === true ? analysed.analysis : null,
       // A test key needs no proof: nothing leaves.
       sendable: domain.verified || environment === 'test',
@@ -124,6 +127,7 @@ export const prepareMessage = (
         subjectDigest: subjectDigest(secret, draft.subject),
         metadataDigests: Object.entries(draft.metadata).map(([name, value]) => metadataDigest(secret, name, value)),
         stream,
+        ...(draft.template === undefined ? {} : { template: draft.template }),
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
         ...(isTracked(tracking) ? { tracking } : {}),

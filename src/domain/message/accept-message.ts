@@ -14,6 +14,8 @@ export interface AcceptMessage {
   readonly scheduledAt: string | null;
   /** The domain is verified, or the mail does not leave this machine. */
   readonly sendable: boolean;
+  /** What is known against it, unless it was accepted before. */
+  readonly refusal: DomainError | null;
   /** The analysis, if its failure refuses the message; null: it does not. */
   readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
 }
@@ -34,12 +36,13 @@ const detailsOf = (findings: Analysis['findings']): Details => {
   return Object.fromEntries(byField.map(([field, some = []]) => [field, [...new Set(some.map(sentenceOf))]]));
 };
 
-const requireAcceptable = ({ accepted, now, scheduledAt, sendable, blocking }: AcceptMessage): void => {
+const requireAcceptable = ({ accepted, now, scheduledAt, sendable, refusal, blocking }: AcceptMessage): void => {
   if (!sendable) {
     const problem = `domain ${accepted.fromDomain} is not verified`;
     throw new DomainError('domain_not_verified', problem, { details: { from: [problem] } });
   }
   if (scheduledAt !== null) requireSchedulable(scheduledAt, now);
+  if (refusal !== null) throw refusal;
   if (blocking?.verdict === 'fail') {
     throw new DomainError('analysis_failed', 'the analysis of the message found errors: see details', {
       details: detailsOf(blocking.findings),

@@ -105,6 +105,8 @@ export const messageEvents = {
     /** Keyed digests of metadata by name and value. */
     metadataDigests: z.array(z.string()),
     stream: z.enum(['transactional', 'bulk']),
+    /** What subject and bodies were rendered from; absent: nothing. */
+    template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
     /** Bytes of the bodies and decoded attachments. */
     sizeBytes: z.number().int(),
     /** When undelivered recipients expire. */

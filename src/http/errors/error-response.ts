@@ -41,6 +41,7 @@ export const ERROR_STATUSES = {
   schedule_not_possible: 422,
   batch_exceeds_limit: 422,
   template_invalid: 422,
+  template_not_published: 422,
   template_variables_invalid: 422,
   analysis_failed: 422,
   idempotency_key_reused: 422,

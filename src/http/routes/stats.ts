@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { templateIdOf } from '../../domain/template/template.ts';
 import {
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
@@ -100,6 +101,7 @@ const query = z.strictObject({
   stream: filter,
   api_key: filter,
   recipient_domain: filter,
+  template: filter.describe('Counts only what was rendered from this template, by id or alias.'),
 });
 type Asked = z.output<typeof query>;
 
@@ -119,12 +121,13 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
 };
 
 /** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
-const filtersOf = ({ domain, stream, api_key, recipient_domain }: Asked, caller: Caller) => {
+const filtersOf = ({ domain, stream, api_key, recipient_domain, template: named }: Asked, caller: Caller) => {
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
     throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
   }
-  const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain });
+  const template = named === undefined ? undefined : templateIdOf(caller.organizationId, named);
+  const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain, template });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 };
 

@@ -61,6 +61,10 @@ const messageFields = {
   stream: z.enum(['transactional', 'bulk']),
   size_bytes: z.number().int(),
   expires_at: timeSchema(),
+  template: z
+    .strictObject({ id: z.string(), version: z.number().int() })
+    .nullable()
+    .describe('What it was rendered from; null: nothing.'),
   /** Time to send it; null: at once. */
   scheduled_at: timeSchema().nullable(),
   from: z.string().nullable(),
@@ -114,6 +118,11 @@ export const messageContentSchema = z
   .meta({ id: 'MessageContent' });
 export type SerializedMessageContent = z.infer<typeof messageContentSchema>;
 
+type TemplateUse = NonNullable<MessageHead['template']>;
+
+const serializeUse = (used: TemplateUse | undefined): SerializedMessage['template'] =>
+  used === undefined ? null : { id: used.templateId, version: used.version };
+
 /** Personal data from the vault; null or empty once erased. */
 const personal = (body: MessageHead | null) => ({
   from: body?.from.address ?? null,
@@ -165,6 +174,7 @@ export const serializeMessage = (
     domain_id: accepted.domainId,
     api_key_id: accepted.keyId,
     stream: accepted.stream,
+    template: serializeUse(accepted.template),
     size_bytes: accepted.sizeBytes,
     expires_at: message.expiresAt,
     scheduled_at: message.schedule?.current ?? null,
@@ -186,6 +196,7 @@ export const serializeListedMessage = (message: ListedMessage, body: MessageHead
   domain_id: message.domainId,
   api_key_id: message.keyId,
   stream: message.stream,
+  template: serializeUse(body?.template),
   size_bytes: message.sizeBytes,
   expires_at: message.expiresAt,
   scheduled_at: message.scheduledAt,

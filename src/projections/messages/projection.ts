@@ -5,7 +5,7 @@ import { asRecords, type Database } from '../database.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { earlierMessages, known } from './earlier-messages.ts';
-import { type ListedRecipient, labelOf } from './queries.ts';
+import { type ListedRecipient, labelOf, templateLabel } from './queries.ts';
 
 type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
@@ -134,6 +134,11 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   ...standing(changed),
 });
 
+const templateLabels = (used: Accepted['data']['template']): readonly string[] =>
+  used === undefined
+    ? []
+    : [null, used.version].map((version) => labelOf('template', templateLabel(used.templateId, version)));
+
 /** Two recipients of a message may have one address: each label once. */
 const labels = ({ data, metadata }: Accepted) => {
   const distinct = new Set([
@@ -141,6 +146,7 @@ const labels = ({ data, metadata }: Accepted) => {
     ...data.recipients.map(({ digest }) => labelOf('to', digest)),
     ...data.tagDigests.map((digest) => labelOf('tag', digest)),
     ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
+    ...templateLabels(data.template),
   ]);
   const { organizationId, environment, occurredAt: createdAt } = metadata;
   return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));

@@ -52,6 +52,8 @@ export interface ListMessages {
   readonly metadataDigest: string | null;
   /** … and its subject. */
   readonly subjectDigest: string | null;
+  /** What it was rendered from: `templateLabel`. */
+  readonly template: string | null;
   /** The key that sent it. */
   readonly keyId: string | null;
   /** The request that asked for it, alone or in a batch. */
@@ -138,14 +140,19 @@ const listed = (row: Row): ListedMessage => ({
 
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
 /** What messages are searched by, without storing it in clear: keyed digests of addresses, tags and metadata. */
-export type LabelKind = 'to' | 'from' | 'tag' | 'metadata';
+export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template';
 
 export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
 
-const labelsOf = ({ toDigest, metadataDigest, tagDigest, fromDigest }: ListMessages): readonly string[] => [
+/** @param version null: any. */
+export const templateLabel = (templateId: string, version: number | null): string =>
+  version === null ? templateId : `${templateId}:${version}`;
+
+const labelsOf = ({ toDigest, metadataDigest, tagDigest, template, fromDigest }: ListMessages): readonly string[] => [
   ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
   ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
   ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
+  ...(template === null ? [] : [labelOf('template', template)]),
   ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
 ];
 

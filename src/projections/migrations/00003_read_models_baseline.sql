@@ -148,6 +148,7 @@ create table read_models.stats_buckets (
   domain_id text collate "C" not null,
   stream text collate "C" not null,
   key_id text collate "C" not null,
+  template_id text collate "C" not null,
   recipient_domain text collate "C" not null,
   accepted bigint not null,
   delivered bigint not null,
@@ -167,7 +168,7 @@ create table read_models.stats_buckets (
   clicks bigint not null default 0,
   machine_opened bigint not null default 0,
   machine_clicked bigint not null default 0,
-  primary key (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain)
+  primary key (organization_id, environment, bucket, domain_id, stream, key_id, template_id, recipient_domain)
 ) with (fillfactor = 50);
 
 -- Where a message is counted, and what of its recipients has been counted.
@@ -179,6 +180,7 @@ create table read_models.stats_messages (
   domain_id text not null,
   stream text not null,
   key_id text not null,
+  template_id text not null,
   recipients json not null
 ) with (fillfactor = 70);
 

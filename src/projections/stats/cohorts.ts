@@ -31,6 +31,8 @@ export interface Cohort {
   readonly domainId: string;
   readonly stream: string;
   readonly keyId: string;
+  /** Empty: it was rendered from none. */
+  readonly templateId: string;
   readonly recipients: readonly CountedRecipient[];
 }
 
@@ -42,6 +44,7 @@ export interface BucketChange extends Record<StatsMetric, number> {
   readonly domainId: string;
   readonly stream: string;
   readonly keyId: string;
+  readonly templateId: string;
   readonly recipientDomain: string;
   /** Counts by bin. */
   readonly latency: Map<number, number>;
@@ -63,9 +66,9 @@ const bucketOf = (acceptedAt: string): string =>
 
 /** The counts that a recipient of this domain belongs to. */
 export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDomain: string): BucketChange => {
-  const { organizationId, environment, domainId, stream, keyId } = cohort;
+  const { organizationId, environment, domainId, stream, keyId, templateId } = cohort;
   const bucket = bucketOf(cohort.acceptedAt);
-  const key = `${organizationId} ${environment} ${bucket} ${domainId} ${stream} ${keyId} ${recipientDomain}`;
+  const key = `${organizationId} ${environment} ${bucket} ${domainId} ${stream} ${keyId} ${templateId} ${recipientDomain}`;
   const found = buckets.get(key);
   if (found !== undefined) return found;
   const counts: BucketChange = {
@@ -75,6 +78,7 @@ export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDom
     domainId,
     stream,
     keyId,
+    templateId,
     recipientDomain,
     accepted: 0,
     delivered: 0,
@@ -109,6 +113,7 @@ export const cohortOf = ({
   domainId: data.domainId,
   stream: data.stream,
   keyId: data.keyId,
+  templateId: data.template?.templateId ?? '',
   recipients: data.recipients.map(({ id, domain }) => ({
     id,
     domain,

@@ -25,7 +25,7 @@ export type StatsMetric = (typeof STATS_METRICS)[number];
 export const STATS_GRANULARITIES = ['hour', 'day', 'week', 'month'] as const;
 export type StatsGranularity = (typeof STATS_GRANULARITIES)[number];
 
-export const STATS_DIMENSIONS = ['domain', 'stream', 'api_key', 'recipient_domain', 'environment'] as const;
+export const STATS_DIMENSIONS = ['domain', 'stream', 'template', 'api_key', 'recipient_domain', 'environment'] as const;
 export type StatsDimension = (typeof STATS_DIMENSIONS)[number];
 
 /**

@@ -160,7 +160,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
 
 export const SELECT_MESSAGES = `
   select message_id as "messageId", organization_id as "organizationId", environment, accepted_at as "acceptedAt",
-    domain_id as "domainId", stream, key_id as "keyId", recipients
+    domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", recipients
   from stats_messages where message_id = any($1)`;
 
 export const insertMessages = rowsInto<Cohort>('stats_messages', {
@@ -171,6 +171,7 @@ export const insertMessages = rowsInto<Cohort>('stats_messages', {
   domain_id: 'domainId',
   stream: 'stream',
   key_id: 'keyId',
+  template_id: 'templateId',
   recipients: 'recipients',
 });
 
@@ -181,18 +182,18 @@ export const UPDATE_MESSAGES = `
 
 /** Histograms are added bin by bin. */
 export const ADD_COUNTS = `
-  insert into stats_buckets as s (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain,
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
+  insert into stats_buckets as s (organization_id, environment, bucket, domain_id, stream, key_id, template_id,
+    recipient_domain, accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
     machine_clicked, complained, unsubscribed, latency_bins, latency_counts)
-  select "organizationId", environment, bucket, "domainId", stream, "keyId", "recipientDomain",
+  select "organizationId", environment, bucket, "domainId", stream, "keyId", "templateId", "recipientDomain",
     accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
     machine_clicked, complained, unsubscribed, "latencyBins", "latencyCounts"
   from json_to_recordset($1) as c("organizationId" text, environment text, bucket timestamptz, "domainId" text,
-    stream text, "keyId" text, "recipientDomain" text, accepted bigint, delivered bigint, deferred bigint,
+    stream text, "keyId" text, "templateId" text, "recipientDomain" text, accepted bigint, delivered bigint, deferred bigint,
     bounced bigint, failed bigint, expired bigint, suppressed bigint, cancelled bigint, opened bigint, opens bigint,
     clicked bigint, clicks bigint, machine_opened bigint, machine_clicked bigint, complained bigint,
     unsubscribed bigint, "latencyBins" smallint[], "latencyCounts" bigint[])
-  on conflict (organization_id, environment, bucket, domain_id, stream, key_id, recipient_domain) do update set
+  on conflict (organization_id, environment, bucket, domain_id, stream, key_id, template_id, recipient_domain) do update set
     accepted = s.accepted + excluded.accepted, delivered = s.delivered + excluded.delivered,
     deferred = s.deferred + excluded.deferred, bounced = s.bounced + excluded.bounced,
     failed = s.failed + excluded.failed, expired = s.expired + excluded.expired,

@@ -85,6 +85,7 @@ export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> =
     where.stream ?? null,
     where.api_key ?? null,
     where.recipient_domain ?? null,
+    where.template ?? null,
     STATS_GROUPS_MAX,
   ]);
   const total = rows.find(({ start }) => start === null);
@@ -99,6 +100,7 @@ export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> =
 const COLUMNS: Readonly<Record<StatsDimension, string>> = {
   domain: 'domain_id',
   stream: 'stream',
+  template: 'template_id',
   api_key: 'key_id',
   recipient_domain: 'recipient_domain',
   environment: 'environment',
@@ -120,7 +122,7 @@ const startsSql = (granularity: StatsGranularity): string =>
       (beyond - interval '1 microsecond') at time zone $6, interval '1 ${granularity}') local`;
 
 /**
- * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $10 filters, $11 groups at most.
+ * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $11 filters, $12 groups at most.
  * One row for each bucket (and group), and one with neither for the totals.
  */
 export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGranularity): string => {
@@ -136,6 +138,7 @@ export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGran
       and b.bucket >= range.first and b.bucket < range.beyond
       and ($7::text is null or b.domain_id = $7) and ($8::text is null or b.stream = $8)
       and ($9::text is null or b.key_id = $9) and ($10::text is null or b.recipient_domain = $10)
+      and ($11::text is null or b.template_id = $11)
   ), counts as (
     select grouping(start) as total, start, grp, ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')}
     from base group by grouping sets ((start, grp), ())
@@ -148,7 +151,7 @@ export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGran
       array_agg(count order by bin) as bin_counts
     from bins group by grouping sets ((start, grp), ())
   ), groups as (
-    select grp from base group by grp order by sum(accepted) desc, grp limit $11
+    select grp from base group by grp order by sum(accepted) desc, grp limit $12
   ), starts as (
     ${startsSql(granularity)}
   ), frame as (

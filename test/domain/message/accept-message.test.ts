@@ -10,7 +10,12 @@ const SCHEDULED_AT = '2026-11-22T12:00:00.000Z';
 const TWO = [recipient('rcp_1'), recipient('rcp_2')];
 
 const request = (bodyDigest = 'digest', more: Partial<AcceptMessage> = {}): AcceptMessage => ({
-  ...{ accepted: messageAccepted({ bodyDigest }).data, now: NOW, scheduledAt: null, sendable: true, blocking: null },
+  accepted: messageAccepted({ bodyDigest }).data,
+  now: NOW,
+  scheduledAt: null,
+  sendable: true,
+  refusal: null,
+  blocking: null,
   ...more,
 });
 

@@ -126,6 +126,8 @@ const PROVOKED = {
     after(post('/v1/templates', { ...TEMPLATE, alias: 'broken', html: '{{ who }}' }), () =>
       post('/v1/templates/broken/publish'),
     ),
+  template_not_published: () =>
+    post(SEND, { from: MESSAGE.from, to: MESSAGE.to, template: { id: 'draft' } }, { by: 'test' }),
   template_variables_invalid: () => post('/v1/templates/draft/render', { variables: {} }),
   resource_conflict: () => whileLogFailsWith(({ stream, expected }) => new WrongExpectedRevision(stream, expected, 7)),
   precondition_failed: () => post(`/v1/api-keys/${ids.admin}/rotate`, {}, { headers: { 'if-match': '"7"' } }),

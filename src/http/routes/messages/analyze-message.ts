@@ -3,7 +3,8 @@ import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { analysisSchema, serializeAnalysis } from '../../schemas/sent-message.ts';
-import { draftOf, sendBody, sendProblems } from './send-body.ts';
+import { draftOf } from './send-body.ts';
+import { completeSend, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
 import { domainFactsFor, SEND_BOUNDS, SEND_EXAMPLES } from './send-message.ts';
 
 /** Invalid HTML is a finding here, not a refusal. */
@@ -23,14 +24,16 @@ export const analyzeMessageRoute = (route: RouteContext): void => {
     {
       summary: 'Analyse a message without sending it',
       description: DESCRIPTION,
-      body: sendBody,
+      body: sendRequestBody,
       examples: SEND_EXAMPLES,
       answer: analysisSchema,
       bounds: SEND_BOUNDS,
-      problems: sendProblems(UNCHECKED),
+      problems: sendRequestProblems(UNCHECKED),
     },
     async ({ caller, body }) => {
-      const draft = draftOf(body);
+      const complete = await completeSend(route.templates(caller.organizationId), caller, body);
+      if (complete.refusal !== null) throw complete.refusal;
+      const draft = draftOf(complete.body);
       requireFromDomain(caller, draft.from.address);
       const domain = await domainFactsFor(route.auth.keyCache, caller);
       return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));

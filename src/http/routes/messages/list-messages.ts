@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { templateIdOf } from '../../../domain/template/template.ts';
+import { templateLabel } from '../../../projections/messages/queries.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters, timeParameter } from '../../validation/fields.ts';
+import { integerParameter, pageParameters, timeParameter } from '../../validation/fields.ts';
 import { bodyOf } from './messages.ts';
 
 const LIST = 'messages';
@@ -19,6 +22,8 @@ const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
 /** RFC 5322 §3.6.4; this service's begin with the message id. */
 const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
 
+const ID_CHARACTERS_MAX = 64;
+const VERSION_MAX = 999_999_999;
 const SUBJECT_CHARACTERS_MAX = 998;
 /** A line of a header (RFC 5322 §2.1.1). */
 const MESSAGE_ID_CHARACTERS_MAX = 998;
@@ -61,6 +66,12 @@ const query = z.strictObject({
     .string()
     .optional()
     .describe('The request that sent it, alone or in a batch: the `X-Request-Id` of its answer.'),
+  template_id: z
+    .string()
+    .max(ID_CHARACTERS_MAX)
+    .optional()
+    .describe('The template it was rendered from, by id or alias.'),
+  template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
   domain_id: z.string().optional().describe('The domain it is from.'),
   since: timeParameter().optional().describe('Accepted then or later, in ISO 8601.'),
   until: timeParameter().optional().describe('Accepted before then, in ISO 8601.'),
@@ -87,6 +98,14 @@ const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Ask
   subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
 });
 
+const templateOf = (organizationId: string, { template_id, template_version }: Asked): string | null => {
+  if (template_id !== undefined)
+    return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
+  if (template_version === undefined) return null;
+  const problem = 'template_version is of a template: name it in template_id';
+  throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
+};
+
 const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Asked) => ({
   status: status ?? null,
   keyId: key_id ?? null,
@@ -111,6 +130,7 @@ export const listMessagesRoute = (route: RouteContext): void => {
     async ({ caller, query: asked }) => {
       const { organizationId, environment } = caller;
       const after = decodeCursor(LIST, asked.after);
+      const template = templateOf(organizationId, asked);
       const own = visibleDomainId(caller);
       if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
       const secret = await organizationSecret(context.secrets, organizationId);
@@ -122,6 +142,7 @@ export const listMessagesRoute = (route: RouteContext): void => {
         limit: asked.limit,
         ...digestsOf(secret, asked),
         ...filtersOf(asked),
+        template,
         domainId: own ?? asked.domain_id ?? null,
       });
       const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));

@@ -13,13 +13,13 @@ import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { ERROR_STATUSES } from '../../errors/error-response.ts';
 import { batchSchema, serializeBatch } from '../../schemas/sent-message.ts';
 import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
-import { readSend } from './send-body.ts';
+import { readSend } from './send-by-template.ts';
 import {
+  completeRequestOf,
   idempotencyKey,
   SEND_BYTES_MAX,
   SEND_EXAMPLES,
   SEND_REST_BYTES_MAX,
-  sendRequestOf,
   withFreshDomain,
 } from './send-message.ts';
 
@@ -114,15 +114,17 @@ const readAll = (
   route: RouteContext,
   caller: Caller,
   messages: readonly unknown[],
-): Promise<readonly (SendRequest | DomainError)[]> =>
-  mapConcurrently(messages, { system: route.deps.context.system, concurrency: LANES }, async (sent) => {
+): Promise<readonly (SendRequest | DomainError)[]> => {
+  const use = route.templates(caller.organizationId);
+  return mapConcurrently(messages, { system: route.deps.context.system, concurrency: LANES }, async (sent) => {
     try {
-      return await sendRequestOf(route, caller, await readSend(route.deps.htmlChecker, sent, caller));
+      return await completeRequestOf(route, caller, use, await readSend(route.deps.htmlChecker, sent, caller));
     } catch (error) {
       if (error instanceof DomainError) return error;
       throw error;
     }
   });
+};
 
 const requireAll = (items: readonly (SendRequest | DomainError)[]): void => {
   const refused = items.flatMap((one, index) => (one instanceof DomainError ? [[index, one] as const] : []));

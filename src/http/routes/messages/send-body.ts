@@ -6,7 +6,7 @@ import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import type { StoredAttachment } from '../../../domain/ports/contents.ts';
 import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { headerText, text, timeField } from '../../validation/fields.ts';
-import { detailsOf, type Problem, problemsIn } from '../../validation/problems.ts';
+import type { Problem } from '../../validation/problems.ts';
 import {
   ATTACHMENTS_MAX,
   attachments,
@@ -96,9 +96,10 @@ export const sendBody = z.strictObject({
 });
 export type SendBody = z.output<typeof sendBody>;
 
-type Sent = Readonly<Record<string, unknown>>;
+export type Sent = Readonly<Record<string, unknown>>;
 
-const isSent = (body: unknown): body is Sent => typeof body === 'object' && body !== null && !Array.isArray(body);
+export const isSent = (body: unknown): body is Sent =>
+  typeof body === 'object' && body !== null && !Array.isArray(body);
 
 const countOf = (addresses: unknown): number => {
   if (Array.isArray(addresses)) return addresses.length;
@@ -122,9 +123,6 @@ const htmlProblems = async (
     `${HTML_PROBLEM}line ${line}, column ${column}: ${message}`,
   ]);
 };
-
-/** Problems reported for one message of a batch. */
-const PROBLEMS_MAX = 20;
 
 /** Fields that write a header; the header cannot be given beside its field. */
 const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
@@ -158,10 +156,11 @@ const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] =>
 
 /** Problems across fields. */
 const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] => {
-  const { html, text: plain, to, cc, bcc } = sent;
+  const { html, text: plain, template, to, cc, bcc } = sent;
   const recipients = countOf(to) + countOf(cc) + countOf(bcc);
+  const hasNoContent = html === undefined && plain === undefined && template === undefined;
   return [
-    ...(html === undefined && plain === undefined ? [['html', 'html or text is required'] as const] : []),
+    ...(hasNoContent ? [['html', 'html or text is required'] as const] : []),
     ...(recipients > recipientsMax
       ? [['to', `to, cc and bcc must have at most ${recipientsMax} addresses together`] as const]
       : []),
@@ -179,20 +178,6 @@ export const sendProblems =
 /** Whether all problems are about the HTML. */
 export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
   problems.every(([, sentence]) => sentence.startsWith(HTML_PROBLEM));
-
-/**
- * Validates one message of a batch as a single send is validated.
- * @throws {DomainError} `invalid_request`, `invalid_html`.
- */
-export const readSend = async (checker: HtmlChecker, sent: unknown, sender: Sender): Promise<SendBody> => {
-  if (!isSent(sent)) throw new DomainError('invalid_request', 'a message must be an object');
-  const body = sendBody.safeParse(sent);
-  const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
-  const problems = [...shape, ...(await sendProblems(checker)(sent, sender))];
-  if (problems.length === 0 && body.success) return body.data;
-  const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
-  throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
-};
 
 const requireSize = ({ html = '', text: plain = '', attachments: files, alternatives = [] }: MessageDraft): void => {
   const bytes =

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
+import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
@@ -9,7 +10,8 @@ import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
-import { type BeyondBody, draftOf, isHtmlAlone, type SendBody, sendBody, sendProblems } from './send-body.ts';
+import { type BeyondBody, draftOf, isHtmlAlone, type SendBody } from './send-body.ts';
+import { completeSend, type SendRequestBody, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 
@@ -70,6 +72,19 @@ export const sendRequestOf = async (
   };
 };
 
+/** As `sendRequestOf`, with what the message's template makes of it. */
+export const completeRequestOf = async (
+  route: Pick<RouteContext, 'deps' | 'auth'>,
+  caller: Caller,
+  use: UseTemplate,
+  asked: SendRequestBody,
+): Promise<SendRequest> => {
+  const { body, template, refusal } = await completeSend(use, caller, asked);
+  if (refusal !== null) return { ...(await sendRequestOf(route, caller, { ...body, analysis: 'off' })), refusal };
+  const request = await sendRequestOf(route, caller, body);
+  return template === null ? request : { ...request, draft: { ...request.draft, template } };
+};
+
 /** Examples in the OpenAPI document. A test sends each. */
 export const SEND_EXAMPLES = {
   'To one recipient': {
@@ -102,7 +117,7 @@ export const SEND_EXAMPLES = {
     stream: 'transactional',
     ttl_seconds: 86_400,
   },
-} satisfies Readonly<Record<string, z.input<typeof sendBody>>>;
+} satisfies Readonly<Record<string, z.input<typeof sendRequestBody>>>;
 
 /** An encoded message of 25 MB as JSON, with some escapes in its bodies. */
 export const SEND_BYTES_MAX = 29_000_000;
@@ -125,17 +140,18 @@ export const sendMessageRoute = (route: RouteContext): void => {
     'POST /v1/messages/send',
     {
       summary: 'Send a message',
-      body: sendBody,
+      body: sendRequestBody,
       examples: SEND_EXAMPLES,
       answer: sentMessageSchema,
       bounds: SEND_BOUNDS,
-      problems: sendProblems(htmlChecker),
+      problems: sendRequestProblems(htmlChecker),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },
     async ({ caller, callerNow, origin, body, request, reply }) => {
       const key = idempotencyKey(request);
       const sender = await withFreshDomain(route.auth.keyCache, caller);
-      const asked = await sendRequestOf(route, sender, body);
+      const use = route.templates(caller.organizationId);
+      const asked = await completeRequestOf(route, sender, use, body);
       await callerNow(); // the analysis may have taken long
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');

@@ -1,0 +1,109 @@
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
+import type { TemplateRenderer } from '../../domain/ports/template-renderer.ts';
+import { templateStream } from '../../domain/streams.ts';
+import type { TemplateContent } from '../../domain/template/content.ts';
+import type { RenderedTemplate } from '../../domain/template/render-template.ts';
+import { type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
+import type { Values } from '../../domain/template/variables.ts';
+import { load } from '../execute.ts';
+import { renderContent } from './render-template.ts';
+import { templateContent } from './template-content.ts';
+
+/** Renders published templates for sends. Contents of versions never change, so that those in use are kept in memory. */
+
+/** Some hundred templates of ordinary size: the others are read from the vault by each send. */
+const KEPT_CHARACTERS_MAX = 20_000_000;
+
+export interface TemplateOfSend {
+  /** Id or alias. */
+  readonly id: string;
+  /** null: the published one. */
+  readonly version: number | null;
+  readonly locale: string | null;
+  readonly variables: Values;
+}
+
+export interface UsedTemplate {
+  readonly templateId: string;
+  readonly version: number;
+  readonly rendered: RenderedTemplate;
+}
+
+/**
+ * Renders for the sends of one request: all of them get the same version of a template.
+ * @throws {DomainError} `template_not_published`, `template_variables_invalid`.
+ */
+export type UseTemplate = (asked: TemplateOfSend) => Promise<UsedTemplate>;
+
+export interface TemplateTools {
+  readonly context: { readonly store: EventStore; readonly contents: Contents };
+  readonly templateRenderer: TemplateRenderer;
+  readonly htmlChecker: HtmlChecker;
+}
+
+const notPublished = (field: 'id' | 'version', problem: string): DomainError =>
+  new DomainError('template_not_published', 'the template cannot be sent: see details', {
+    details: { [`template.${field}`]: [`template.${field} ${problem}`] },
+  });
+
+/** @returns by organization. */
+export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: TemplateTools) => {
+  const kept = new LRUCache<string, TemplateContent>({
+    maxSize: KEPT_CHARACTERS_MAX,
+    sizeCalculation: (content) => JSON.stringify(content).length,
+  });
+
+  const contentOf = async (version: TemplateVersion): Promise<TemplateContent> => {
+    const known = kept.get(version.contentId);
+    if (known !== undefined) return known;
+    const content = await templateContent(context.contents, version);
+    kept.set(version.contentId, content);
+    return content;
+  };
+
+  const find = async (templateId: string, organizationId: string, asked: number | null): Promise<TemplateVersion> => {
+    const { state } = await load(context.store, template, templateStream(templateId));
+    if (state.status === 'absent' || state.status === 'deleted' || state.organizationId !== organizationId)
+      throw notPublished('id', 'names no template of your organization');
+    const wanted = asked ?? state.publishedVersion;
+    if (wanted === null) throw notPublished('id', 'names a template that is not published');
+    const version = state.versions.find((each) => each.version === wanted);
+    if (version === undefined) throw notPublished('version', 'names no version of the template');
+    return version;
+  };
+
+  const requireValidHtml = async ({ html }: RenderedTemplate, organizationId: string): Promise<void> => {
+    const problems = await htmlChecker.check(html, organizationId);
+    if (problems.length === 0) return;
+    throw new DomainError('template_variables_invalid', 'the template makes no valid html with these variables', {
+      details: {
+        template: problems.map(
+          ({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`,
+        ),
+      },
+    });
+  };
+
+  return (organizationId: string): UseTemplate => {
+    const found = new Map<string, Promise<TemplateVersion>>();
+    return async ({ id, version: asked, locale, variables }) => {
+      const templateId = templateIdOf(organizationId, id);
+      const key = `${templateId} ${asked}`;
+      const finding = found.get(key) ?? find(templateId, organizationId, asked);
+      found.set(key, finding);
+      const version = await finding;
+      const content = await contentOf(version);
+      const { rendered } = renderContent(templateRenderer, content, {
+        variables,
+        locale,
+        field: 'template.variables',
+      });
+      await requireValidHtml(rendered, organizationId);
+      return { templateId, version: version.version, rendered };
+    };
+  };
+};
