@@ -175,7 +175,7 @@ describe('a message', () => {
     });
   });
 
-  test.each(['template', 'track', 'Subject', 'replyTo', 'constructor'])(
+  test.each(['layout', 'Subject', 'replyTo', 'constructor'])(
     'refuses %s, which is no field',
     async (name) => {
       expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({ [name]: [`${name} is not a known field`] });

@@ -75,7 +75,7 @@ describe('POST /v1/messages/send', () => {
       to: ['b@example.org', 'nobody', 5],
       subject: 'a\r\nBcc: x@example.org',
       html: '<div>\n<p>x</div></b>',
-      template: { id: 'x' },
+      layout: { id: 'x' },
       scheduled_at: 'tomorrow',
       headers: { Bcc: 'x', 'X A': 'x', 'X-B': 'a\nb' },
       ttl_seconds: 1.5,
@@ -90,7 +90,7 @@ describe('POST /v1/messages/send', () => {
         'headers.X A is not a header name',
       ],
       ttl_seconds: ['ttl_seconds must be an integer'],
-      template: ['template is not a known field'],
+      layout: ['layout is not a known field'],
       scheduled_at: ['scheduled_at must be a time in ISO 8601 with its zone, 2026-01-31T12:00:00Z'],
       html: ['html must be valid HTML: line 2, column 11: unexpected end tag </b>'],
     });
