@@ -175,12 +175,9 @@ describe('a message', () => {
     });
   });
 
-  test.each(['layout', 'Subject', 'replyTo', 'constructor'])(
-    'refuses %s, which is no field',
-    async (name) => {
-      expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({ [name]: [`${name} is not a known field`] });
-    },
-  );
+  test.each(['layout', 'Subject', 'replyTo', 'constructor'])('refuses %s, which is no field', async (name) => {
+    expect(await detailsOf({ ...VALID, [name]: {} })).toEqual({ [name]: [`${name} is not a known field`] });
+  });
 });
 
 describe('each problem of a request is one sentence', () => {
