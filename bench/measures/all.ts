@@ -14,6 +14,7 @@ import { peers } from './peers.ts';
 import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
+import { redirect } from './redirect.ts';
 import { soak } from './soak.ts';
 import { webhookFairness } from './webhook-fairness.ts';
 import { webhooks } from './webhooks.ts';
@@ -26,6 +27,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   readLog,
   rebuildAll,
   keyCheck,
+  redirect,
   endToEnd,
   endToEndRedis,
   latency,

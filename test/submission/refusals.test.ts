@@ -57,6 +57,12 @@ describe('what cannot be said is refused in one line, and nothing is sent', () =
     ['__proto__', `${HEADER}__proto__: 1\r\n\r\nHi`, /^554 5\.6\.0 headers\.__proto__ is not allowed/],
     ['a misspelt instruction', `${HEADER}X-Outbox-Tags: a=b\r\n\r\nHi`, /^554 5\.6\.0 X-Outbox-Tags is not known/],
     ['a tag without value', `${HEADER}X-Outbox-Tag: a\r\n\r\nHi`, /^554 5\.6\.0 x-outbox-tag must be name=value/],
+    [
+      'half a word',
+      `${HEADER}X-Outbox-Tracking: open\r\n\r\nHi`,
+      /^554 5\.6\.0 x-outbox-tracking must be opens, clicks/,
+    ],
+    ['off and on', `${HEADER}X-Outbox-Tracking: off, opens\r\n\r\nHi`, /^554 5\.6\.0 x-outbox-tracking must be/],
     ['another stream', `${HEADER}X-Outbox-Stream: fast\r\n\r\nHi`, /^554 5\.6\.0 stream must be one of/],
     ['a late date', `${HEADER}X-Outbox-Scheduled-At: tomorrow\r\n\r\nHi`, /^554 5\.6\.0 scheduled_at must be a time/],
     [

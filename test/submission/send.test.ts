@@ -33,6 +33,7 @@ describe('a message that comes by SMTP', () => {
         'X-Outbox-Metadata': 'order=17',
         'X-Outbox-Stream': 'bulk',
         'X-Outbox-TTL-Seconds': '600',
+        'X-Outbox-Tracking': 'clicks',
         'List-Unsubscribe': '<https://example.test/u>',
       },
       attachments: [
@@ -50,6 +51,7 @@ describe('a message that comes by SMTP', () => {
       text: 'Hi ü',
       html: '<p>Hi <img src="cid:logo" alt=""></p>',
       stream: 'bulk',
+      tracking: { opens: false, clicks: true },
       tags: [
         { name: 'kind', value: 'receipt' },
         { name: 'shop', value: 'a=b' },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
 import { trackedTarget, trackingOf, trackingTarget, trackingUrl } from '../../../src/domain/tracking/tracking.ts';
 
 describe('which links are tracked', () => {
@@ -52,6 +53,22 @@ describe('what is tracked', () => {
 });
 
 describe('the tracking host', () => {
+  const recordsOf = (name: string, target: string | null) => {
+    const domain = { name, token: 't', dkim: { active: null, pending: null, retired: [] } };
+    return recordsToPublish(domain, { bounceDomain: null, trackingTarget: target });
+  };
+
+  test('is among the records of a domain, if the service has a name that is not that host', () => {
+    expect(recordsOf('example.com', 'mail.service.test')).toContainEqual(
+      expect.objectContaining({
+        ...{ kind: 'tracking', type: 'CNAME', host: 'track.example.com', value: 'mail.service.test', required: false },
+      }),
+    );
+    for (const target of [null, 'track.example.com']) {
+      expect(recordsOf('example.com', target).map(({ kind }) => kind)).not.toContain('tracking');
+    }
+  });
+
   test('leads to the host of the service, if that has a name', () => {
     expect(trackingTarget('https://mail.service.test/outbox')).toBe('mail.service.test');
     for (const url of ['http://127.0.0.1:3000', 'http://[::1]', 'http://localhost', null])

@@ -27,6 +27,7 @@ import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
+import { engageSome } from './engage-some.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 
@@ -220,6 +221,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     ...Array.from({ length: 4 }, () => (tenant: Tenant) => send(tenant, { scheduledAt: hence(1 + below(100_000)) })),
     ...Array.from({ length: 18 }, () => attempt),
     ...[cancelSome, rescheduleSome, rescheduleSome],
+    ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
     ({ organizationId }) => suppressSome(context, originOf(organizationId, 'live'), below),
     ({ organizationId }) => suspendSome(context, originOf(organizationId, 'live'), below),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],

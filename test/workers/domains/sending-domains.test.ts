@@ -14,12 +14,12 @@ const registered = (): RecordedEvent =>
     data: { domainId: 'dom_1', name: 'shop.example', token: 't', dkim: [] },
   });
 
-const looked = (state: 'valid' | 'missing'): RecordedEvent =>
+const looked = (state: 'valid' | 'missing', kind: 'return_path' | 'tracking' = 'return_path'): RecordedEvent =>
   recorded('domainRecords-dom_1', {
     type: 'DomainRecordsChecked',
     data: {
       ...{ domainId: 'dom_1', spf: 'valid', dkim: 'valid', dmarc: 'valid' },
-      records: [{ kind: 'return_path', host: 'bounces.shop.example', state, problem: null, seen: [] }],
+      records: [{ kind, host: 'bounces.shop.example', state, problem: null, seen: [] }],
     },
   });
 
@@ -31,6 +31,17 @@ test('undelivered mail comes back to a host of the sender’s domain while that 
   expect(domains.returnHostOf('dom_1')).toBe('bounces.shop.example');
   domains.applyRecords(looked('missing'));
   expect(domains.returnHostOf('dom_1')).toBeNull();
+});
+
+test('links lead over the tracking host of the sender’s domain while that leads here', () => {
+  const domains = createSendingDomains({ secrets: createInMemorySecrets() });
+  domains.apply(registered());
+  expect(domains.trackedNameOf('dom_1')).toBeNull();
+  domains.applyRecords(looked('valid', 'tracking'));
+  expect(domains.trackedNameOf('dom_1')).toBe('shop.example');
+  expect(domains.returnHostOf('dom_1')).toBeNull();
+  domains.applyRecords(looked('missing', 'tracking'));
+  expect(domains.trackedNameOf('dom_1')).toBeNull();
 });
 
 test('mail of a deleted or unknown domain has no return host of its own and is not signed', async () => {

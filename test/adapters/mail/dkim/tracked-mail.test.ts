@@ -1,0 +1,38 @@
+import PostalMime from 'postal-mime';
+import { expect, test } from 'vitest';
+import type { TrackedHtml } from '../../../../src/domain/ports/mail-transport.ts';
+import { outgoingMail } from '../outgoing-mail.ts';
+import { BOTH, bytesOf, signing, verify } from './signed-mail.ts';
+
+const HTML = '<p>Hello <a href="https://shop.test/?a=1&amp;b=2">shop</a> <a href="mailto:x@y.test">mail</a></p>';
+
+const trackedFor = (reader: string): TrackedHtml => ({
+  targetOf: (href) => (href.startsWith('https:') ? href : null),
+  hrefOf: (target) => `https://t.test/c/${reader}?u=${encodeURIComponent(target)}`,
+  pixelUrl: `https://t.test/o/${reader}`,
+});
+
+test('the signature covers what each recipient of tracked mail gets, and the text is that of the html as given', async () => {
+  const mail = outgoingMail({ signing, html: HTML });
+  for (const reader of ['ann', 'bob']) {
+    const raw = (await bytesOf({ ...mail, tracking: trackedFor(reader) })).toString('latin1');
+    expect(await verify(raw)).toEqual(BOTH);
+    const { html, text } = await PostalMime.parse(raw);
+    expect(html).toContain(
+      `<a href="https://t.test/c/${reader}?u=https%3A%2F%2Fshop.test%2F%3Fa%3D1%26b%3D2">shop</a>`,
+    );
+    expect(html).toContain(`<img src="https://t.test/o/${reader}"`);
+    expect(html).toContain('mailto:x@y.test');
+    expect(text).toContain('https://shop.test/?a=1&b=2');
+    expect(text).not.toContain('t.test');
+    expect(await verify(raw.replaceAll(`/c/${reader}`, '/c/other'))).not.toEqual(BOTH);
+  }
+});
+
+test('a copy that is not tracked is signed as it is, also beside one that is', async () => {
+  const mail = outgoingMail({ signing, html: HTML });
+  await bytesOf({ ...mail, tracking: trackedFor('ann') });
+  const raw = (await bytesOf(mail)).toString('latin1');
+  expect(await verify(raw)).toEqual(BOTH);
+  expect((await PostalMime.parse(raw)).html?.trim()).toBe(HTML);
+});
