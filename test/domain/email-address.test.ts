@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canonicalAddress, domainOf, parseMailbox } from '../../src/domain/email-address.ts';
+import { slowness } from '../support/slowness.ts';
 
 describe('a mailbox is parsed', () => {
   it.each([
@@ -78,7 +79,7 @@ describe('what is not exactly one address is refused with a reason', () => {
   it('in linear time, whatever is sent', () => {
     const started = performance.now();
     for (const text of ['"\\', 'a@', 'a.', '<', '@', '"<', 'ü', 'xn--']) parseMailbox(text.repeat(500_000));
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(1000 * slowness());
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { slowness } from '../support/slowness.ts';
 import { appendKey, newStore } from './support/keys-log.ts';
 import { openPool, openReadModels, startRunner } from './support/open.ts';
 
@@ -12,7 +13,7 @@ describe('waiting for read models', () => {
     await appendKey(store, 'key_1');
     const start = performance.now();
     expect(await waitFor(['messages'], await store.head(), { timeoutMs: 150 })).toBe(false);
-    expect(performance.now() - start).toBeLessThan(1500);
+    expect(performance.now() - start).toBeLessThan(1500 * slowness());
     expect(await waitFor(['messages'], await store.head(), { signal: AbortSignal.abort() })).toBe(false);
     startRunner(pool, store);
     expect(await waitFor(['messages', 'api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
 import { askedWaitSeconds } from '../../../src/domain/bounce/classify.ts';
+import { slowness } from '../../support/slowness.ts';
 
 describe('the wait that a reply names', () => {
   test.each([
@@ -46,6 +47,6 @@ describe('the wait that a reply names', () => {
   ])('is looked for in no time, whatever the text', (text) => {
     const began = performance.now();
     askedWaitSeconds(text);
-    expect(performance.now() - began).toBeLessThan(50);
+    expect(performance.now() - began).toBeLessThan(50 * slowness());
   });
 });

@@ -10,6 +10,7 @@ import type { DueDelivery } from '../../../src/projections/deliveries/queries.ts
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
 import type { Timetable } from '../../../src/workers/delivery/sweep.ts';
 import { createInMemoryQueues } from '../../support/in-memory/queue.ts';
+import { slowness } from '../../support/slowness.ts';
 import { contextAt } from '../../support/specification.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import type { Parts, Service } from '../service.ts';
@@ -96,7 +97,7 @@ describe('a scheduled message', () => {
     );
     const lateMs = Date.parse(started?.metadata.occurredAt ?? '') - due;
     expect(lateMs).toBeGreaterThanOrEqual(0);
-    expect(lateMs).toBeLessThan(2000);
+    expect(lateMs).toBeLessThan(2000 * slowness());
   });
 
   test('that is rescheduled to an earlier time is sent then', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMailDestinations } from '../../../../src/adapters/mail/mx/destinations.ts';
 import { createMxAddresses, createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
+import { slowness } from '../../../support/slowness.ts';
 import { createMailWorld, type MailWorld, refusal, send, system } from './mail-world.ts';
 
 let world: MailWorld;
@@ -242,7 +243,7 @@ describe('the deadline', () => {
         outcome: 'deferred',
         text: expect.stringMatching(/^the deadline passed before/),
       });
-      expect(system.monotonicMs() - begunMs).toBeLessThan(200);
+      expect(system.monotonicMs() - begunMs).toBeLessThan(200 * slowness());
     }
   });
 });
