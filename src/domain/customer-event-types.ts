@@ -1,3 +1,5 @@
+import type { ReputationEvent } from './events.ts';
+
 /** Every type a customer can meet in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [
   'message.accepted',
@@ -52,3 +54,16 @@ export const CUSTOMER_EVENT_TYPES = [
   'suppression.deleted',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
+
+export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], CustomerEventType>> = {
+  SendingWarned: 'domain.sending_warned',
+  SendingSlowed: 'domain.sending_slowed',
+  SendingPaused: 'domain.sending_paused',
+  SendingRecovered: 'domain.sending_recovered',
+  SendingReleased: 'domain.sending_released',
+  OrganizationSendingWarned: 'organization.sending_warned',
+  OrganizationSendingSlowed: 'organization.sending_slowed',
+  OrganizationSendingPaused: 'organization.sending_paused',
+  OrganizationSendingRecovered: 'organization.sending_recovered',
+  OrganizationSendingReleased: 'organization.sending_released',
+};

@@ -1,13 +1,13 @@
 import type { BounceCategory } from './bounce/categories.ts';
-import type { CustomerEventType } from './customer-event-types.ts';
+import { type CustomerEventType, TYPE_OF_REPUTATION } from './customer-event-types.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
-import type { MessageEvent } from './events.ts';
+import type { MessageEvent, ReputationEvent } from './events.ts';
 import { formatId } from './ids.ts';
 import type { SmtpFacts } from './message/events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
+import type { Measure } from './reputation/events.ts';
 import { senderIdIn } from './reputation/reputation.ts';
-import { tellStanding } from './reputation/tell-standing.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from './tracking/client.ts';
 
@@ -17,6 +17,17 @@ export interface CustomerEventFacts {
   readonly attempt?: number;
   readonly nextAttemptAt?: string;
   readonly reason?: string;
+  /** Why the next attempt follows: the outcome of this one is unknown. */
+  readonly isOutcomeUnknown?: true;
+  /** Records that are missing or wrong in the DNS. */
+  readonly records?: readonly string[];
+  /** What a reputation has reached: a limit of bounces or complaints. */
+  readonly limit?: {
+    readonly measure: Measure;
+    readonly count: number;
+    readonly of: number;
+    readonly limitPercent: number;
+  };
   /** Why it was refused. */
   readonly category?: BounceCategory | undefined;
   /** It bounced after it had been delivered. */
@@ -104,7 +115,7 @@ const messageKinds = (event: MessageEvent): readonly Kind[] => {
       }));
     case 'AttemptOutcomeUnknown': {
       const { attempt, nextAttemptAt } = data;
-      const facts = { attempt, nextAttemptAt, reason: 'the outcome of the attempt is unknown' };
+      const facts: CustomerEventFacts = { attempt, nextAttemptAt, isOutcomeUnknown: true };
       return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
     }
     default:
@@ -115,6 +126,12 @@ const messageKinds = (event: MessageEvent): readonly Kind[] => {
 const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonly Kind[] => [
   { type, recipientId: null, facts },
 ];
+
+const reputationKinds = ({ type, data }: ReputationEvent): readonly Kind[] => {
+  if (!('measure' in data)) return about(TYPE_OF_REPUTATION[type]);
+  const { measure, count, of, limitPercent } = data;
+  return about(TYPE_OF_REPUTATION[type], { limit: { measure, count, of, limitPercent } });
+};
 
 /** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
 const kindsOf = (
@@ -151,8 +168,8 @@ const kindsOf = (
     case 'DomainVerified':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.verified') };
     case 'DomainDegraded': {
-      const reason = `missing or wrong in the DNS: ${event.data.records.join(', ')}`;
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.degraded', { reason }) };
+      const { domainId, records } = event.data;
+      return { subjectId: domainId, sequence, kinds: about('domain.degraded', { records }) };
     }
     case 'DomainFailed':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.failed') };
@@ -195,7 +212,7 @@ const kindsOf = (
     case 'OrganizationSendingPaused':
     case 'OrganizationSendingRecovered':
     case 'OrganizationSendingReleased':
-      return { subjectId: senderIdIn(event), sequence, kinds: [{ ...tellStanding(event), recipientId: null }] };
+      return { subjectId: senderIdIn(event), sequence, kinds: reputationKinds(event) };
     case 'WarmUpStarted':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_started') };
     case 'WarmUpEnded':

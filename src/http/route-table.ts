@@ -188,7 +188,10 @@ export const ROUTES = {
   'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },
   'DELETE /v1/inbox': { permission: 'admin', kind: 'manage', environments: BOTH, status: 204, errors: BODY },
   'DELETE /v1/inbox/:id': {
-    ...{ permission: 'admin', kind: 'manage', environments: BOTH, status: 204 },
+    permission: 'admin',
+    kind: 'manage',
+    environments: BOTH,
+    status: 204,
     errors: [...BODY, 'not_found'],
   },
   'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { VARIABLES } from '../../src/config.ts';
 
 /** Who may import whom: the table of docs/contributing.md, executed. */
 const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
@@ -37,6 +38,13 @@ const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   'node:url': ['domainToASCII', 'domainToUnicode'],
 };
 const IMPURE = /\bnew Date\(\)|\bDate\.now\b|\bMath\.random\b|\bperformance\.now\b|\bprocess\.(?!memoryUsage)/;
+
+/** A snake_case key: a field of the HTTP API, or a row of its error catalogue. */
+const API_FIELD = /^\s*(?:readonly )?[a-z]+(?:_[a-z]+)+\??:/m;
+/** An object literal that is spread at once saves lines and hides what the object consists of. */
+const SPREAD_LITERAL = /\.\.\.\{/;
+/** Variables whose names are ordinary words (`HOST`, `PORT`) are not looked for. */
+const CONFIG_VARIABLE = new RegExp(`\\b(?:${VARIABLES.filter((name) => name.includes('_')).join('|')})\\b`);
 
 const SRC = new URL('../../src/', import.meta.url).pathname;
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
@@ -141,6 +149,19 @@ describe('the house', () => {
       )
       .filter((file) => IMPURE.test(readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(readers).toEqual([]);
+  });
+
+  test('names no environment variable and no API field in the domain', () => {
+    const domain = files.filter((file) => roomOf(file) === 'domain');
+    const naming = (pattern: RegExp) =>
+      domain.filter((file) => pattern.test(readFileSync(join(SRC, file), 'utf8'))).sort();
+    expect(naming(CONFIG_VARIABLE)).toEqual([]);
+    // The error catalogue is keyed by codes, and the analysis by what the DNS check found.
+    expect(naming(API_FIELD)).toEqual(['domain/analysis/checks/headers.ts', 'domain/error-catalogue.ts']);
+  });
+
+  test('writes object literals out instead of spreading them', () => {
+    expect(files.filter((file) => SPREAD_LITERAL.test(readFileSync(join(SRC, file), 'utf8')))).toEqual([]);
   });
 
   test('has no import cycles, not even of types', () => {

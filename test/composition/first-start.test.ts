@@ -24,7 +24,11 @@ beforeEach(() => {
   const contents = createInMemoryContents();
   const system = createSystem();
   context = {
-    ...{ contents, system, secrets: createInMemorySecrets(), store: createMemoryStore(contents), capturing: true },
+    contents,
+    system,
+    secrets: createInMemorySecrets(),
+    store: createMemoryStore(contents),
+    capturing: true,
     resolver: createInMemoryResolver(),
     dkimKeys: createInMemoryDkimKeys(),
     webhookTarget: createHttpWebhookTarget({ system, allowLoopback: true }),

@@ -30,7 +30,10 @@ const problems = async (environment: Record<string, string>): Promise<readonly s
 describe('the configuration of a service', () => {
   test('has its certificate judged beside its other variables', async () => {
     const [first, second, ...rest] = await problems({
-      ...{ PORT: '70000', SUBMISSION_PORT: '0', TLS_CERT_FILE: wrong, TLS_KEY_FILE: files.key },
+      PORT: '70000',
+      SUBMISSION_PORT: '0',
+      TLS_CERT_FILE: wrong,
+      TLS_KEY_FILE: files.key,
     });
     expect(first).toMatch(/^PORT: /);
     expect(second).toMatch(/^TLS_CERT_FILE and TLS_KEY_FILE cannot be used: .*: set a certificate and its key in PEM$/);

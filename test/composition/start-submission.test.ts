@@ -40,8 +40,10 @@ test('without a port mail is not taken by SMTP', async () => {
 
 test('with one it is, under the configured name, with the certificate of the files, until it is stopped', async () => {
   const running = await start({
-    ...{ SUBMISSION_PORT: '0', EHLO_NAME: 'mail.example.com' },
-    ...{ TLS_CERT_FILE: files.cert, TLS_KEY_FILE: files.key },
+    SUBMISSION_PORT: '0',
+    EHLO_NAME: 'mail.example.com',
+    TLS_CERT_FILE: files.cert,
+    TLS_KEY_FILE: files.key,
   });
   const port = running?.port ?? 0;
   const talk = await talkSmtp(port);

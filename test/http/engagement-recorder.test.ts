@@ -29,11 +29,21 @@ const open = async () => {
   const caller = callerWith({ organizationId, permissions: ['send'] });
   const { message } = await sendMessage(context, operator(organizationId), caller, {
     draft: {
-      ...{ from: { address: `a@${caller.domain.name}` }, recipients: [{ address: 'b@example.org', kind: 'to' }] },
-      ...{ replyTo: [], subject: 'x', html: '<p>x</p>', headers: {}, attachments: [], tags: [], metadata: {} },
-      ...{ stream: 'transactional', ttlSeconds: 3600, tracking: { opens: true, clicks: true } },
+      from: { address: `a@${caller.domain.name}` },
+      recipients: [{ address: 'b@example.org', kind: 'to' }],
+      replyTo: [],
+      subject: 'x',
+      html: '<p>x</p>',
+      headers: {},
+      attachments: [],
+      tags: [],
+      metadata: {},
+      stream: 'transactional',
+      ttlSeconds: 3600,
+      tracking: { opens: true, clicks: true },
     },
-    ...{ body: {}, idempotencyKey: null },
+    body: {},
+    idempotencyKey: null,
   });
   const { messageId } = message.accepted;
   const copy = { messageId, recipientId: message.recipients[0]?.id ?? '' };
@@ -42,7 +52,11 @@ const open = async () => {
   const note = (url: string | null = null, more: object = {}): void =>
     recorder.note(copy, {
       click: url === null ? null : { link: url.length, links: 9, url },
-      ...{ at: new Date().toISOString(), count: 1, machine: null, family: 'firefox', network: 'other' },
+      at: new Date().toISOString(),
+      count: 1,
+      machine: null,
+      family: 'firefox',
+      network: 'other',
       ...more,
     });
   const recorded = async () =>
@@ -50,7 +64,12 @@ const open = async () => {
       .filter(({ type }) => type === 'RecipientOpened' || type === 'RecipientClicked')
       .map(({ type, data }) => ({ type, ...(data as { count: number; linkId?: string }) }));
   return {
-    ...{ note, recorded, recorder, registry, contents, copy },
+    note,
+    recorded,
+    recorder,
+    registry,
+    contents,
+    copy,
     away: (away: boolean) => {
       isAway = away;
     },

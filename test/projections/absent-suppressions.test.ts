@@ -15,8 +15,13 @@ const streamOf = (name: string): StreamName => suppressionStream(idOf(name));
 const added = (name: string): SuppressionEvent => ({
   type: 'SuppressionAdded',
   data: {
-    ...{ suppressionId: idOf(name), digest: name, reason: 'manual', scope: 'all' },
-    ...{ expiresAt: null, contentId: 'content_1', source: null },
+    suppressionId: idOf(name),
+    digest: name,
+    reason: 'manual',
+    scope: 'all',
+    expiresAt: null,
+    contentId: 'content_1',
+    source: null,
   },
 });
 
@@ -34,7 +39,8 @@ const open = async () => {
   const countOf = async (name: string): Promise<number> => (await store.readStream(streamOf(name))).length;
   const append = (name: string) =>
     applied.store.append({
-      ...{ stream: streamOf(name), expected: 'no-stream' },
+      stream: streamOf(name),
+      expected: 'no-stream',
       events: [{ ...added(name), id: crypto.randomUUID() }],
       context: contextAt(NOW),
     });
@@ -71,7 +77,8 @@ describe('a stream of a suppression', () => {
     const applied = await openApplied(suppressionsProjection);
     await applied.given(streamOf('old'), [added('old')]);
     await applied.store.append({
-      ...{ stream: streamOf('unseen'), expected: 'no-stream' },
+      stream: streamOf('unseen'),
+      expected: 'no-stream',
       events: [{ ...added('unseen'), id: crypto.randomUUID() }],
       context: contextAt(NOW),
     });

@@ -104,7 +104,9 @@ describe('an event that cannot be applied', () => {
     const { given, pool, store, keys, parked, lastBatch } = await open();
     await given('apiKey-key_1', [keyCreated()]);
     await store.append({
-      ...{ stream: 'apiKey-key_1', expected: 0, context: lastBatch().events[0]?.metadata ?? ({} as never) },
+      stream: 'apiKey-key_1',
+      expected: 0,
+      context: lastBatch().events[0]?.metadata ?? ({} as never),
       events: [{ ...keyRevoked, id: crypto.randomUUID() }],
     });
     const page = await store.readAll({ from: lastBatch().position, limit: 10 });

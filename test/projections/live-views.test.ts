@@ -65,7 +65,9 @@ describe('a start', () => {
     const { store, readAll, log, given, lastBatch } = await openCopied();
     const { position } = lastBatch();
     await log.append({
-      ...{ stream: 'apiKey-key_1', expected: 1, context: contextAt(LATER) },
+      stream: 'apiKey-key_1',
+      expected: 1,
+      context: contextAt(LATER),
       events: [{ ...keyRevoked, id: '5b0f7a5e-60ab-4f0e-8d18-7a3a5b1e3a11' }],
     });
     expect(await keyCacheOf(store)).toEqual(await keyCacheOf(log));

@@ -9,9 +9,23 @@ import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
 
 const ALL: ListMessages = {
-  ...{ organizationId: 'org_mine', environment: 'live', domainId: null, status: null },
-  ...{ toDigest: null, fromDigest: null, tagDigest: null, since: null, until: null, limit: 25, after: null },
-  ...{ metadataDigest: null, subjectDigest: null, template: null, keyId: null, requestId: null, messageId: null },
+  organizationId: 'org_mine',
+  environment: 'live',
+  domainId: null,
+  status: null,
+  toDigest: null,
+  fromDigest: null,
+  tagDigest: null,
+  since: null,
+  until: null,
+  limit: 25,
+  after: null,
+  metadataDigest: null,
+  subjectDigest: null,
+  template: null,
+  keyId: null,
+  requestId: null,
+  messageId: null,
 };
 
 type Message = { id: string; at: string } & Partial<Extract<MessageEvent, { type: 'MessageAccepted' }>['data']>;
@@ -37,21 +51,21 @@ describe('the list of messages', () => {
     const asAccepted = { kind: 'to', status: 'accepted', ...marks };
     expect(items).toEqual([
       {
-        ...{ messageId: 'msg_1', organizationId: 'org_mine', environment: 'live', domainId: 'dom_1', keyId: 'key_1' },
-        ...{
-          contentId: 'content-1',
-          internetMessageId: '<msg_1@example.test>',
-          stream: 'transactional',
-          sizeBytes: 10,
-        },
-        ...{
-          status: 'accepted',
-          partial: false,
-          createdAt: NOW,
-          updatedAt: NOW,
-          expiresAt: '2026-11-24T12:00:00.000Z',
-          scheduledAt: null,
-        },
+        messageId: 'msg_1',
+        organizationId: 'org_mine',
+        environment: 'live',
+        domainId: 'dom_1',
+        keyId: 'key_1',
+        contentId: 'content-1',
+        internetMessageId: '<msg_1@example.test>',
+        stream: 'transactional',
+        sizeBytes: 10,
+        status: 'accepted',
+        partial: false,
+        createdAt: NOW,
+        updatedAt: NOW,
+        expiresAt: '2026-11-24T12:00:00.000Z',
+        scheduledAt: null,
         recipients: [
           { id: 'rcp_1', ...asAccepted },
           { id: 'rcp_2', ...asAccepted },

@@ -65,7 +65,10 @@ test('the list of webhooks shows an endpoint as its stream folds, until it is de
   const registered: OutboxEvent = {
     type: 'WebhookRegistered',
     data: {
-      ...{ webhookId: 'whk_1', environment: 'live', url: 'https://a.test', events: ['message.*'] },
+      webhookId: 'whk_1',
+      environment: 'live',
+      url: 'https://a.test',
+      events: ['message.*'],
       description: null,
       secretId: 's',
     },

@@ -15,7 +15,11 @@ interface Kept {
 const insert = rowsInto<Kept>('kept', { place: 'place', text: 'text', is_true: 'isTrue', json: 'json', at: 'at' });
 const AT = '2026-01-02T03:04:05.678Z';
 const row = (place: number, values: Partial<Kept> = {}): Kept => ({
-  ...{ place, text: null, isTrue: false, json: {}, at: AT },
+  place,
+  text: null,
+  isTrue: false,
+  json: {},
+  at: AT,
   ...values,
 });
 

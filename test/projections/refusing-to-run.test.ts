@@ -46,7 +46,9 @@ describe('projections refuse to run', () => {
     expect(await caughtUp(pool, store)).toBe(true);
     const before = await store.head();
     await store.append({
-      ...{ stream: 'apiKey-key_1', expected: 0, context: contextAt(LONG_AGO) },
+      stream: 'apiKey-key_1',
+      expected: 0,
+      context: contextAt(LONG_AGO),
       events: [{ type: 'KeyRevoked', data: { keyId: 'key_1' }, id: system.uuid() }],
     });
     expect(await until(() => runner.ended() !== null)).toBe(true);

@@ -34,7 +34,8 @@ const open = async () => {
       given(`message-${id}`, [messageAccepted({ messageId: id, stream: 'bulk', ...data })], context),
     next: (id: string, event: MessageEvent, occurredAt = DAY, more: object = {}) =>
       given(`message-${id}`, [{ ...event, data: { ...event.data, messageId: id } } as MessageEvent], {
-        ...{ occurredAt, ...more }, // of another message
+        occurredAt,
+        ...more, // of another message
       }),
     release: (occurredAt: string) =>
       given(reputationStream('dom_1'), [{ type: 'SendingReleased', data: { domainId: 'dom_1' } }], { occurredAt }),

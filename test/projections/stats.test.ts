@@ -7,13 +7,14 @@ import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 
 const AT = '2026-11-20T10:07:00.000Z';
 const DAY: QueryStats = {
-  ...{
-    organizationId: 'org_mine',
-    environment: 'live',
-    from: '2026-11-20T00:00:00.000Z',
-    to: '2026-11-21T00:00:00.000Z',
-  },
-  ...{ granularity: 'day', timezone: 'UTC', groupBy: null, where: {} },
+  organizationId: 'org_mine',
+  environment: 'live',
+  from: '2026-11-20T00:00:00.000Z',
+  to: '2026-11-21T00:00:00.000Z',
+  granularity: 'day',
+  timezone: 'UTC',
+  groupBy: null,
+  where: {},
 };
 
 const send = (id: string, data: Parameters<typeof messageAccepted>[0] = {}) =>
@@ -39,9 +40,21 @@ describe('statistics', () => {
     RecipientUnsubscribed: { unsubscribed: 1 },
   };
   const nothing = {
-    ...{ delivered: 0, deferred: 0, bounced: 0, failed: 0, expired: 0, suppressed: 0, cancelled: 0 },
-    ...{ opened: 0, opens: 0, clicked: 0, clicks: 0, machine_opened: 0, machine_clicked: 0 },
-    ...{ complained: 0, unsubscribed: 0 },
+    delivered: 0,
+    deferred: 0,
+    bounced: 0,
+    failed: 0,
+    expired: 0,
+    suppressed: 0,
+    cancelled: 0,
+    opened: 0,
+    opens: 0,
+    clicked: 0,
+    clicks: 0,
+    machine_opened: 0,
+    machine_clicked: 0,
+    complained: 0,
+    unsubscribed: 0,
   };
   const REPEATED = ['RecipientDeferred', 'AttemptOutcomeUnknown', 'RecipientComplained', 'RecipientUnsubscribed'];
   for (const type of laterTypes) {

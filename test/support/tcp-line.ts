@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 
 /** How bytes travel. */
-export interface ConcurrencyLimit {
+export interface Pace {
   readonly delayMs: number;
   /** Each byte alone, at the beginning and the end of what was written at once. */
   readonly single: boolean;
@@ -33,7 +33,7 @@ const passSingly = async (to: Socket, chunk: Buffer): Promise<void> => {
   }
 };
 
-const pass = async (to: Socket, chunk: Buffer, { single }: ConcurrencyLimit): Promise<void> => {
+const pass = async (to: Socket, chunk: Buffer, { single }: Pace): Promise<void> => {
   const lastAt = Math.max(chunk.length - SINGLE_BYTES_LAST, SINGLE_BYTES_FIRST);
   if (single) await passSingly(to, chunk.subarray(0, SINGLE_BYTES_FIRST));
   const rest = single ? chunk.subarray(SINGLE_BYTES_FIRST, lastAt) : chunk;
@@ -42,7 +42,7 @@ const pass = async (to: Socket, chunk: Buffer, { single }: ConcurrencyLimit): Pr
 };
 
 /** Passes on what comes, in its order and at the pace of the moment, and the end after all of it. */
-export const createTcpLine = (from: Socket, to: Socket, pace: () => ConcurrencyLimit): TcpLine => {
+export const createTcpLine = (from: Socket, to: Socket, pace: () => Pace): TcpLine => {
   let onTheWay: Sent[] = [];
   let isPassing = false;
   let isClosed = false;

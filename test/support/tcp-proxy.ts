@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { type ConcurrencyLimit, createTcpLine, type TcpLine } from './tcp-line.ts';
+import { createTcpLine, type Pace, type TcpLine } from './tcp-line.ts';
 
 /** Which way bytes go. */
 type Direction = 'to server' | 'to client';
@@ -38,7 +38,7 @@ interface Pair {
   readonly lines: Readonly<Record<Direction, TcpLine>>;
 }
 
-const USUAL: ConcurrencyLimit = { delayMs: 0, single: false };
+const USUAL: Pace = { delayMs: 0, single: false };
 
 /** Stands between a client and the server that the URL names. */
 export const startTcpProxy = async (url: string): Promise<TcpProxy> => {
@@ -67,7 +67,7 @@ export const startTcpProxy = async (url: string): Promise<TcpProxy> => {
 
   const join = (client: Socket, upstream: Socket): void => {
     for (const socket of [client, upstream]) socket.setNoDelay(true).on('error', () => undefined);
-    const paceNow = (): ConcurrencyLimit => pace;
+    const paceNow = (): Pace => pace;
     const lines = {
       'to server': createTcpLine(client, upstream, paceNow),
       'to client': createTcpLine(upstream, client, paceNow),

@@ -16,7 +16,7 @@ let service: Service;
 
 beforeEach(async () => {
   const { contents, store, readModels } = await openProjectedPostgres(closers);
-  service = await openService({ ...{ store, contents }, expiredKeys: readModels.apiKeys.expired });
+  service = await openService({ store, contents, expiredKeys: readModels.apiKeys.expired });
   closers.push(() => service.close());
 });
 afterEach(async () => {
@@ -24,14 +24,24 @@ afterEach(async () => {
 });
 
 const origin = () => ({
-  ...{ actor: 'operator', organizationId: service.organizationId, environment: null, requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'operator',
+  organizationId: service.organizationId,
+  environment: null,
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 const makeKey = async (domainId: string, expiresAt: string | null): Promise<string> => {
   const { key } = await createKey(service.context, origin(), {
-    ...{ by: 'operator', domainId, name: 'k', permissions: ['send'], environment: 'live' },
-    ...{ rateLimits: {}, allowedCidrs: [], expiresAt },
+    by: 'operator',
+    domainId,
+    name: 'k',
+    permissions: ['send'],
+    environment: 'live',
+    rateLimits: {},
+    allowedCidrs: [],
+    expiresAt,
   });
   return key.keyId;
 };
@@ -56,7 +66,10 @@ describe('the expiry of a key', () => {
     await vi.waitFor(() => expect(receiver.posts).toHaveLength(1), { timeout: 15_000, interval: 50 });
     expect(receiver.posts[0]?.json).toMatchObject({ type: 'api_key.expired', data: { api_key_id: ending } });
     await updateKey(service.context, origin(), {
-      ...{ by: 'operator', keyId: ending, loadKeyCache, leavesOutRequester: false },
+      by: 'operator',
+      keyId: ending,
+      loadKeyCache,
+      leavesOutRequester: false,
       changes: { expiresAt: new Date(service.system.now().getTime() + SOON_MS).toISOString() },
     });
     await vi.waitFor(() => expect(receiver.posts).toHaveLength(2), { timeout: 15_000, interval: 50 });

@@ -19,12 +19,16 @@ const openStore = (): EventStore => createInMemoryEventStore({ codec: eventCodec
 
 const appendKey = (store: EventStore, keyId: string) =>
   store.append({
-    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(NOW) },
+    stream: `apiKey-${keyId}`,
+    expected: 'no-stream',
+    context: contextAt(NOW),
     events: [{ ...keyCreated({ keyId }), id: system.uuid() }],
   });
 const appendMessage = (store: EventStore, messageId: string) =>
   store.append({
-    ...{ stream: `message-${messageId}`, expected: 'no-stream', context: contextAt(NOW) },
+    stream: `message-${messageId}`,
+    expected: 'no-stream',
+    context: contextAt(NOW),
     events: [{ ...messageAccepted({ messageId }), id: system.uuid() }],
   });
 

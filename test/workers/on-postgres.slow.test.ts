@@ -31,7 +31,11 @@ const open = async (): Promise<RealService> => {
   const sink = await openSmtpSink();
   closers.push(() => sink.close());
   const service = await openService({
-    ...{ store, queues, contents, smtpUrl: sink.url, timetable: readModels.deliveries },
+    store,
+    queues,
+    contents,
+    smtpUrl: sink.url,
+    timetable: readModels.deliveries,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
   });
   closers.push(() => service.close());

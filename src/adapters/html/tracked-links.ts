@@ -89,7 +89,8 @@ export const trackHtml = (html: string, { links, pixelAt }: TrackingPlaces, trac
     .filter((place): place is typeof place & { target: string } => place.target !== null)
     .slice(0, TRACKED_LINKS_MAX);
   const edits = tracked.map(({ start, end, target }, link) => ({
-    ...{ start, end },
+    start,
+    end,
     text: quotedLike(html.slice(start, end), tracking.hrefOf(target, link, tracked.length)),
   }));
   const { pixelUrl } = tracking;

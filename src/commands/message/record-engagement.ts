@@ -44,7 +44,9 @@ export const recordEngagement = async (
     click === null ? [] : [[linkIdOf(messageId, click.link, click.url), click.url] as const],
   );
   await execute(context, {
-    ...{ aggregate: message, stream, known },
+    aggregate: message,
+    stream,
+    known,
     context: eventContext(recipientOrigin(known.state, recipientId, null), context.system.now().toISOString()),
     decide: (state) => decideRecordEngagement(state, { recipientId, engagements: told }),
     contents: [...new Map(urls)].map(([id, url]) => ({ id, organizationId, body: { kind: 'link', messageId, url } })),

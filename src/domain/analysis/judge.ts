@@ -40,23 +40,23 @@ const VERDICTS: Readonly<Record<Severity, Verdict>> = { error: 'fail', warning: 
 const RULES: Readonly<Record<RuleName, Rule>> = RULE_TABLE;
 const RULE_NAMES = Object.keys(RULE_TABLE) as RuleName[];
 
-interface AttemptCount {
+interface RuleCount {
   count: number;
   readonly first: Discovery[];
 }
 
-const tallyOf = (facts: MessageFacts): ReadonlyMap<RuleName, AttemptCount> => {
-  const tally = new Map<RuleName, AttemptCount>();
+const countByRule = (facts: MessageFacts): ReadonlyMap<RuleName, RuleCount> => {
+  const counts = new Map<RuleName, RuleCount>();
   for (const check of CHECKS) {
     for (const found of check(facts)) {
       const { rule } = found;
-      const known = tally.get(rule) ?? { count: 0, first: [] };
+      const known = counts.get(rule) ?? { count: 0, first: [] };
       known.count += 1;
       if (known.first.length < FINDINGS_PER_RULE_MAX) known.first.push(found);
-      tally.set(rule, known);
+      counts.set(rule, known);
     }
   }
-  return tally;
+  return counts;
 };
 
 type PlacesByField = Readonly<Record<string, Places>>;
@@ -71,9 +71,9 @@ const findingOf = ({ rule, field, message, at }: Discovery, places: PlacesByFiel
   return { rule, severity, message: sentence(message(), more), field, ...(place === undefined ? {} : place), fix };
 };
 
-const findingsOf = (tally: ReadonlyMap<RuleName, AttemptCount>, places: PlacesByField): readonly Finding[] =>
+const findingsOf = (counts: ReadonlyMap<RuleName, RuleCount>, places: PlacesByField): readonly Finding[] =>
   SEVERITIES.flatMap((severity) => RULE_NAMES.filter((rule) => RULES[rule].severity === severity)).flatMap((rule) => {
-    const { count, first } = tally.get(rule) ?? { count: 0, first: [] };
+    const { count, first } = counts.get(rule) ?? { count: 0, first: [] };
     return first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
   });
 
@@ -85,8 +85,8 @@ const bounded = (findings: readonly Finding[]): readonly Finding[] => {
   return [...listed.slice(0, -1), { ...last, message }];
 };
 
-const scoreOf = (tally: ReadonlyMap<RuleName, AttemptCount>): number => {
-  const taken = [...tally].map(([rule, { count }]) => Math.min(RULES[rule].points * count, RULES[rule].pointsMax));
+const scoreOf = (counts: ReadonlyMap<RuleName, RuleCount>): number => {
+  const taken = [...counts].map(([rule, { count }]) => Math.min(RULES[rule].points * count, RULES[rule].pointsMax));
   return Math.max(
     0,
     taken.reduce((score, points) => score - points, SCORE_MAX),
@@ -95,13 +95,13 @@ const scoreOf = (tally: ReadonlyMap<RuleName, AttemptCount>): number => {
 
 /** What the rules say of a message. The same facts give the same analysis. */
 export const judge = (facts: MessageFacts): Analysis => {
-  const tally = tallyOf(facts);
+  const counts = countByRule(facts);
   const places = { html: createPlaces(facts.html?.source ?? ''), text: createPlaces(facts.text ?? '') };
-  const worst = SEVERITIES.find((severity) => [...tally.keys()].some((rule) => RULES[rule].severity === severity));
+  const worst = SEVERITIES.find((severity) => [...counts.keys()].some((rule) => RULES[rule].severity === severity));
   return {
-    score: scoreOf(tally),
+    score: scoreOf(counts),
     verdict: VERDICTS[worst ?? 'info'],
-    findings: bounded(findingsOf(tally, places)),
+    findings: bounded(findingsOf(counts, places)),
     sizeBytes: facts.sizeBytes,
   };
 };

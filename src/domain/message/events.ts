@@ -47,7 +47,8 @@ const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
 /** What a recipient did with a copy, or a machine before them. */
 const engaged = {
-  ...{ ...about, recipientId: z.string() },
+  ...about,
+  recipientId: z.string(),
   /** The first of its kind: of people, or of machines. */
   first: z.literal(true).optional(),
   count: z.number().int().min(1),

@@ -5,7 +5,7 @@
 export interface Secrets {
   /** Stores a secret; an id that exists already keeps its first. Durable when it resolves. */
   put(id: string, organizationId: string, plaintext: string): Promise<void>;
-  /** @throws {WrongSecretKey} it was stored under another `SECRET_KEY`. */
+  /** @throws {WrongSecretKey} it was encrypted with another key. */
   get(id: string): Promise<string | undefined>;
   /** Destroys secrets; those that are not there are left alone. What a process has read it may remember until it ends. */
   destroy(ids: readonly string[]): Promise<void>;

@@ -119,7 +119,11 @@ const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
 });
 
 const tracking = (name: string, target: string): RecordToPublish => ({
-  ...{ kind: 'tracking', type: 'CNAME', host: trackingHost(name), value: target, required: false },
+  kind: 'tracking',
+  type: 'CNAME',
+  host: trackingHost(name),
+  value: target,
+  required: false,
   advice:
     'With it tracked links and images lead to a name of yours. Publish it once the operator of this service serves that name with a certificate.',
 });

@@ -9,7 +9,7 @@ import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
  * Layout: key id (2 bytes), message (16), recipient (16), link (2), number of links (2), HMAC (16); as base64url.
  */
 
-/** A key that tokens are made with; derived from `SECRET_KEY`. */
+/** A key that tokens are made with; derived from the secret key of the service. */
 export interface TrackingKey {
   /** `TRACKING_KEY_ID_BYTES` bytes. */
   readonly id: Uint8Array;

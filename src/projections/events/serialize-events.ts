@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { CustomerEventType } from '../../domain/customer-event-types.ts';
-import type { CustomerEvent } from '../../domain/customer-events.ts';
+import type { CustomerEvent, CustomerEventFacts } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
@@ -138,9 +138,21 @@ const engagementData = (
   const link = linkId === undefined ? undefined : contents.get(linkId);
   return {
     ...(linkId === undefined ? {} : { url: link?.kind === 'link' ? link.url : null }),
-    ...{ count, machine: machine !== undefined },
+    count,
+    machine: machine !== undefined,
     ...defined({ first, machine_reason: machine, client, network }),
   };
+};
+
+const BECAME = { bounces: 'bounced because there is no such mailbox', complaints: 'complained' } as const;
+
+/** Why, in a sentence without addresses; undefined: the event needs none. */
+const reasonOf = ({ reason, isOutcomeUnknown, records, limit }: CustomerEventFacts): string | undefined => {
+  if (isOutcomeUnknown === true) return 'the outcome of the attempt is unknown';
+  if (records !== undefined) return `missing or wrong in the DNS: ${records.join(', ')}`;
+  if (limit === undefined) return reason;
+  const { measure, count, of, limitPercent } = limit;
+  return `${count} of ${of} recipients of bulk mail ${BECAME[measure]}: the limit is ${limitPercent} %`;
 };
 
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
@@ -161,7 +173,7 @@ export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): 
         next_attempt_at: nextAttemptAt,
       }),
       ...engagementData(event.facts, contents),
-      ...defined({ reason: facts.reason, category: facts.category, late: facts.late, shared: facts.shared }),
+      ...defined({ reason: reasonOf(event.facts), category: facts.category, late: facts.late, shared: facts.shared }),
       ...defined({ scheduled_at: scheduledAt, method: facts.method, scope: facts.scope, expires_at: expiresAt }),
     },
   };

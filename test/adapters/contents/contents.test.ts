@@ -16,10 +16,17 @@ const message = (subject = AWKWARD): MessageContents => ({
   id: randomUUID(),
   organizationId: 'org_a',
   body: {
-    ...{ kind: 'message', messageId: 'msg_a', from: { address: 'a@example.test', name: AWKWARD } },
+    kind: 'message',
+    messageId: 'msg_a',
+    from: { address: 'a@example.test', name: AWKWARD },
     recipients: [{ id: 'rcp_a', kind: 'to', address: 'b@example.test' }],
-    ...{ replyTo: [], subject, html: '<p>"hello"</p>'.repeat(1000), headers: { 'X-A': 'b' }, attachments: [] },
-    ...{ tags: [{ name: 'a', value: 'b' }], metadata: { a: AWKWARD } },
+    replyTo: [],
+    subject,
+    html: '<p>"hello"</p>'.repeat(1000),
+    headers: { 'X-A': 'b' },
+    attachments: [],
+    tags: [{ name: 'a', value: 'b' }],
+    metadata: { a: AWKWARD },
   } satisfies MessageBody,
 });
 
@@ -156,7 +163,10 @@ describe('contents in PostgreSQL', () => {
     const { contents, answers } = measured();
     for (const { id, organizationId, body } of put) {
       await pool.query('insert into vault.contents (id, organization_id, kind, body) values ($1, $2, $3, $4)', [
-        ...[id, organizationId, body.kind, JSON.stringify(body)],
+        id,
+        organizationId,
+        body.kind,
+        JSON.stringify(body),
       ]);
     }
     const ids = put.map(({ id }) => id);

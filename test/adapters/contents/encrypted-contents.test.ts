@@ -18,11 +18,17 @@ const message = (): MessageContents => ({
   id: randomUUID(),
   organizationId: 'org_a',
   body: {
-    ...{ kind: 'message', messageId: 'msg_a', from: { address: 'a@example.test' } },
+    kind: 'message',
+    messageId: 'msg_a',
+    from: { address: 'a@example.test' },
     recipients: [{ id: 'rcp_a', kind: 'to', address: 'b@example.test' }],
-    ...{ replyTo: [], subject: 'A subject', html: '<p>"hello"</p>'.repeat(1000), headers: { 'X-A': 'b' } },
+    replyTo: [],
+    subject: 'A subject',
+    html: '<p>"hello"</p>'.repeat(1000),
+    headers: { 'X-A': 'b' },
     attachments: [{ filename: 'a.bin', contentType: 'application/octet-stream', content: 'QUJD' }],
-    ...{ tags: [{ name: 'a', value: 'b' }], metadata: {} },
+    tags: [{ name: 'a', value: 'b' }],
+    metadata: {},
   } satisfies MessageBody,
 });
 

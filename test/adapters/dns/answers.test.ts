@@ -125,7 +125,8 @@ describe('aliases', () => {
     const { resolver, server } = await asking(zone);
     expect(await resolver.txt('one.test')).toEqual({
       ...answer,
-      ...{ records: ['three'], aliases: ['two.test', 'three.test'] },
+      records: ['three'],
+      aliases: ['two.test', 'three.test'],
     });
     expect(server.asked).toHaveLength(1);
   });
@@ -134,7 +135,8 @@ describe('aliases', () => {
     const { resolver, server } = await asking({ ...zone, 'one.test': { CNAME: 'two.test', aliasOnly: true } });
     expect(await resolver.txt('one.test')).toEqual({
       ...answer,
-      ...{ records: ['three'], aliases: ['two.test', 'three.test'] },
+      records: ['three'],
+      aliases: ['two.test', 'three.test'],
     });
     expect(server.asked.map(({ name }) => name)).toEqual(['one.test', 'two.test']);
   });

@@ -29,11 +29,14 @@ export const asking = async (zone: Zone, ...more: readonly Zone[]): Promise<Aski
   for (const each of servers) closing.push(each.close);
   const resolver = createStubResolver({
     system: { ...system, monotonicMs: () => system.monotonicMs() + aheadMs },
-    ...{ servers, timeoutMs: TIMEOUT_MS },
+    servers,
+    timeoutMs: TIMEOUT_MS,
   });
   closing.push(resolver.close);
   return {
-    ...{ resolver, server, servers },
+    resolver,
+    server,
+    servers,
     advance: (ms) => {
       aheadMs += ms;
     },

@@ -32,7 +32,10 @@ describe('an answer', () => {
     async (wrong) => {
       const { resolver, server } = await asking({ 'good.test': { ...good, wrong } });
       expect(await resolver.txt('good.test')).toEqual({
-        ...{ records: ['here'], exists: true, authenticated: false, aliases: [] },
+        records: ['here'],
+        exists: true,
+        authenticated: false,
+        aliases: [],
       });
       expect((await resolver.mx('good.test')).records).toEqual([{ exchange: 'mx.test', preference: 10 }]);
       expect(await resolver.txt('elsewhere.test')).toMatchObject({ exists: false, records: [] });
@@ -113,7 +116,8 @@ describe('a server that fails', () => {
       'none.test': { wrong },
     });
     expect(await resolver.addresses('half.test')).toMatchObject({
-      ...{ records: [{ address: '192.0.2.1', family: 4 }], authenticated: true },
+      records: [{ address: '192.0.2.1', family: 4 }],
+      authenticated: true,
     });
     await expect(resolver.addresses('none.test')).rejects.toThrow(ResolverUnavailable);
   });

@@ -18,7 +18,9 @@ const question = { name: NAME, type: 'TXT' } as const;
 const of = { name: NAME, ttl: 60 };
 
 const whole = encode({
-  ...{ type: 'response', id: ID, flags: 0x0180 },
+  type: 'response',
+  id: ID,
+  flags: 0x0180,
   questions: [question],
   answers: [
     { ...of, type: 'TXT', data: ['v=spf1', ' -all'] },

@@ -120,8 +120,17 @@ test('large html is read in a thread, once for all copies', async () => {
   const tracker = createHtmlTracker();
   const html = `<p>${'x'.repeat(30_000)}</p><a href="https://a.test/">x</a>`;
   const body: MessageBody = {
-    ...{ kind: 'message', messageId: 'msg_1', from: { address: 'a@shop.test' }, recipients: [], replyTo: [] },
-    ...{ subject: '', html, headers: {}, attachments: [], tags: [], metadata: {} },
+    kind: 'message',
+    messageId: 'msg_1',
+    from: { address: 'a@shop.test' },
+    recipients: [],
+    replyTo: [],
+    subject: '',
+    html,
+    headers: {},
+    attachments: [],
+    tags: [],
+    metadata: {},
   };
   const copies = await Promise.all([PIXEL, null].map((url) => tracker.htmlOf({ body, tracking: tracking(url) })));
   expect(copies).toEqual([track(html, PIXEL), track(html)]);

@@ -8,7 +8,9 @@ import { freshDatabase } from '../../support/postgres.ts';
 const check = (change: Partial<URL>, logger = silentLogger) =>
   checkPostgres({
     url: Object.assign(new URL(inject('postgresUrl')), change).href,
-    ...{ system: createSystem(), logger, patienceMs: 600 },
+    system: createSystem(),
+    logger,
+    patienceMs: 600,
   });
 
 test('a PostgreSQL that can be used is let pass', async () => {

@@ -20,7 +20,11 @@ afterAll(async () => {
 
 const DAY_MS = 86_400_000;
 const originAt = (at: Date) => ({
-  ...{ id: randomUUID(), organizationId: 'org_a', address: '2001:db8::1', userAgent: null, at },
+  id: randomUUID(),
+  organizationId: 'org_a',
+  address: '2001:db8::1',
+  userAgent: null,
+  at,
 });
 const ids = async () =>
   (await pool.query<{ id: string }>('select id from vault.request_origins')).rows.map(({ id }) => id);

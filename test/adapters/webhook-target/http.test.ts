@@ -21,7 +21,8 @@ const target = (
   lookupAll?: (host: string) => Promise<readonly LookupAddress[]>,
 ): WebhookTarget => {
   const made = createHttpWebhookTarget({
-    ...{ system: createSystem(), allowLoopback },
+    system: createSystem(),
+    allowLoopback,
     ...(lookupAll === undefined ? {} : { lookupAll }),
   });
   closers.push(() => made.close());
@@ -41,7 +42,9 @@ const server = async (listener: RequestListener): Promise<number> => {
 const PRIVATE = 'must lead to a public address, by https';
 
 const post = (url: string, timeoutMs = 2000): WebhookPost => ({
-  ...{ url, body: '{}', timeoutMs },
+  url,
+  body: '{}',
+  timeoutMs,
   headers: { 'content-type': 'application/json' },
 });
 
@@ -96,29 +99,42 @@ describe('registering a webhook', () => {
   });
 
   test.each([
-    ...['127.0.0.1', '2130706433', '0x7f.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.64.0.1'],
-    ...[
-      '0.0.0.0',
-      '224.0.0.1',
-      '255.255.255.255',
-      '198.18.0.1',
-      '192.0.2.1',
-      '[::1]',
-      '[::]',
-      '[fe80::1]',
-      '[fc00::1]',
-    ],
-    ...['[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:db8::1]', '[ff02::1]'],
-    ...[
-      '[::127.0.0.1]',
-      '[::10.0.0.1]',
-      '[::8.8.8.8]',
-      '[::ffff:0:127.0.0.1]',
-      '[64:ff9b:1::7f00:1]',
-      '[2001::7f00:1]',
-    ],
-    ...['[2606:4700::5efe:127.0.0.1]', '[2606:4700::200:5efe:10.0.0.1]', '[fe80::5efe:127.0.0.1]'],
-    ...['[4000::1]', '[100::1]', '[3fff::1]', '[5f00::1]', '[fec0::1]'],
+    '127.0.0.1',
+    '2130706433',
+    '0x7f.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '224.0.0.1',
+    '255.255.255.255',
+    '198.18.0.1',
+    '192.0.2.1',
+    '[::1]',
+    '[::]',
+    '[fe80::1]',
+    '[fc00::1]',
+    '[::ffff:127.0.0.1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '[2001:db8::1]',
+    '[ff02::1]',
+    '[::127.0.0.1]',
+    '[::10.0.0.1]',
+    '[::8.8.8.8]',
+    '[::ffff:0:127.0.0.1]',
+    '[64:ff9b:1::7f00:1]',
+    '[2001::7f00:1]',
+    '[2606:4700::5efe:127.0.0.1]',
+    '[2606:4700::200:5efe:10.0.0.1]',
+    '[fe80::5efe:127.0.0.1]',
+    '[4000::1]',
+    '[100::1]',
+    '[3fff::1]',
+    '[5f00::1]',
+    '[fec0::1]',
   ])('refuses the address %s, which is not public', async (host) => {
     expect(await publicly().problemWith(`https://${host}/`)).toBe(PRIVATE);
   });
@@ -192,11 +208,13 @@ describe('posting', () => {
   test('gives up when nothing is answered in time, and counts an answer whose body is slow by its status', async () => {
     const silent = await server(() => undefined);
     expect(await target(true).post(post(`http://127.0.0.1:${silent}/`, 300))).toMatchObject({
-      ...{ status: null, text: 'no answer within 0.3 s' },
+      status: null,
+      text: 'no answer within 0.3 s',
     });
     const slow = await server((_request, response) => void response.writeHead(200).write('begun'));
     expect(await target(true).post(post(`http://127.0.0.1:${slow}/`, 300))).toMatchObject({
-      ...{ status: 200, text: 'begun' },
+      status: 200,
+      text: 'begun',
     });
   });
 
@@ -216,7 +234,8 @@ describe('posting', () => {
     const port = await server(() => undefined);
     await closers.pop()?.();
     expect(await target(true).post(post(`http://127.0.0.1:${port}/`))).toMatchObject({
-      ...{ status: null, text: 'no answer: ECONNREFUSED' },
+      status: null,
+      text: 'no answer: ECONNREFUSED',
     });
   });
 });

@@ -43,9 +43,14 @@ const openProcess = async (url: string): Promise<Process> => {
   return {
     keyCache,
     context: {
-      ...{ store, system, webhookTarget, capturing: true, resolver: createInMemoryResolver() },
+      store,
+      system,
+      webhookTarget,
+      capturing: true,
+      resolver: createInMemoryResolver(),
       dkimKeys: createInMemoryDkimKeys(),
-      ...{ contents: createInMemoryContents(), secrets: createInMemorySecrets() },
+      contents: createInMemoryContents(),
+      secrets: createInMemorySecrets(),
     },
     close: async () => {
       await keyCache.close();
@@ -72,8 +77,12 @@ interface Tenant {
 }
 
 const originOf = (organizationId: string): Origin => ({
-  ...{ actor: 'key:key_test', organizationId, environment: 'live', requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'key:key_test',
+  organizationId,
+  environment: 'live',
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 /** An organization with as many admin keys, and nobody else to administer it. */
@@ -85,13 +94,23 @@ const tenantWith = async (count: number): Promise<Tenant> => {
   const keyIds: string[] = [];
   for (let made = 0; made < count; made += 1) {
     const { key } = await createKey(context, origin, {
-      ...{ by: 'operator', domainId: domain.domainId, name: 'admin', permissions: ['admin'], environment: 'live' },
-      ...{ rateLimits: {}, allowedCidrs: [], expiresAt: null },
+      by: 'operator',
+      domainId: domain.domainId,
+      name: 'admin',
+      permissions: ['admin'],
+      environment: 'live',
+      rateLimits: {},
+      allowedCidrs: [],
+      expiresAt: null,
     });
     keyIds.push(key.keyId);
   }
   const by: Caller = {
-    ...{ keyId: 'key_test', organizationId, environment: 'live', permissions: ['admin'], ...UNBOUNDED },
+    keyId: 'key_test',
+    organizationId,
+    environment: 'live',
+    permissions: ['admin'],
+    ...UNBOUNDED,
     domain: { id: domain.domainId, name: domain.name, verified: true },
   };
   return { origin, by, keyIds };
@@ -100,7 +119,9 @@ const tenantWith = async (count: number): Promise<Tenant> => {
 type Loss = (process: Process, tenant: Tenant, keyId: string) => Promise<unknown>;
 
 const changeOf = ({ keyCache }: Process, { by }: Tenant, keyId: string): KeyChange => ({
-  ...{ by, keyId, loadKeyCache: keyCache.load },
+  by,
+  keyId,
+  loadKeyCache: keyCache.load,
 });
 
 const update =

@@ -33,7 +33,9 @@ describe('verifying a domain by its DNS', () => {
     expect(lifeOf(domain, false)).toBe('verified');
     expect(records.records.map(({ kind, state, problem }) => ({ kind, state, problem }))).toEqual(
       ['ownership', 'dkim', 'dkim', 'return_path', 'tracking', 'spf', 'dmarc'].map((kind) => ({
-        ...{ kind, state: 'valid', problem: null },
+        kind,
+        state: 'valid',
+        problem: null,
       })),
     );
     expect(records).toMatchObject({ spf: 'valid', dkim: 'valid', dmarc: 'valid' });
@@ -128,7 +130,8 @@ describe('a record that is wrong in a real DNS', () => {
     const checked = await world.verify(pending);
     expect(lifeOf(checked.domain, false)).toBe('verified');
     expect(seenOf(checked, recordOf(pending, 'return_path'))).toMatchObject({
-      ...{ state: 'invalid', seen: ['elsewhere.test'] },
+      state: 'invalid',
+      seen: ['elsewhere.test'],
       problem: expect.stringContaining(`should be one to ${BOUNCE_DOMAIN}`),
     });
   });
@@ -162,7 +165,8 @@ describe('the SPF record', () => {
     const zone = { ...Object.fromEntries(chain), ...through };
     expect((await look(zone, 'v=spf1 include:n0.test -all')).seen).toMatchObject({ state: 'valid' });
     expect((await look(zone, 'v=spf1 include:n10.test -all')).seen).toMatchObject({
-      ...{ state: 'invalid', problem: expect.stringContaining('more than the 10 look-ups') },
+      state: 'invalid',
+      problem: expect.stringContaining('more than the 10 look-ups'),
     });
     expect(world.server.asked.filter(({ name }) => name === 'n19.test')).toHaveLength(1);
     expect(world.server.asked.filter(({ name }) => name === 'n20.test')).toHaveLength(0);

@@ -33,8 +33,12 @@ export interface ZoneWorld {
 }
 
 export const originOf = (organizationId: string): Origin => ({
-  ...{ actor: 'operator', organizationId, environment: null, requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'operator',
+  organizationId,
+  environment: null,
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 /** Shorter would call a busy machine a server that does not answer. */
@@ -48,8 +52,15 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
   const contents = createInMemoryContents();
   const store = createInMemoryEventStore({ codec: eventCodec, system, contents });
   const context: CommandContext = {
-    ...{ store, contents, system, resolver, secrets: createInMemorySecrets(), dkimKeys: createGeneratedDkimKeys() },
-    ...{ capturing: false, bounceDomain: BOUNCE_DOMAIN, trackingTarget: TRACKING_TARGET },
+    store,
+    contents,
+    system,
+    resolver,
+    secrets: createInMemorySecrets(),
+    dkimKeys: createGeneratedDkimKeys(),
+    capturing: false,
+    bounceDomain: BOUNCE_DOMAIN,
+    trackingTarget: TRACKING_TARGET,
     webhookTarget: { problemWith: async () => null, post: () => Promise.reject(new Error()), close: async () => {} },
   };
   const current = async ({ domainId }: ExistingSendingDomain): Promise<ExistingSendingDomain> => {
@@ -58,7 +69,10 @@ export const openZoneWorld = async (): Promise<ZoneWorld> => {
     return state;
   };
   return {
-    ...{ context, system, server, current },
+    context,
+    system,
+    server,
+    current,
     register: async (organizationId, name) =>
       (await registerDomain(context, originOf(organizationId), { name })).domain,
     verify: ({ organizationId, domainId }) => verifyDomain(context, originOf(organizationId), { domainId }),

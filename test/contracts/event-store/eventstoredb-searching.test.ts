@@ -19,7 +19,9 @@ describe('reading few events of a long log in EventStoreDB', () => {
   /** Events that those who look for keys would be sent for nothing, and could not read. */
   const addMessages = (double: EventStoreDbDouble, count: number): void => {
     const events = Array.from({ length: count }, () => ({
-      ...{ id: crypto.randomUUID(), type: 'Unreadable', contentType: 'application/json' },
+      id: crypto.randomUUID(),
+      type: 'Unreadable',
+      contentType: 'application/json',
       data: Buffer.from(JSON.stringify({ text: 'x'.repeat(MESSAGE_BYTES) })),
       metadata: Buffer.from('{"schemaVersion":1}'),
     }));

@@ -103,8 +103,17 @@ describe('the log in PostgreSQL', () => {
 
   it('stores heads and sizes of contents beside their bodies', async () => {
     const body: MessageContents['body'] = {
-      ...{ kind: 'message', messageId: 'msg_1', from: { address: 'a@example.test' }, recipients: [], replyTo: [] },
-      ...{ subject: 'a "b" \u0000', html: '<p>ü</p>', text: 'ü', headers: {}, tags: [], metadata: {} },
+      kind: 'message',
+      messageId: 'msg_1',
+      from: { address: 'a@example.test' },
+      recipients: [],
+      replyTo: [],
+      subject: 'a "b" \u0000',
+      html: '<p>ü</p>',
+      text: 'ü',
+      headers: {},
+      tags: [],
+      metadata: {},
       attachments: [{ filename: 'a.txt', contentType: 'text/plain', content: 'YQ==' }],
     };
     const contents = [{ id: randomUUID(), organizationId: 'org_1', body }, reply('ü')];

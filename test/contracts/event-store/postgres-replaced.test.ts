@@ -16,7 +16,10 @@ replacedLogContract('in PostgreSQL', async () => {
   const sql = new Client({ connectionString: database.url });
   await sql.connect();
   const store = await createPostgresEventStore({
-    ...{ url: database.url, codec: eventCodec, system: createSystem(), logger: silentLogger },
+    url: database.url,
+    codec: eventCodec,
+    system: createSystem(),
+    logger: silentLogger,
     patienceMs: PATIENCE_MS,
   });
   const comesBackAfter = async (statement: string): Promise<void> => {

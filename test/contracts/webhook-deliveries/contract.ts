@@ -17,14 +17,16 @@ const T0 = new Date('2026-11-21T12:00:00.000Z');
 const after = (seconds: number): Date => new Date(T0.getTime() + seconds * 1000);
 
 const event = (id: string): CustomerEvent => ({
-  ...{ id, type: 'message.accepted', timestamp: T0.toISOString(), organizationId: 'org_1', environment: 'live' },
-  ...{
-    subjectId: 'msg_1',
-    sequence: 1,
-    recipientId: 'rcp_1',
-    contentId: null,
-    facts: { reason: 'NUL \0 and "quotes"' },
-  },
+  id,
+  type: 'message.accepted',
+  timestamp: T0.toISOString(),
+  organizationId: 'org_1',
+  environment: 'live',
+  subjectId: 'msg_1',
+  sequence: 1,
+  recipientId: 'rcp_1',
+  contentId: null,
+  facts: { reason: 'NUL \0 and "quotes"' },
 });
 
 const owed = (webhookId: string, eventId: string): OwedDelivery => ({
@@ -34,15 +36,13 @@ const owed = (webhookId: string, eventId: string): OwedDelivery => ({
 });
 
 const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = {}): FinishedTry => ({
-  ...{
-    deliveryId: delivery.id,
-    attempt: 1,
-    at: T0,
-    status: 200,
-    durationMs: 12,
-    text: 'thanks "{}"',
-    state: 'delivered',
-  },
+  deliveryId: delivery.id,
+  attempt: 1,
+  at: T0,
+  status: 200,
+  durationMs: 12,
+  text: 'thanks "{}"',
+  state: 'delivered',
   dueAt: T0,
   ...change,
 });
@@ -127,7 +127,10 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(await claim(10, after(999))).toEqual([]);
       expect((await deliveries.list({ webhookId: 'whk_1', limit: 10 })).deliveries).toEqual([
         {
-          ...{ ...row, state: 'delivered', dueAt: null, createdAt: T0 },
+          ...row,
+          state: 'delivered',
+          dueAt: null,
+          createdAt: T0,
           tries: [
             { at: T0, status: null, durationMs: 12, text: 'no answer' },
             { at: after(5), status: 200, durationMs: 12, text: 'thanks "{}"' },
@@ -184,7 +187,8 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       expect(seen).toEqual(ids.toReversed());
       expect(third.next).toBeNull();
       expect(await deliveries.list({ webhookId: 'whk_1', limit: 2, after: 'nonsense' })).toEqual({
-        ...{ deliveries: [], next: null },
+        deliveries: [],
+        next: null,
       });
     });
 

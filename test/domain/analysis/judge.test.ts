@@ -4,12 +4,24 @@ import { judge } from '../../../src/domain/analysis/judge.ts';
 import { RULE_TABLE } from '../../../src/domain/analysis/rule-table.ts';
 
 const facts = (more: Partial<MessageFacts> = {}): MessageFacts => ({
-  ...{ from: { address: 'a@shop.example' }, replyTo: [], recipients: [{ address: 'b@example.org', kind: 'to' }] },
-  ...{ subject: 'Hello', text: 'Hello', headers: {}, stream: 'transactional', html: null, textLinks: [] },
-  ...{ attachments: [], sizeBytes: 5 },
+  from: { address: 'a@shop.example' },
+  replyTo: [],
+  recipients: [{ address: 'b@example.org', kind: 'to' }],
+  subject: 'Hello',
+  text: 'Hello',
+  headers: {},
+  stream: 'transactional',
+  html: null,
+  textLinks: [],
+  attachments: [],
+  sizeBytes: 5,
   domain: {
-    ...{ name: 'shop.example', verified: true, capturing: false },
-    ...{ spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+    name: 'shop.example',
+    verified: true,
+    capturing: false,
+    spf: 'valid',
+    dkim: 'valid',
+    dmarc: 'valid',
   },
   ...more,
 });
@@ -40,7 +52,10 @@ describe('an analysis', () => {
   test('takes points for each finding up to what the rule takes at most, and never goes below 0', () => {
     const { points, pointsMax } = RULE_TABLE['attachment-executable'];
     expect([1, 2, 3, 20].map((count) => judge(facts({ attachments: programs(count) })).score)).toEqual([
-      ...[100 - points, 100 - 2 * points, 100 - pointsMax, 100 - pointsMax],
+      100 - points,
+      100 - 2 * points,
+      100 - pointsMax,
+      100 - pointsMax,
     ]);
     const all = { subject: 'Re: {{x}}{{y}}{{z}}', attachments: programs(20), text: '{{a}}' };
     expect(judge(facts(all)).score).toBe(0);

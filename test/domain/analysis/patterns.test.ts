@@ -14,7 +14,9 @@ const patterns = FOLDERS.flatMap((folder) => {
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) =>
       Array.from(readFileSync(join(root, file), 'utf8').matchAll(LITERAL), ([, source = '', flags = '']) => ({
-        ...{ file, source, flags },
+        file,
+        source,
+        flags,
       })),
     );
 });
@@ -30,7 +32,23 @@ const piecesOf = (source: string): readonly string[] => [
     ...source.replaceAll(/\\[\w]|[()[\]?*+|^$\\]/g, ''),
     ...(source.match(/[A-Za-z0-9_{}%<&#:/.-]{2,}/g) ?? []),
   ]),
-  ...['a', 'A', '0', ' ', '\n', '.', '-', '_', '{', '%', '<', '&', '\u00c3', '\u00a4', 'ä', '漢', '\u200b'],
+  'a',
+  'A',
+  '0',
+  ' ',
+  '\n',
+  '.',
+  '-',
+  '_',
+  '{',
+  '%',
+  '<',
+  '&',
+  '\u00c3',
+  '\u00a4',
+  'ä',
+  '漢',
+  '\u200b',
 ];
 
 const longestMs = (pattern: RegExp, source: string): number => {

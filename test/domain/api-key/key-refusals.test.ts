@@ -10,7 +10,11 @@ import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 
 const ask = (more: Partial<NoteRefusal> = {}): NoteRefusal => ({
-  ...{ keyId: 'key_1', change: 'rotate', code: 'too_many_live_secrets', actor: 'key:key_test', at: NOW },
+  keyId: 'key_1',
+  change: 'rotate',
+  code: 'too_many_live_secrets',
+  actor: 'key:key_test',
+  at: NOW,
   ...more,
 });
 

@@ -23,7 +23,8 @@ const rotate =
       secret: secretNumber(9),
       gracePeriodMinutes: 1440,
       revokePrevious: false,
-      ...{ now: NOW, endedWithDomain: false },
+      now: NOW,
+      endedWithDomain: false,
       ...changes,
     });
 

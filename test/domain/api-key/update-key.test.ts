@@ -17,7 +17,11 @@ const update =
   (changes: KeyChanges, more: Partial<UpdateKey> = {}) =>
   (state: ApiKey) =>
     updateKey(state, {
-      ...{ by: callerWith(), organizationId: 'org_mine', now: NOW, endedWithDomain: false, changes },
+      by: callerWith(),
+      organizationId: 'org_mine',
+      now: NOW,
+      endedWithDomain: false,
+      changes,
       ...more,
     });
 
@@ -34,7 +38,9 @@ describe('changing an API key', () => {
     given([keyCreated({ permissions: ['send', 'read'], allowedCidrs: ['192.0.2.1', '192.0.2.2'] })])
       .when(
         update({
-          ...{ name: 'server', permissions: ['read', 'send'], expiresAt: null },
+          name: 'server',
+          permissions: ['read', 'send'],
+          expiresAt: null,
           allowedCidrs: ['192.0.2.2', '192.0.2.1'],
         }),
       )

@@ -6,14 +6,19 @@ import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.
 
 describe('the feedback of an attempt', () => {
   const said = (smtp: Partial<SmtpFacts>, category: BounceCategory = 'unknown'): AttemptOutcome => ({
-    ...{ recipientId: 'rcp_1', outcome: 'deferred', reason: 'later', category },
+    recipientId: 'rcp_1',
+    outcome: 'deferred',
+    reason: 'later',
+    category,
     smtp: { code: 450, enhanced: null, mx: null, tls: null, replyId: null, stage: 'recipient', ...smtp },
   });
   const { smtp } = said({ code: 250 }) as Extract<AttemptOutcome, { outcome: 'deferred' }>;
   const delivered: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'delivered', smtp };
-  const bounced: AttemptOutcome = { ...{ recipientId: 'rcp_1', outcome: 'bounced', reason: 'no' }, smtp };
+  const bounced: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'bounced', reason: 'no', smtp };
   const cutOffByUs: AttemptOutcome = {
-    ...{ recipientId: 'rcp_1', outcome: 'deferred', reason: 'stopping' },
+    recipientId: 'rcp_1',
+    outcome: 'deferred',
+    reason: 'stopping',
     smtp: { ...smtp, code: 0, stage: 'connect' },
   };
 
@@ -63,7 +68,10 @@ describe('outcomes that ask for a lower rate', () => {
     outcome: 'deferred' | 'bounced' = 'deferred',
   ) =>
     ({
-      ...{ recipientId: 'rcp_1', outcome, reason: 'later', category },
+      recipientId: 'rcp_1',
+      outcome,
+      reason: 'later',
+      category,
       smtp: { code: 450, enhanced, mx: null, tls: null, replyId: null },
     }) satisfies AttemptOutcome;
 

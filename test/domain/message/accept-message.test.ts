@@ -20,7 +20,11 @@ const request = (bodyDigest = 'digest', more: Partial<AcceptMessage> = {}): Acce
 });
 
 const finding = (severity: 'error' | 'warning', field: string): Analysis['findings'][number] => ({
-  ...{ rule: 'template-marker', severity, field, message: `Something is in ${field}.`, fix: 'Take it out.' },
+  rule: 'template-marker',
+  severity,
+  field,
+  message: `Something is in ${field}.`,
+  fix: 'Take it out.',
 });
 const failing: AcceptMessage['blocking'] = {
   verdict: 'fail',
@@ -60,7 +64,11 @@ describe('accepting a message', () => {
       .thenEvents(messageAccepted({ recipients: TWO }), {
         type: 'MessageScheduled',
         data: {
-          ...{ messageId, contentId, expiresAt, sequence: 3, scheduledAt: SCHEDULED_AT },
+          messageId,
+          contentId,
+          expiresAt,
+          sequence: 3,
+          scheduledAt: SCHEDULED_AT,
           recipientIds: ['rcp_1', 'rcp_2'],
         },
       });

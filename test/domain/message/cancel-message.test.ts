@@ -39,7 +39,10 @@ describe('cancelling a message', () => {
   };
   const delivered = (recipientId: string): AttemptOutcome => ({ recipientId, outcome: 'delivered', smtp: smtpReply() });
   const deferred = (recipientId: string): AttemptOutcome => ({
-    ...{ recipientId, outcome: 'deferred', smtp: smtpReply(451), reason: 'try later' },
+    recipientId,
+    outcome: 'deferred',
+    smtp: smtpReply(451),
+    reason: 'try later',
   });
 
   test('ends every recipient, accepted or scheduled, so that nobody claims it', () => {

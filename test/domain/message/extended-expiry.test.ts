@@ -10,7 +10,9 @@ const DAY_SECONDS = 86_400;
 
 /** A look that finds that it waits, without its time to live. */
 const waiting = (days: number, at: Partial<ClaimAttempt> = {}): ClaimAttempt => ({
-  ...{ now: NOW, leaseUntil: inDays(1), random: 0.5 },
+  now: NOW,
+  leaseUntil: inDays(1),
+  random: 0.5,
   held: { reason: 'warm_up', heldBy: null, waitSeconds: days * DAY_SECONDS, outsideTimeToLive: true },
   ...at,
 });

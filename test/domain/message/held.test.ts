@@ -46,7 +46,8 @@ describe('a message that is held', () => {
     given([two])
       .when((state) => claimAttempt(state, held))
       .thenState({
-        ...{ attempts: 0, nextSequence: 3 },
+        attempts: 0,
+        nextSequence: 3,
         recipients: [{ status: 'accepted', nextAttemptAt: null, attempts: 0, lease: null, held: held1 }, {}],
       });
   });
@@ -73,7 +74,9 @@ describe('a message that is held', () => {
     const warmUp: Hold = { reason: 'warm_up', heldBy: null, waitSeconds: 3600 };
     expect(claimAttempt(waiting, { ...command, held: warmUp })).toEqual([
       recipientsHeld(['rcp_1', 'rcp_2'], 3, {
-        ...{ reason: 'warm_up', heldBy: null, until: '2026-11-21T13:00:00.000Z' },
+        reason: 'warm_up',
+        heldBy: null,
+        until: '2026-11-21T13:00:00.000Z',
       }),
     ]);
   });

@@ -24,7 +24,12 @@ const SENDING = evolve(message.initial, [...ACCEPTED, attemptStarted(1, ['rcp_1'
 const DELIVERED = evolve(SENDING, [delivered], 10);
 
 const open = (more: Partial<Engagement> = {}): Engagement => ({
-  ...{ click: null, at: at(60), count: 1, machine: null, family: 'firefox', network: 'other' },
+  click: null,
+  at: at(60),
+  count: 1,
+  machine: null,
+  family: 'firefox',
+  network: 'other',
   ...more,
 });
 const click = (link: number, links: number, more: Partial<Engagement> = {}): Engagement =>

@@ -15,7 +15,11 @@ import { specify } from '../../support/specification.ts';
 const { given } = specify(message);
 
 const failure = (recipientId: string, isPermanent = true): ReportedRecipient => ({
-  ...{ kind: 'failure', recipientId, isPermanent, category: 'no_mailbox', smtp: smtpReply(550) },
+  kind: 'failure',
+  recipientId,
+  isPermanent,
+  category: 'no_mailbox',
+  smtp: smtpReply(550),
 });
 const complaint = (recipientId: string): ReportedRecipient => ({ kind: 'complaint', recipientId });
 const reporting =
@@ -35,7 +39,13 @@ const deferred = (recipientId: string, sequence: number): MessageEvent => ({
 const bounced = (recipientId: string, sequence: number, late: { readonly late?: true } = {}): MessageEvent => ({
   type: 'RecipientBounced',
   data: {
-    ...{ ...about, attempt: 1, recipientId, sequence, smtp: smtpReply(550), category: 'no_mailbox', ...late },
+    ...about,
+    attempt: 1,
+    recipientId,
+    sequence,
+    smtp: smtpReply(550),
+    category: 'no_mailbox',
+    ...late,
     reason: 'a report says that it could not be delivered',
   },
 });

@@ -78,8 +78,14 @@ describe('a deferred recipient', () => {
       .thenEvents({
         type: 'RecipientDeferred',
         data: {
-          ...{ ...about, sequence: 3, recipientId: 'rcp_1', attempt: 1, smtp, reason: 'try later' },
-          ...{ nextAttemptAt, category },
+          ...about,
+          sequence: 3,
+          recipientId: 'rcp_1',
+          attempt: 1,
+          smtp,
+          reason: 'try later',
+          nextAttemptAt,
+          category,
         },
       });
   });
@@ -89,7 +95,9 @@ describe('a deferred recipient', () => {
     given([accepted(expiresAt), attemptStarted(1, ['rcp_1'])])
       .when((state) =>
         recordAttempt(state, {
-          ...{ attempt: 1, now: NOW, random: 0.5 },
+          attempt: 1,
+          now: NOW,
+          random: 0.5,
           outcomes: [{ ...deferred, category: 'mailbox_full', askedSeconds: 300 }],
         }),
       )

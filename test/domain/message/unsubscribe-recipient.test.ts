@@ -19,7 +19,9 @@ const LATER = '2026-11-21T13:00:00.000Z';
 const suppressionAdded: SuppressionEvent = {
   type: 'SuppressionAdded',
   data: {
-    ...{ suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-2' },
+    suppressionId: 'sup_1',
+    digest: 'digest-1',
+    contentId: 'content-2',
     reason: 'unsubscribe',
     scope: 'all',
     expiresAt: null,

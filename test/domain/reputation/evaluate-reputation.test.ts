@@ -21,7 +21,10 @@ const DOMAIN = { domainId: 'dom_1', organizationId: 'org_1' };
 const LIMITS: ReputationLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const counts = (delivered: number, bounced: number, complained = 0, releasedAt: string | null = null) => ({
-  ...{ delivered, bounced, complained, releasedAt },
+  delivered,
+  bounced,
+  complained,
+  releasedAt,
 });
 
 const judge =

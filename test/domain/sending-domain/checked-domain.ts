@@ -46,7 +46,11 @@ export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): Ex
     sendingDomain,
     events.map((event, revision) => ({
       ...event,
-      ...{ id: `${revision}`, stream: 'domain-dom_1' as const, revision, position: '', metadata },
+      id: `${revision}`,
+      stream: 'domain-dom_1' as const,
+      revision,
+      position: '',
+      metadata,
     })),
   );
   if (state.status === 'absent') throw new Error('there is no domain');
@@ -59,8 +63,11 @@ export const look = (states: Readonly<Record<string, RecordState>>, now = NOW) =
   const records = hosts.map((host): RecordSeen => {
     const isOwnership = host === OWNERSHIP;
     return {
-      ...{ kind: isOwnership ? 'ownership' : 'dkim', host: isOwnership ? host : dkimHost(NAME, host) },
-      ...{ state: states[host] ?? 'missing', problem: null, seen: [] },
+      kind: isOwnership ? 'ownership' : 'dkim',
+      host: isOwnership ? host : dkimHost(NAME, host),
+      state: states[host] ?? 'missing',
+      problem: null,
+      seen: [],
     };
   });
   return { records, token: TOKEN, now };

@@ -5,14 +5,21 @@ import { NOW, specify } from '../../support/specification.ts';
 
 const KEY_HOST = 'ob-r-1._domainkey.example.test';
 const seen = (kind: RecordSeen['kind'], state: RecordSeen['state'], host = 'example.test'): RecordSeen => ({
-  ...{ kind, host, state, problem: null, seen: [] },
+  kind,
+  host,
+  state,
+  problem: null,
+  seen: [],
 });
 const RECORDS = [seen('dkim', 'invalid', 'other'), seen('dkim', 'valid', KEY_HOST), seen('spf', 'missing')];
 const check = { domainId: 'dom_1', records: RECORDS, dkimHost: KEY_HOST, isAsked: false, now: NOW };
 const noted = {
   type: 'DomainRecordsChecked' as const,
   data: {
-    ...{ domainId: 'dom_1', spf: 'missing' as const, dkim: 'valid' as const, dmarc: 'unknown' as const },
+    domainId: 'dom_1',
+    spf: 'missing' as const,
+    dkim: 'valid' as const,
+    dmarc: 'unknown' as const,
     records: RECORDS,
   },
 };

@@ -10,14 +10,19 @@ const at = (days: number): string => new Date(START_MS + days * DAY_MS).toISOStr
 
 const keys = (name: string): DkimKey[] =>
   (['rsa-sha256', 'ed25519-sha256'] as const).map((algorithm) => ({
-    ...{ selector: `${name}-${algorithm}`, algorithm, publicKey: 'p', secretId: `secret ${name} ${algorithm}` },
+    selector: `${name}-${algorithm}`,
+    algorithm,
+    publicKey: 'p',
+    secretId: `secret ${name} ${algorithm}`,
   }));
 const about = { domainId: 'dom_1', name: 'a.test' };
 const registered = (name: string): SendingDomainEvent => ({
-  ...{ type: 'DomainRegistered', data: { ...about, token: 't', dkim: keys(name) } },
+  type: 'DomainRegistered',
+  data: { ...about, token: 't', dkim: keys(name) },
 });
 const added = (name: string): SendingDomainEvent => ({
-  ...{ type: 'DkimKeysAdded', data: { domainId: 'dom_1', keys: keys(name) } },
+  type: 'DkimKeysAdded',
+  data: { domainId: 'dom_1', keys: keys(name) },
 });
 const activated = (name: string, safeToRemoveAt: string | null, selectors = keys(name)): SendingDomainEvent => ({
   type: 'DkimKeysActivated',

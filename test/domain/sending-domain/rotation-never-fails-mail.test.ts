@@ -68,7 +68,10 @@ const createWorld = () => {
   };
 
   const see = (host: string, isThere: boolean, isAnswered: boolean): RecordSeen => ({
-    ...{ kind: host === OWNERSHIP ? 'ownership' : 'dkim', host, problem: null, seen: [] },
+    kind: host === OWNERSHIP ? 'ownership' : 'dkim',
+    host,
+    problem: null,
+    seen: [],
     state: isAnswered ? (isThere ? 'valid' : 'missing') : 'unknown',
   });
 

@@ -26,8 +26,14 @@ const mine = { organizationId: 'org_mine', environment: 'live' } as const;
 const added = (data: Partial<Added['data']> = {}): Added => ({
   type: 'SuppressionAdded',
   data: {
-    ...{ suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-1', reason: 'manual', scope: 'all' },
-    ...{ expiresAt: null, source: null, ...data },
+    suppressionId: 'sup_1',
+    digest: 'digest-1',
+    contentId: 'content-1',
+    reason: 'manual',
+    scope: 'all',
+    expiresAt: null,
+    source: null,
+    ...data,
   },
 });
 const bounced = added({ reason: 'bounce', source });

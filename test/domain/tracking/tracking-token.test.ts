@@ -17,7 +17,8 @@ const TARGET = 'https://shop.test/a?b=c&d=%41#e';
 const LINK: TrackedLink = {
   messageId: formatId('msg', Buffer.alloc(16, 3)),
   recipientId: formatId('rcp', Buffer.alloc(16, 4)),
-  ...{ link: 2, links: 5 },
+  link: 2,
+  links: 5,
 };
 
 const tokenOf = (url: string): string => new URL(url).pathname.split('/')[2] ?? '';

@@ -15,7 +15,11 @@ const to = (provider: string, count = 1, exemptFromCap = false): QuotaRequest =>
   exemptFromCap,
 });
 const command = (cap: number, requests: readonly QuotaRequest[], unused = NONE) => ({
-  ...{ domainId: 'dom_1', day: '2026-11-22', cap, requests, unused },
+  domainId: 'dom_1',
+  day: '2026-11-22',
+  cap,
+  requests,
+  unused,
 });
 const taken = (...operators: readonly (readonly [string, number])[]): DailyQuota => ({ taken: new Map(operators) });
 

@@ -14,7 +14,8 @@ const { given } = specify(warmUp);
 const TODAY = '2026-11-22';
 
 const started = (startsOn: string, plan: number[]): WarmUpEvent => ({
-  ...{ type: 'WarmUpStarted', data: { domainId: 'dom_1', startsOn, plan } },
+  type: 'WarmUpStarted',
+  data: { domainId: 'dom_1', startsOn, plan },
 });
 const start = (caps: readonly number[]) => ({ domainId: 'dom_1', caps, today: TODAY });
 

@@ -45,7 +45,10 @@ test('a captured mail is read and deleted by its id, never another organizationâ
     return { statusCode, body: body === '' ? null : JSON.parse(body) };
   };
   await inbox.store({
-    ...{ environment: 'live', from: 'x@a.test', to: ['ann@b.test'], receivedAt: new Date(0) },
+    environment: 'live',
+    from: 'x@a.test',
+    to: ['ann@b.test'],
+    receivedAt: new Date(0),
     raw: Buffer.from('Subject: Once\r\n\r\nHi\r\n'),
   });
   const [listed] = (await service.request({ url: '/v1/inbox?subject=once', key })).json().data;

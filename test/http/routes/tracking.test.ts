@@ -85,7 +85,10 @@ describe('what is tracked', () => {
     const [before] = await memory.readStream(`domain-${domainId}` as never);
     expect(before).toBeDefined();
     const stale = await service.request({
-      ...{ method: 'PATCH', url: `/v1/domains/${domainId}`, key, payload: { tracking: { opens: true } } },
+      method: 'PATCH',
+      url: `/v1/domains/${domainId}`,
+      key,
+      payload: { tracking: { opens: true } },
       headers: { 'if-match': '"0"' },
     });
     expect(stale.statusCode).toBe(412);

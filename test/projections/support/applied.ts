@@ -50,7 +50,9 @@ export const openApplied = async (projection: Projection): Promise<Applied> => {
   };
 
   return {
-    ...{ pool, store, apply },
+    pool,
+    store,
+    apply,
     lastBatch: () => batch,
     given: async (stream, events, context = {}) => {
       const last = (await store.readStream(stream)).at(-1);

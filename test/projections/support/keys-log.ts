@@ -19,7 +19,9 @@ export const appendKey = (
   occurredAt = LONG_AGO,
 ) =>
   store.append({
-    ...{ stream: `apiKey-${keyId}`, expected: 'no-stream', context: contextAt(occurredAt) },
+    stream: `apiKey-${keyId}`,
+    expected: 'no-stream',
+    context: contextAt(occurredAt),
     events: [{ ...event, id: system.uuid() }],
   });
 

@@ -15,8 +15,12 @@ export const LATER_EVENTS = {
   RecipientsHeld: {
     type: 'RecipientsHeld',
     data: {
-      ...{ ...about, sequence: 2, recipientIds: ['rcp_1'] },
-      ...{ reason: 'domain_paused', heldBy: 'dom_1', until: '2026-11-22T12:00:00.000Z' },
+      ...about,
+      sequence: 2,
+      recipientIds: ['rcp_1'],
+      reason: 'domain_paused',
+      heldBy: 'dom_1',
+      until: '2026-11-22T12:00:00.000Z',
     },
   },
   AttemptStarted: { type: 'AttemptStarted', data: { ...many, leaseUntil: '2026-11-21T12:05:00.000Z' } },

@@ -10,7 +10,9 @@ import { DomainError } from '../../../src/domain/domain-error.ts';
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const environment = origin.environment ?? 'live';
   const one: AddSuppression = {
-    ...{ environment, address: `unwanted${below(10)}@example.net`, text: 'asked for it' },
+    environment,
+    address: `unwanted${below(10)}@example.net`,
+    text: 'asked for it',
     reason: below(2) === 0 ? 'manual' : 'import',
     scope: below(2) === 0 ? 'all' : 'bulk',
     expiresAt: below(3) === 0 ? new Date(context.system.now().getTime() + 1 + below(100_000_000)).toISOString() : null,

@@ -5,8 +5,13 @@ import { releaseDestination, suspendDestination } from '../../../src/commands/de
 export const suspendSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const operator = `operator${below(5)}.example`;
   await suspendDestination(context, {
-    ...{ operator, domain: `customers.${operator}`, reason: below(2) === 0 ? 'busy' : 'unreachable', code: 421 },
-    ...{ enhanced: '4.7.0', mx: `mx.${operator}`, times: 1 + below(5) },
+    operator,
+    domain: `customers.${operator}`,
+    reason: below(2) === 0 ? 'busy' : 'unreachable',
+    code: 421,
+    enhanced: '4.7.0',
+    mx: `mx.${operator}`,
+    times: 1 + below(5),
     until: new Date(context.system.now().getTime() + 1 + below(100_000_000)).toISOString(),
   });
   if (below(2) === 0) await releaseDestination(context, origin, operator);

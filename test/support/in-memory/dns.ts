@@ -9,7 +9,10 @@ export interface InMemoryRecords {
 }
 
 const answer = <Found>(records: readonly Found[] = []): DnsAnswer<Found> => ({
-  ...{ records, exists: true, authenticated: false, aliases: [] },
+  records,
+  exists: true,
+  authenticated: false,
+  aliases: [],
 });
 
 /** For tests and simulations: a DNS that answers what it was given, and every name exists. */

@@ -19,7 +19,11 @@ interface Row extends OwedDelivery {
 }
 
 const shown = ({ id, webhookId, event, state, dueAt, createdAt, tries }: Row): WebhookDelivery => ({
-  ...{ id, webhookId, event, state, createdAt },
+  id,
+  webhookId,
+  event,
+  state,
+  createdAt,
   dueAt: state === 'pending' ? dueAt : null,
   tries: [...tries].sort(([left], [right]) => left - right).map(([, each]) => each),
 });

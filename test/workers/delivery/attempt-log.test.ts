@@ -54,7 +54,8 @@ test('the backlog is queried once for each scrape', async () => {
     looks += 1;
     return {
       waiting: { due: 4, scheduled: 3, deferred: 2, held: 1 },
-      ...{ oldestDueSeconds: 1.5, pausedDestinations: 7 },
+      oldestDueSeconds: 1.5,
+      pausedDestinations: 7,
     };
   });
   expect(looks).toBe(0);

@@ -21,8 +21,12 @@ const ROUNDS = 100;
 const TURNS = 40;
 const system = createSystem();
 const origin: Origin = {
-  ...{ actor: 'key:key_1', organizationId: 'org_mine', environment: 'live', requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'key:key_1',
+  organizationId: 'org_mine',
+  environment: 'live',
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 };
 
 /** Logs as two processes have them. */
@@ -68,7 +72,9 @@ const raced = async (logs: Logs, round: number): Promise<string> => {
   const now = system.now().getTime();
   const expiresAt = new Date(now + 60_000).toISOString();
   await one.append({
-    ...{ stream: messageStream(messageId), expected: 'no-stream', context: contextAt(new Date(now).toISOString()) },
+    stream: messageStream(messageId),
+    expected: 'no-stream',
+    context: contextAt(new Date(now).toISOString()),
     events: [{ ...messageAccepted({ messageId, expiresAt }), id: system.uuid() }],
   });
   // Half of the claims are made upon what was known before the race.

@@ -15,11 +15,17 @@ const tell = async ({ dependencies: { store }, system, organizationId }: Deliver
   const stream = 'domain-dom_1';
   const [last] = await store.readStream(stream, { direction: 'backwards', limit: 1 });
   const origin = {
-    ...{ actor: 'operator', organizationId, environment: null, requestId: null },
-    ...{ correlationId: 'test', causationId: 'test' },
+    actor: 'operator',
+    organizationId,
+    environment: null,
+    requestId: null,
+    correlationId: 'test',
+    causationId: 'test',
   };
   await store.append({
-    ...{ stream, expected: last?.revision ?? 'no-stream', context: eventContext(origin, system.now().toISOString()) },
+    stream,
+    expected: last?.revision ?? 'no-stream',
+    context: eventContext(origin, system.now().toISOString()),
     events: [{ ...event, id: system.uuid() }],
   });
 };

@@ -7,7 +7,10 @@ import { createRecordingLogger } from '../recording-logger.ts';
 const smtp = { code: 250, enhanced: null, mx: null, tls: null, replyId: null };
 const TAKEN: AttemptOutcome = { recipientId: 'rcp_1', outcome: 'delivered', smtp };
 const TOO_MANY: AttemptOutcome = {
-  ...{ recipientId: 'rcp_1', outcome: 'deferred', reason: 'later', category: 'rate_limited' },
+  recipientId: 'rcp_1',
+  outcome: 'deferred',
+  reason: 'later',
+  category: 'rate_limited',
   smtp: { ...smtp, code: 450, enhanced: '4.7.28', stage: 'recipient' },
 };
 const MINUTE_MS = 60_000;

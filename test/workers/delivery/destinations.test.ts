@@ -29,7 +29,7 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
       const answer = await (answers[domain]?.() ?? TAKEN);
       return mail.envelope.to.map(
         ({ recipientId }) =>
-          ({ ...{ recipientId, enhanced: null, mx: domain, tls: null, text: '' }, ...answer }) as RecipientOutcome,
+          ({ recipientId, enhanced: null, mx: domain, tls: null, text: '', ...answer }) as RecipientOutcome,
       );
     },
     close: async () => undefined,

@@ -34,8 +34,16 @@ const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> =
   const secrets = createInMemorySecrets();
   await secrets.put('org_mine', 'org_mine', Buffer.alloc(32).toString('base64'));
   const body: MessageBody = {
-    ...{ kind: 'message', messageId, from: { address: from }, replyTo: [], subject: 'Hello', text: 'Hello' },
-    ...{ headers: {}, attachments: [], tags: [], metadata: {} },
+    kind: 'message',
+    messageId,
+    from: { address: from },
+    replyTo: [],
+    subject: 'Hello',
+    text: 'Hello',
+    headers: {},
+    attachments: [],
+    tags: [],
+    metadata: {},
     recipients: [
       { id: ANN, kind: 'to', address: 'ann@example.org' },
       { id: BOB, kind: 'to', address: 'bob@example.org' },
@@ -53,8 +61,13 @@ const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> =
   };
   return loadMails(
     {
-      ...{ contents, secrets, system: createShiftableSystem(), publicUrl: () => 'https://a.test', bounceDomain },
-      ...{ sendingDomains, trackingKeys: TRACKING_KEYS },
+      contents,
+      secrets,
+      system: createShiftableSystem(),
+      publicUrl: () => 'https://a.test',
+      bounceDomain,
+      sendingDomains,
+      trackingKeys: TRACKING_KEYS,
     },
     { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: [ANN, BOB], events: [] },
   );
@@ -115,7 +128,8 @@ test('a message without html, or without tracking, is one mail that is sent as i
 
 test('a tracked message with a managed link to unsubscribe has both, and its own return path', async () => {
   const mails = await compose({
-    ...{ tracking: BOTH, bounceDomain: 'b.test' },
+    tracking: BOTH,
+    bounceDomain: 'b.test',
     body: { ...HTML, unsubscribe: 'managed' },
   });
   expect(new Set(mails.map(({ envelope }) => envelope.from)).size).toBe(2);

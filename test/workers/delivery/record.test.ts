@@ -29,7 +29,8 @@ test.each([
   ['no answer from the mail server', { destination: 'provider.test', address: '192.0.2.1' }],
 ])('%s is said of %j', (reason, facts) => {
   const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
-    ...{ uuid: () => 'id', stopping: false },
+    uuid: () => 'id',
+    stopping: false,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
 });
@@ -55,7 +56,8 @@ test.each([
   [421, 'Too much mail from you: retry after 2 hours', { askedSeconds: 7200 }],
 ])('a time that a reply of %d names is handed on', (code, text, expected) => {
   const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
-    ...{ uuid: () => 'id', stopping: false },
+    uuid: () => 'id',
+    stopping: false,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
 });

@@ -39,7 +39,8 @@ const search = (
   isOneServer = true,
 ) => {
   const look = createFindReleased({
-    ...{ heldMail: mailOf(rows), isOneServer },
+    heldMail: mailOf(rows),
+    isOneServer,
     warmUpHolds: {
       offered: () => undefined,
       keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',

@@ -47,10 +47,16 @@ const open = async (parts: Parts = {}): Promise<Opened> => {
   const { system, logger, organizationId } = service;
   const inMs = (ms: number): string => new Date(system.now().getTime() + ms).toISOString();
   return {
-    ...{ ...service, queued, inMs },
+    ...service,
+    queued,
+    inMs,
     origin: {
-      ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
-      ...{ correlationId: 'test', causationId: 'test' },
+      actor: 'key:key_1',
+      organizationId,
+      environment: 'live',
+      requestId: null,
+      correlationId: 'test',
+      causationId: 'test',
     },
     workers: (more) =>
       service.workers({ queues: telling(createInMemoryQueues({ system, logger, jobs: new Map() }), queued), ...more }),

@@ -61,7 +61,8 @@ const openRecords = () => {
   const ends: (() => void)[] = [];
   const begin = (): Promise<void> => unrecorded.during(() => new Promise<void>((resolve) => ends.push(resolve)));
   return {
-    ...{ unrecorded, begin },
+    unrecorded,
+    begin,
     /** Fills all the room there is. @returns how much that was. */
     fill: (): number => {
       let count = 0;

@@ -33,7 +33,10 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
   const data = (domainId: string) => ({ domainId, name: `${domainId}.test` });
   const start = (look: ((domainId: string) => Promise<void>) | null = async () => {}) => {
     const work = checkDomains({
-      ...{ checkSchedule, system, caughtUp: Promise.resolve(), leadership: { isLeader: () => leadership.isLeader } },
+      checkSchedule,
+      system,
+      caughtUp: Promise.resolve(),
+      leadership: { isLeader: () => leadership.isLeader },
       ...(look === null
         ? {}
         : {
@@ -46,7 +49,10 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
     return supervise({ system, logger: silentLogger, onFatal: () => undefined }, 'the checks of domains', work);
   };
   return {
-    ...{ system, looks, leadership, start },
+    system,
+    looks,
+    leadership,
+    start,
     register: (id: string) => tell(id, { type: 'DomainRegistered', data: { ...data(id), token: 't', dkim: [KEY] } }),
     verify: (id: string) => {
       tell(id, { type: 'DomainVerified', data: { ...data(id), method: 'dns' } });

@@ -62,7 +62,8 @@ test('all keys of a deleted domain are destroyed', async () => {
   const [last] = await store.readStream(stream, { direction: 'backwards', limit: 1 });
   const { domainId, name } = domain;
   await store.append({
-    ...{ stream, expected: last?.revision ?? 0 },
+    stream,
+    expected: last?.revision ?? 0,
     context: eventContext(originOf('org_a'), world.system.now().toISOString()),
     events: [{ id: world.system.uuid(), type: 'DomainDeleted', data: { domainId, name } }],
   });

@@ -13,7 +13,8 @@ test('a domain whose records are published is verified by the workers without a 
   const checkDomain = (domainId: string) => checkDomainWhenDue(world.context, domainId);
   service.workers({ checkDomain }).start();
   await vi.waitFor(async () => expect(lifeOf(await world.current(domain), false)).toBe('verified'), {
-    ...{ timeout: 20_000, interval: 100 },
+    timeout: 20_000,
+    interval: 100,
   });
   const events = await world.context.store.readStream(`domain-${domain.domainId}`);
   expect(events[1]).toMatchObject({ type: 'DomainVerified', metadata: { actor: 'worker:check-domains' } });

@@ -18,7 +18,10 @@ const looked = (state: 'valid' | 'missing', kind: 'return_path' | 'tracking' = '
   recorded('domainRecords-dom_1', {
     type: 'DomainRecordsChecked',
     data: {
-      ...{ domainId: 'dom_1', spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+      domainId: 'dom_1',
+      spf: 'valid',
+      dkim: 'valid',
+      dmarc: 'valid',
       records: [{ kind, host: 'bounces.shop.example', state, problem: null, seen: [] }],
     },
   });

@@ -14,20 +14,30 @@ const BULK = { stream: 'bulk' } as const;
 const LIMITS: ReputationLimits = { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] };
 
 const bad = (percent: number) => ({
-  ...{ releasedAt: null, delivered: 10_000 - percent * 100, bounced: percent * 100, complained: 0 },
+  releasedAt: null,
+  delivered: 10_000 - percent * 100,
+  bounced: percent * 100,
+  complained: 0,
 });
 
 const judge = (service: Service, percent: number): Promise<void> =>
   evaluateReputation(service.dependencies, {
-    ...{ domainId: 'dom_1', organizationId: service.organizationId, counts: bad(percent), limits: LIMITS },
+    domainId: 'dom_1',
+    organizationId: service.organizationId,
+    counts: bad(percent),
+    limits: LIMITS,
   });
 
 const release = ({ dependencies, organizationId }: Service, domainId: string | null = 'dom_1'): Promise<boolean> =>
   releaseSending(
     dependencies,
     {
-      ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
-      ...{ correlationId: 'test', causationId: 'test' },
+      actor: 'key:key_1',
+      organizationId,
+      environment: 'live',
+      requestId: null,
+      correlationId: 'test',
+      causationId: 'test',
     },
     domainId,
   );
@@ -60,7 +70,10 @@ describe('a domain whose bulk mail is paused', () => {
       expect(await statuses(service, bulk)).toEqual(['delivered']);
     });
     expect(await service.history(bulk)).toEqual([
-      ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
+      'MessageAccepted',
+      'RecipientsHeld',
+      'AttemptStarted',
+      'RecipientDelivered',
     ]);
     expect(service.sink.mails).toHaveLength(3);
   }, 30_000);
@@ -73,11 +86,9 @@ describe('a domain whose bulk mail is paused', () => {
     await until(async () => expect((await service.message(bulk)).recipients[0]?.held).not.toBeNull());
     const { store, system } = service.dependencies;
     await store.append({
-      ...{
-        stream: sendingDomainStream('dom_1'),
-        expected: 'no-stream',
-        context: contextAt(system.now().toISOString()),
-      },
+      stream: sendingDomainStream('dom_1'),
+      expected: 'no-stream',
+      context: contextAt(system.now().toISOString()),
       events: [{ id: system.uuid(), type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'example.test' } }],
     });
     await until(async () => expect(await statuses(service, bulk)).toEqual(['failed']));
@@ -105,7 +116,8 @@ describe('an organization whose bulk mail is paused', () => {
     expect(await release(service)).toBe(true);
     await until(async () => expect(await statuses(service, bulk)).toEqual(['delivered']));
     expect(await reputationOf(service, organizationId)).toEqual([
-      ...['OrganizationSendingPaused', 'OrganizationSendingReleased'],
+      'OrganizationSendingPaused',
+      'OrganizationSendingReleased',
     ]);
   }, 30_000);
 });
@@ -169,7 +181,9 @@ describe('senders', () => {
 describe('a sending hold', () => {
   const messageOf = (held: boolean) =>
     ({
-      ...{ environment: 'live', organizationId: 'org_1', accepted: { domainId: 'dom_1', stream: 'bulk' } },
+      environment: 'live',
+      organizationId: 'org_1',
+      accepted: { domainId: 'dom_1', stream: 'bulk' },
       recipients: [{ held: held ? { reason: 'domain_slowed' } : null }],
     }) as unknown as Parameters<ReturnType<typeof createSendingHolds>['of']>[0]; // as far as it is looked at
   const [fresh, waiting] = [messageOf(false), messageOf(true)];

@@ -24,7 +24,8 @@ const happen = async (
   await contents.put([{ id: replyId, organizationId, body: { kind: 'reply', messageId, text: REPLY_TEXT } }]);
   const made = make({ messageId, contentId, recipientId: state.recipients[0]?.id ?? '' }, replyId);
   await store.append({
-    ...{ stream: messageStream(id), expected: revision },
+    stream: messageStream(id),
+    expected: revision,
     events: numbered(state, [made]).map((event) => ({ ...event, id: system.uuid() })),
     context: { ...contextAt(system.now().toISOString(), organizationId), environment: state.environment },
   });
@@ -38,7 +39,10 @@ export const bounce = async (service: Service, id: string, category: BounceCateg
   await happen(service, id, (about, replyId) => ({
     type: 'RecipientBounced',
     data: {
-      ...{ ...about, attempt: 1, reason: 'the other side refused it for good', category },
+      ...about,
+      attempt: 1,
+      reason: 'the other side refused it for good',
+      category,
       smtp: { code: 550, enhanced: '5.1.1', mx: 'mx.example.net', tls: null, replyId },
     },
   }));

@@ -12,8 +12,12 @@ const ANN = 'ann@example.org';
 const BULK = { stream: 'bulk' } as const;
 
 const origin = ({ organizationId }: Service): Origin => ({
-  ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'key:key_1',
+  organizationId,
+  environment: 'live',
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 const react = async (service: Service): Promise<void> =>
@@ -52,7 +56,9 @@ describe('a bounce for a bad address', () => {
     expect(JSON.stringify(added)).not.toMatch(/ann|no such user/i);
     const contentId = added?.data.contentId ?? '';
     expect((await service.dependencies.contents.get([contentId])).get(contentId)).toEqual({
-      ...{ kind: 'suppression', address: ANN, text: '5.1.1 no such user' },
+      kind: 'suppression',
+      address: ANN,
+      text: '5.1.1 no such user',
     });
   });
 });

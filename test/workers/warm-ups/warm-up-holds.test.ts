@@ -11,7 +11,9 @@ const PASSES = 20;
 
 const started = (plan: readonly number[]): RecordedEvent =>
   ({
-    ...{ type: 'WarmUpStarted', stream: HOLDER, data: { domainId: 'dom_1', startsOn: '2026-11-22', plan } },
+    type: 'WarmUpStarted',
+    stream: HOLDER,
+    data: { domainId: 'dom_1', startsOn: '2026-11-22', plan },
     metadata: { organizationId: 'org_1', environment: 'live', occurredAt: '2026-11-22T10:00:00.000Z' },
   }) as unknown as RecordedEvent;
 

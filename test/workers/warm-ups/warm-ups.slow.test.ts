@@ -14,8 +14,12 @@ const BULK = { stream: 'bulk' } as const;
 const DAY_MS = 86_400_000;
 
 const originOf = ({ organizationId }: Service): Origin => ({
-  ...{ actor: 'key:key_1', organizationId, environment: 'live', requestId: null },
-  ...{ correlationId: 'test', causationId: 'test' },
+  actor: 'key:key_1',
+  organizationId,
+  environment: 'live',
+  requestId: null,
+  correlationId: 'test',
+  causationId: 'test',
 });
 
 /** At the middle of a day, so that no test passes midnight. */

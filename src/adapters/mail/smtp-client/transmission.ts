@@ -110,7 +110,7 @@ const giveUp = (carrier: SmtpCarrier, { without }: Round): void => {
 };
 
 /** What is known of those who are through with it. */
-interface AttemptCount {
+interface EndedRecipients {
   readonly rejected: Map<string, SmtpReply>;
   readonly earlier: Map<string, End>;
 }
@@ -119,7 +119,7 @@ const transactRound = async (
   { connection, extensions }: SmtpCarrier,
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
-  { rejected, earlier }: AttemptCount,
+  { rejected, earlier }: EndedRecipients,
 ): Promise<Transaction> => {
   const transaction = await transact(connection, extensions, envelope, outgoing);
   for (const [address, reply] of transaction.rejected) rejected.set(address, reply);
@@ -128,7 +128,7 @@ const transactRound = async (
 
 /** Who is in the next round has no answer yet. */
 const leaveOut = (
-  { rejected, earlier }: AttemptCount,
+  { rejected, earlier }: EndedRecipients,
   to: readonly string[],
   end: End,
   again: ReadonlySet<string>,
@@ -148,17 +148,17 @@ export const transmit = async (
   envelope: SmtpEnvelope,
   outgoing: OutgoingMessage,
 ): Promise<Transmission> => {
-  const tally: AttemptCount = { rejected: new Map(), earlier: new Map() };
+  const ended: EndedRecipients = { rejected: new Map(), earlier: new Map() };
   let part = envelope;
   for (;;) {
-    const transaction = await transactRound(carrier, part, outgoing, tally);
+    const transaction = await transactRound(carrier, part, outgoing, ended);
     const { end } = transaction;
     const round = roundAfter(transaction, part, carrier.extensions);
-    if (round === null) return { ...tally, end };
+    if (round === null) return { ...ended, end };
     giveUp(carrier, round);
-    if (round.without === 'utf8') return { ...tally, end, needsUtf8: true };
-    if (!(await isReadyFor(round, carrier.connection, outgoing.mayFinish))) return { ...tally, end };
-    leaveOut(tally, part.to, end, new Set(round.to));
+    if (round.without === 'utf8') return { ...ended, end, needsUtf8: true };
+    if (!(await isReadyFor(round, carrier.connection, outgoing.mayFinish))) return { ...ended, end };
+    leaveOut(ended, part.to, end, new Set(round.to));
     part = { ...envelope, to: round.to };
   }
 };

@@ -46,7 +46,11 @@ const programOf = ({ client }: Opened): string => {
 };
 
 const factsOf = ({ first, count, machine, client, network }: Opened): StepFacts => ({
-  ...{ first: first === true, count, machine: machine !== undefined, client, network },
+  first: first === true,
+  count,
+  machine: machine !== undefined,
+  client,
+  network,
   ...(machine === undefined ? {} : { reason: machine }),
 });
 

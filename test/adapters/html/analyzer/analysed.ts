@@ -20,8 +20,12 @@ const CLEAN: Draft = {
 };
 
 const IN_ORDER: DomainFacts = {
-  ...{ name: 'shop.example', verified: true, capturing: false },
-  ...{ spf: 'valid', dkim: 'valid', dmarc: 'valid' },
+  name: 'shop.example',
+  verified: true,
+  capturing: false,
+  spf: 'valid',
+  dkim: 'valid',
+  dmarc: 'valid',
 };
 
 /** A message in order but for what is given. */

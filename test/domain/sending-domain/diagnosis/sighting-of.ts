@@ -14,7 +14,9 @@ export const sightingOf = (
   texts: readonly string[] | null,
   { exists = true, aliases = [], doubled = null, isWildcard = false, domainExists = true }: Circumstances = {},
 ): Sighting => ({
-  ...{ host, doubled, isWildcard },
+  host,
+  doubled,
+  isWildcard,
   answer: texts === null ? null : { records: texts, exists, authenticated: false, aliases },
   domain: { name: 'example.test', exists: domainExists },
 });
