@@ -57,7 +57,7 @@ export const copyLogCommand: OperatorCommand = {
     if (lock === null) throw new UsageError('a service is running on this database: stop it first');
     const parts = { databaseUrl, system, logger, contents: context.contents };
     const source = await openEventStore(fromUrl, parts);
-    const target = await openEventStore(toUrl, { ...parts, inOrder: true });
+    const target = await openEventStore(toUrl, parts);
     try {
       const copied = await copyLog({ source, target, targetKeepsOrder: toUrl !== undefined, pool });
       const next =

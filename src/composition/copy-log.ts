@@ -14,8 +14,8 @@ export interface CopyLog {
   readonly source: EventStore;
   readonly target: EventStore;
   /**
-   * Appends to one stream may be in flight together and keep their order: true in EventStoreDB opened with
-   * `inOrder`. In PostgreSQL only appends to different streams may; those of one stream go one by one.
+   * Appends to one stream may be in flight together and keep their order: true in EventStoreDB. In PostgreSQL only
+   * appends to different streams may; those of one stream go one by one.
    */
   readonly targetKeepsOrder: boolean;
   /** The database whose checkpoints refer to the source. */

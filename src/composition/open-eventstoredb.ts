@@ -13,15 +13,12 @@ export interface StoreParts {
   readonly contents: Contents;
   /** Encodes contents stored beside events in PostgreSQL. Absent: not encrypted. */
   readonly contentsCodec?: ContentsCodec;
-  /** Whether the log in EventStoreDB takes appends in the order in which they are called. Default: not. */
-  readonly inOrder?: boolean;
 }
 
 /** The log in EventStoreDB. @throws {StartRefused} it cannot be used. */
 export const openEventStoreDb = async (url: string, parts: StoreParts): Promise<EventStore> => {
-  const { system, logger, contents, inOrder = false } = parts;
-  const options = { connectionString: url, codec: eventCodec, contents, system, logger, inOrder };
-  const store = createEventStoreDbEventStore(options);
+  const { system, logger, contents } = parts;
+  const store = createEventStoreDbEventStore({ connectionString: url, codec: eventCodec, contents, system, logger });
   try {
     await checkEventStoreDb({ store, system, logger });
     return store;

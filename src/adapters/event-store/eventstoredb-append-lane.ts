@@ -19,8 +19,6 @@ export interface AppendLane {
    * @throws {NotSent} @throws {CallEnded} @throws {NoAnswer}
    */
   send(stream: string, expected: ExpectedRevision, events: readonly EncodedEvent[]): Promise<AppendMessage>;
-  /** Appends that were not answered yet. */
-  unanswered(): number;
 }
 
 interface Waiting {
@@ -177,17 +175,5 @@ export const createAppendLane = (connection: Connection, unansweredMax: number):
       sendQueued();
       return promise;
     },
-    unanswered: () => queue.size + (open?.sent.size ?? 0),
-  };
-};
-
-/** Each append takes the lane that has the fewest to wait for, so that a quiet process uses one. They keep no order. */
-export const createAppendLanes = (connection: Connection, count: number, unansweredMax: number): AppendLane => {
-  const lanes = Array.from({ length: count }, () => createAppendLane(connection, unansweredMax / count));
-  const emptiest = (): AppendLane =>
-    lanes.reduce((one, other) => (other.unanswered() < one.unanswered() ? other : one));
-  return {
-    send: (stream, expected, events) => emptiest().send(stream, expected, events),
-    unanswered: () => lanes.reduce((sum, lane) => sum + lane.unanswered(), 0),
   };
 };

@@ -13,13 +13,13 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import { type AppendLane, createAppendLanes } from './eventstoredb-append-lane.ts';
+import { type AppendLane, createAppendLane } from './eventstoredb-append-lane.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { CallEnded, isNotWritten, isTransient, NotSent, sentenceOf } from './eventstoredb-faults.ts';
 import type { EncodedEvent, ExpectedRevision } from './eventstoredb-protocol-append.ts';
 
 /**
- * Appends to EventStoreDB: what the port calls an append is encoded, sent on one of the lanes, and its refusal translated.
+ * Appends to EventStoreDB: what the port calls an append is encoded, sent on one of two lanes, and its refusal translated.
  */
 
 /**
@@ -30,12 +30,6 @@ import type { EncodedEvent, ExpectedRevision } from './eventstoredb-protocol-app
 const ORDINARY_MAX = 256;
 /** Urgent ones are few: outcomes that are not on record yet are bounded where they come from. */
 const URGENT_MAX = 256;
-/**
- * Calls that carry them. A call sends one append in a turn of the event loop: with one call a busy process appends a
- * hundred in a second. More share the 100 calls of a connection with reads.
- */
-const ORDINARY_CALLS = 16;
-const URGENT_CALLS = 8;
 
 /** Revision of the server's answer as ours. */
 const revisionOf = (version: unknown): ExpectedRevision =>
@@ -69,10 +63,10 @@ export type AppendEvents = (
   isUrgent?: boolean,
 ) => Promise<Appended>;
 
-/** @param inOrder whether ordinary appends are taken in the order in which it is called, on one call. */
-export const createAppendEvents = (connection: Connection, inOrder: boolean): AppendEvents => {
-  const ordinary: AppendLane = createAppendLanes(connection, inOrder ? 1 : ORDINARY_CALLS, ORDINARY_MAX);
-  const urgent: AppendLane = createAppendLanes(connection, URGENT_CALLS, URGENT_MAX);
+/** Ordinary appends in the order in which it is called, and urgent ones in theirs. */
+export const createAppendEvents = (connection: Connection): AppendEvents => {
+  const ordinary: AppendLane = createAppendLane(connection, ORDINARY_MAX);
+  const urgent: AppendLane = createAppendLane(connection, URGENT_MAX);
   return async (stream, expected, events, isUrgent = false) => {
     try {
       const answer = await (isUrgent ? urgent : ordinary).send(stream, expected, events);

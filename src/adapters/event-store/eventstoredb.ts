@@ -46,11 +46,6 @@ export interface EventStoreDbEventStoreOptions {
   readonly system: System;
   readonly logger: Logger;
   readonly callTimeoutMs?: number;
-  /**
-   * Whether the server takes appends in the order in which they are called, before any is answered. Default: not; a busy
-   * process then appends many times as much.
-   */
-  readonly inOrder?: boolean;
 }
 
 /**
@@ -122,15 +117,7 @@ const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader)
 
 /** @throws {StartRefused} where the connection string cannot be used. */
 export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOptions): EventStore => {
-  const {
-    connectionString,
-    codec,
-    contents,
-    system,
-    logger,
-    callTimeoutMs = CALL_TIMEOUT_MS,
-    inOrder = false,
-  } = options;
+  const { connectionString, codec, contents, system, logger, callTimeoutMs = CALL_TIMEOUT_MS } = options;
   const connection = connect(connectionString, 'work', system, callTimeoutMs);
   // What must not wait has a connection of its own: the log's end, which keys and followers are read from.
   const tailConnection = connect(connectionString, 'tail', system, callTimeoutMs);
@@ -138,7 +125,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
   // Looks go over the connection that appends use, past the reads that wait there.
   const lookReader = createReader(connection, codec);
   const tailReader = shareHead(createReader(tailConnection, codec));
-  const appendEvents = createAppendEvents(connection, inOrder);
+  const appendEvents = createAppendEvents(connection);
   const { append, settled } = createAppending(connection, appendEvents, codec, contents);
   const atTail = { connection: tailConnection, reader: tailReader };
   const search = createReadAll({ ...atTail, codec });

@@ -12,11 +12,7 @@ const noContents: Contents = { put: async () => {}, get: async () => new Map(), 
 /** A store on the server of `connectionString` that gives up soon. */
 export const openEventStoreDb = (
   connectionString: string,
-  {
-    contents = noContents,
-    logger = silentLogger,
-    inOrder = false,
-  }: { readonly contents?: Contents; readonly logger?: Logger; readonly inOrder?: boolean } = {},
+  { contents = noContents, logger = silentLogger }: { readonly contents?: Contents; readonly logger?: Logger } = {},
 ): EventStore =>
   createEventStoreDbEventStore({
     connectionString,
@@ -24,6 +20,5 @@ export const openEventStoreDb = (
     contents,
     system: createSystem(),
     logger,
-    inOrder,
     callTimeoutMs: PATIENCE_MS,
   });
