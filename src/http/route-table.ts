@@ -172,6 +172,19 @@ export const ROUTES = {
     errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
   },
 
+  'POST /v1/templates/:id/test-send': {
+    ...SEND,
+    status: 202,
+    errors: [
+      ...BODY,
+      ...ONE,
+      'from_domain_mismatch',
+      'domain_not_verified',
+      'template_invalid',
+      'template_variables_invalid',
+    ],
+  },
+
   'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, 'resource_conflict'] },
   'GET /v1/suppressions': { ...READ, errors: LIST },
   'GET /v1/suppressions/check': { ...READ, errors: [] },

@@ -57,6 +57,7 @@ import {
   publishTemplateRoute,
   rollBackTemplateRoute,
 } from './routes/templates/templates.ts';
+import { testSendTemplateRoute } from './routes/templates/test-send.ts';
 import {
   compareTemplateVersionsRoute,
   getTemplateVersionRoute,
@@ -117,6 +118,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getTemplateVersionRoute,
   compareTemplateVersionsRoute,
   renderTemplateRoute,
+  testSendTemplateRoute,
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,

@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../domain/events.ts';
 import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import { asRecords, type Database } from './database.ts';
-import { earlierMessages, known } from './messages/earlier-messages.ts';
+import { earlierMessages } from './messages/earlier-messages.ts';
 import { defineProjection } from './projection.ts';
 import { rowsInto } from './rebuild-tables.ts';
 
@@ -54,7 +54,7 @@ const accept = (
   changes: Changes,
   event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
 ): void => {
-  if (!isLive(event)) return;
+  if (!isLive(event) || event.data.trial === true) return;
   const { data, metadata } = event;
   const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
   changes.days.set(data.messageId, day);
@@ -64,7 +64,8 @@ const accept = (
 
 const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
   if (!isLive(event)) return;
-  add(changes, event.metadata.organizationId, known(changes.days, event.data.messageId), -1);
+  const day = changes.days.get(event.data.messageId);
+  if (day !== undefined) add(changes, event.metadata.organizationId, day, -1); // of a trial nothing was billed
 };
 
 export const billingProjection = defineProjection<MessageEvent, Changes>({

@@ -85,7 +85,7 @@ export const prepareMessage = (
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
   const { domain, keyId, environment, organizationId } = caller;
-  const { stream, ttlSeconds, scheduledAt = null, recipients: addressed, tracking: wanted, ...rest } = draft;
+  const { stream, ttlSeconds, trial, scheduledAt = null, recipients: addressed, tracking: wanted, ...rest } = draft;
   const tracking = trackingOf(domain.tracking, wanted);
   const contentId = system.uuid();
   const recipients = addressed.map((recipient) => ({
@@ -128,6 +128,7 @@ export const prepareMessage = (
         metadataDigests: Object.entries(draft.metadata).map(([name, value]) => metadataDigest(secret, name, value)),
         stream,
         ...(draft.template === undefined ? {} : { template: draft.template }),
+        ...(trial === undefined ? {} : { trial }),
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
         ...(isTracked(tracking) ? { tracking } : {}),

@@ -36,6 +36,7 @@ import {
   load,
   requireRevision,
 } from '../execute.ts';
+import { requireValidHtml } from './render-template.ts';
 import { compileContent, draftContent, newContent, templateContent } from './template-content.ts';
 
 /** The life of a template. Templates are shared by live and test keys, so their events have no environment. */
@@ -173,19 +174,6 @@ interface Publishing {
   readonly htmlChecker: HtmlChecker;
 }
 
-/** @throws {DomainError} `template_invalid` naming the line of the rendered html. */
-const requireValidHtml = async (
-  { htmlChecker }: Publishing,
-  { html }: RenderedTemplate,
-  organizationId: string,
-): Promise<void> => {
-  const problems = await htmlChecker.check(html, organizationId);
-  if (problems.length === 0) return;
-  throw invalid({
-    html: problems.map(({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`),
-  });
-};
-
 /**
  * Makes the draft the next version.
  * @throws {DomainError} `template_invalid`, `resource_conflict`, `not_found`, `precondition_failed`.
@@ -203,7 +191,9 @@ export const publishTemplate = async (
   requireSound(renderer, draft);
   const content = await compileContent(context, before, draft);
   const example = tryExamples(renderer, content);
-  if (example !== null) await requireValidHtml(context, example, organizationId);
+  if (example !== null) {
+    await requireValidHtml(context.htmlChecker, example, { organizationId, code: 'template_invalid', field: 'html' });
+  }
   const { ref, contents } = newContent(context, organizationId, content);
   const changed = await change(context, origin, {
     templateId: existing.templateId,

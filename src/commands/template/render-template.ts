@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/domain-error.ts';
+import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
 import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
@@ -42,4 +43,28 @@ export const renderContent = (
       details: { [field]: [error.message] },
     });
   }
+};
+
+interface CheckedFor {
+  readonly organizationId: string;
+  readonly code: 'template_invalid' | 'template_variables_invalid';
+  /** Of the request, or of the template: what the refusal is listed under. */
+  readonly field: string;
+}
+
+/** @throws {DomainError} of the code, naming lines of the rendered html. */
+export const requireValidHtml = async (
+  htmlChecker: HtmlChecker,
+  { html }: RenderedTemplate,
+  { organizationId, code, field }: CheckedFor,
+): Promise<void> => {
+  const problems = await htmlChecker.check(html, organizationId);
+  if (problems.length === 0) return;
+  throw new DomainError(code, 'the template makes no valid html with these values: see details', {
+    details: {
+      [field]: problems.map(
+        ({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`,
+      ),
+    },
+  });
 };

@@ -10,7 +10,7 @@ import type { RenderedTemplate } from '../../domain/template/render-template.ts'
 import { type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
 import type { Values } from '../../domain/template/variables.ts';
 import { load } from '../execute.ts';
-import { renderContent } from './render-template.ts';
+import { renderContent, requireValidHtml } from './render-template.ts';
 import { templateContent } from './template-content.ts';
 
 /** Renders published templates for sends. Contents of versions never change, so that those in use are kept in memory. */
@@ -76,18 +76,6 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
     return version;
   };
 
-  const requireValidHtml = async ({ html }: RenderedTemplate, organizationId: string): Promise<void> => {
-    const problems = await htmlChecker.check(html, organizationId);
-    if (problems.length === 0) return;
-    throw new DomainError('template_variables_invalid', 'the template makes no valid html with these variables', {
-      details: {
-        template: problems.map(
-          ({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`,
-        ),
-      },
-    });
-  };
-
   return (organizationId: string): UseTemplate => {
     const found = new Map<string, Promise<TemplateVersion>>();
     return async ({ id, version: asked, locale, variables }) => {
@@ -102,7 +90,11 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
         locale,
         field: 'template.variables',
       });
-      await requireValidHtml(rendered, organizationId);
+      await requireValidHtml(htmlChecker, rendered, {
+        organizationId,
+        code: 'template_variables_invalid',
+        field: 'template',
+      });
       return { templateId, version: version.version, rendered };
     };
   };

@@ -108,6 +108,8 @@ export const messageEvents = {
     stream: z.enum(['transactional', 'bulk']),
     /** What subject and bodies were rendered from; absent: nothing. */
     template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
+    /** A template that is tried: neither billed nor counted in statistics. */
+    trial: z.literal(true).optional(),
     /** Bytes of the bodies and decoded attachments. */
     sizeBytes: z.number().int(),
     /** When undelivered recipients expire. */

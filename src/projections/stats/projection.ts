@@ -45,7 +45,8 @@ interface Concerning {
 const each =
   (count: Count) =>
   (changes: StatsChanges, { data, metadata }: Concerning): void => {
-    const cohort = known(changes.cohorts, data.messageId);
+    const cohort = changes.cohorts.get(data.messageId);
+    if (cohort === undefined) return; // a trial is not counted
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
     for (const recipient of cohort.recipients.filter(({ id }) => ids.includes(id))) {
       const dueAt = recipient.scheduledAt ?? cohort.acceptedAt;
@@ -59,6 +60,7 @@ const accept = (
   changes: StatsChanges,
   event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
 ): void => {
+  if (event.data.trial === true) return;
   const cohort = cohortOf(event);
   changes.cohorts.set(cohort.messageId, cohort);
   changes.accepted.add(cohort.messageId);

@@ -84,6 +84,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/templates/:id/publish': () => ({}),
   'POST /v1/templates/:id/rollback': () => ({ version: 1 }),
   'POST /v1/templates/:id/render': () => ({}),
+  'POST /v1/templates/:id/test-send': () => ({ to: 'b@example.org' }),
   'POST /v1/suppressions': () => ({ address: newPerson() }),
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),

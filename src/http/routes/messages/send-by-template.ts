@@ -86,7 +86,8 @@ export interface CompleteSend {
   readonly refusal: DomainError | null;
 }
 
-const mailboxIn = (field: 'from' | 'reply_to', text: string): Mailbox => {
+/** An address that a template makes. @throws {DomainError} `template_variables_invalid`. */
+export const mailboxOfTemplate = (field: 'from' | 'reply_to', text: string): Mailbox => {
   const parsed = parseMailbox(text);
   if (typeof parsed !== 'string') return parsed;
   const problem = `template: its ${field} is not an email address with these variables: ${parsed}`;
@@ -95,7 +96,7 @@ const mailboxIn = (field: 'from' | 'reply_to', text: string): Mailbox => {
 
 const senderOf = (from: Mailbox | undefined, { rendered }: UsedTemplate): Mailbox => {
   if (from !== undefined) return from;
-  if (rendered.from !== undefined) return mailboxIn('from', rendered.from);
+  if (rendered.from !== undefined) return mailboxOfTemplate('from', rendered.from);
   const problem = 'from is required: the template has none';
   throw new DomainError('invalid_request', problem, { details: { from: [problem] } });
 };
@@ -108,7 +109,7 @@ const requireSubject = ({ rendered: { subject } }: UsedTemplate): string => {
 
 const filledIn = (body: Omit<SendRequestBody, 'template'>, used: UsedTemplate): SendBody => {
   const { html, text, replyTo } = used.rendered;
-  const answers = body.reply_to ?? replyTo?.map((each) => mailboxIn('reply_to', each));
+  const answers = body.reply_to ?? replyTo?.map((each) => mailboxOfTemplate('reply_to', each));
   return {
     ...body,
     from: senderOf(body.from, used),

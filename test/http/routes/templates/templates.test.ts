@@ -1,17 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
+import { HELLO, openTemplates, type Templates } from '../../support/templates.ts';
 
 let service: DatabaseService;
 let key: string;
 let testKey: string;
-let names = 0;
-
-const HELLO = {
-  name: 'Hello',
-  subject: 'Hello {{ name }}',
-  html: '<p>Hello <b>{{ name }}</b></p>',
-  variables: [{ name: 'name', type: 'string', example: 'Ann' }],
-};
+let templates: Templates;
 
 beforeAll(async () => {
   service = await startDatabaseService();
@@ -19,37 +13,13 @@ beforeAll(async () => {
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
   testKey = (await service.makeKey(organizationId, domainId, { environment: 'test' })).value;
+  templates = openTemplates(service, key);
 }, 60_000);
 afterAll(() => service.close());
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-
-const ask = async (method: Method, path: string, payload?: object, headers = {}) => {
-  const body = payload === undefined ? {} : { payload };
-  const answer = await service.request({ method, url: `/v1/templates${path}`, key, headers, ...body });
-  return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? null : answer.json() };
-};
-const newAlias = (): string => {
-  names += 1;
-  return `template-${names}`;
-};
-/** @returns its alias. */
-const make = async (content: object = {}): Promise<string> => {
-  const alias = newAlias();
-  expect((await ask('POST', '', { ...HELLO, ...content, alias })).status).toBe(201);
-  return alias;
-};
-const publish = (alias: string) => ask('POST', `/${alias}/publish`);
-/** @returns the alias of a template with this many versions. */
-const makePublished = async (content: object = {}): Promise<string> => {
-  const alias = await make(content);
-  expect((await publish(alias)).body).toMatchObject({ version: 1 });
-  return alias;
-};
-
 describe('a template', () => {
   test('is a draft first, known by its id and its alias', async () => {
-    const made = await ask('POST', '', { ...HELLO, alias: 'welcome' });
+    const made = await templates.ask('POST', '', { ...HELLO, alias: 'welcome' });
     expect(made.status).toBe(201);
     expect(made.headers).toMatchObject({ etag: '"0"', location: `/v1/templates/${made.body.id}` });
     expect(made.body).toMatchObject({
@@ -60,35 +30,36 @@ describe('a template', () => {
       has_draft: true,
       content: { subject: HELLO.subject, text: null, format: 'html', locales: {}, reply_to: [] },
     });
-    for (const path of ['/welcome', `/${made.body.id}`]) expect((await ask('GET', path)).body).toEqual(made.body);
+    for (const path of ['/welcome', `/${made.body.id}`])
+      expect((await templates.ask('GET', path)).body).toEqual(made.body);
     const { content: _, ...listed } = made.body;
-    expect((await ask('GET', '')).body.data).toEqual([listed]);
+    expect((await templates.ask('GET', '')).body.data).toEqual([listed]);
   });
 
   test('has an alias that no other has, until it is deleted', async () => {
-    const alias = await make();
-    expect((await ask('POST', '', { ...HELLO, alias })).body.error.code).toBe('resource_conflict');
-    expect((await ask('DELETE', `/${alias}`)).status).toBe(204);
-    expect((await ask('GET', `/${alias}`)).status).toBe(404);
-    expect((await ask('POST', '', { ...HELLO, alias })).status).toBe(201);
+    const alias = await templates.make();
+    expect((await templates.ask('POST', '', { ...HELLO, alias })).body.error.code).toBe('resource_conflict');
+    expect((await templates.ask('DELETE', `/${alias}`)).status).toBe(204);
+    expect((await templates.ask('GET', `/${alias}`)).status).toBe(404);
+    expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(201);
   });
 
   test('is changed field by field, where nobody else has changed it meanwhile', async () => {
-    const alias = await make({ text: 'Hello {{ name }}' });
-    const { headers } = await ask('GET', `/${alias}`);
-    const changed = await ask(
+    const alias = await templates.make({ text: 'Hello {{ name }}' });
+    const { headers } = await templates.ask('GET', `/${alias}`);
+    const changed = await templates.ask(
       'PATCH',
       `/${alias}`,
       { subject: 'Hi {{ name }}', text: null },
       { 'if-match': headers.etag },
     );
     expect(changed.body.content).toMatchObject({ subject: 'Hi {{ name }}', html: HELLO.html, text: null });
-    const late = await ask('PATCH', `/${alias}`, { subject: 'Late' }, { 'if-match': headers.etag });
+    const late = await templates.ask('PATCH', `/${alias}`, { subject: 'Late' }, { 'if-match': headers.etag });
     expect([late.status, late.body.error.code]).toEqual([412, 'precondition_failed']);
   });
 
   test('is shared with test keys, which change nothing', async () => {
-    const alias = await make();
+    const alias = await templates.make();
     expect((await service.request({ url: `/v1/templates/${alias}`, key: testKey })).statusCode).toBe(200);
     const url = `/v1/templates/${alias}/publish`;
     expect((await service.request({ method: 'POST', url, key: testKey })).json().error.code).toBe(
@@ -99,21 +70,21 @@ describe('a template', () => {
 
 describe('publishing', () => {
   test('makes versions that never change, while the draft does', async () => {
-    const alias = await make();
-    const first = await publish(alias);
+    const alias = await templates.make();
+    const first = await templates.publish(alias);
     expect(first.body).toMatchObject({ version: 1, published: true, analysis: { object: 'analysis' } });
-    expect((await publish(alias)).body.error.code).toBe('resource_conflict');
-    await ask('PATCH', `/${alias}`, { subject: 'Hi {{ name }}' });
-    expect((await ask('GET', `/${alias}`)).body).toMatchObject({ published_version: 1, has_draft: true });
-    expect((await publish(alias)).body).toMatchObject({ version: 2 });
-    expect((await ask('GET', `/${alias}/versions/1`)).body).toMatchObject({
+    expect((await templates.publish(alias)).body.error.code).toBe('resource_conflict');
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Hi {{ name }}' });
+    expect((await templates.ask('GET', `/${alias}`)).body).toMatchObject({ published_version: 1, has_draft: true });
+    expect((await templates.publish(alias)).body).toMatchObject({ version: 2 });
+    expect((await templates.ask('GET', `/${alias}/versions/1`)).body).toMatchObject({
       published: false,
       published_by: expect.stringMatching(/^key:key_/),
       content: { subject: HELLO.subject },
     });
-    expect((await ask('GET', `/${alias}/versions/2`)).body.content.subject).toBe('Hi {{ name }}');
-    expect((await ask('GET', `/${alias}/versions/3`)).status).toBe(404);
-    expect((await ask('GET', `/${alias}/versions/x`)).status).toBe(404);
+    expect((await templates.ask('GET', `/${alias}/versions/2`)).body.content.subject).toBe('Hi {{ name }}');
+    expect((await templates.ask('GET', `/${alias}/versions/3`)).status).toBe(404);
+    expect((await templates.ask('GET', `/${alias}/versions/x`)).status).toBe(404);
   });
 
   test.each([
@@ -125,32 +96,32 @@ describe('publishing', () => {
     [{ variables: [{ name: 'name', type: 'number', example: 'Ann' }] }, 'variables.name', /example must be a number/],
     [{ layout: 'nowhere' }, 'layout', /is no template of your organization/],
   ])('refuses %o', async (content, field, sentence) => {
-    const { status, body } = await publish(await make(content));
+    const { status, body } = await templates.publish(await templates.make(content));
     expect([status, body.error.code]).toEqual([422, 'template_invalid']);
     expect(body.error.details[field]?.[0]).toMatch(sentence);
   });
 
   test('takes what is published back to an earlier version, and forth again', async () => {
-    const alias = await makePublished();
-    await ask('PATCH', `/${alias}`, { subject: 'Bad {{ name }}' });
-    await publish(alias);
-    const back = await ask('POST', `/${alias}/rollback`, { version: 1 });
+    const alias = await templates.makePublished();
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Bad {{ name }}' });
+    await templates.publish(alias);
+    const back = await templates.ask('POST', `/${alias}/rollback`, { version: 1 });
     expect(back.body).toMatchObject({ published_version: 1, has_draft: false });
-    expect((await ask('GET', `/${alias}/versions?limit=1`)).body).toMatchObject({
+    expect((await templates.ask('GET', `/${alias}/versions?limit=1`)).body).toMatchObject({
       data: [{ version: 2, published: false }],
       has_more: true,
     });
-    expect((await ask('POST', `/${alias}/rollback`, { version: 7 })).status).toBe(404);
+    expect((await templates.ask('POST', `/${alias}/rollback`, { version: 7 })).status).toBe(404);
   });
 
   test('lists versions page by page, and tells how two of them differ', async () => {
-    const alias = await makePublished({ html: '<p>One {{ name }}</p>\n<p>Two</p>\n<p>Three</p>' });
-    await ask('PATCH', `/${alias}`, { html: '<p>One {{ name }}</p>\n<p>2</p>\n<p>Three</p>' });
-    await publish(alias);
-    const first = (await ask('GET', `/${alias}/versions?limit=1`)).body;
-    const second = (await ask('GET', `/${alias}/versions?limit=1&after=${first.next_cursor}`)).body;
+    const alias = await templates.makePublished({ html: '<p>One {{ name }}</p>\n<p>Two</p>\n<p>Three</p>' });
+    await templates.ask('PATCH', `/${alias}`, { html: '<p>One {{ name }}</p>\n<p>2</p>\n<p>Three</p>' });
+    await templates.publish(alias);
+    const first = (await templates.ask('GET', `/${alias}/versions?limit=1`)).body;
+    const second = (await templates.ask('GET', `/${alias}/versions?limit=1&after=${first.next_cursor}`)).body;
     expect([first.data[0].version, second.data[0].version, second.has_more]).toEqual([2, 1, false]);
-    const { body } = await ask('GET', `/${alias}/versions/2/diff?with=1`);
+    const { body } = await templates.ask('GET', `/${alias}/versions/2/diff?with=1`);
     expect(body).toMatchObject({ object: 'template_diff', from: 1, to: 2 });
     expect(body.changes.map(({ field }: { field: string }) => field)).toEqual(['html']);
     expect(body.changes[0].lines).toEqual([
@@ -159,18 +130,18 @@ describe('publishing', () => {
       { kind: 'added', text: '<p>2</p>' },
       { kind: 'same', text: '<p>Three</p>' },
     ]);
-    expect((await ask('GET', `/${alias}/versions/2/diff?with=2`)).body.changes).toEqual([]);
+    expect((await templates.ask('GET', `/${alias}/versions/2/diff?with=2`)).body.changes).toEqual([]);
   });
 });
 
 describe('rendering', () => {
   test('shows what a message would be, and writes nothing', async () => {
-    const alias = await make();
+    const alias = await templates.make();
     const { store } = service.deps.context;
     const head = await store.head();
-    const examples = await ask('POST', `/${alias}/render`, {});
+    const examples = await templates.ask('POST', `/${alias}/render`, {});
     expect(examples.body).toMatchObject({ version: null, subject: 'Hello Ann', html: '<p>Hello <b>Ann</b></p>' });
-    const given = await ask('POST', `/${alias}/render`, { variables: { name: '<i>\r\nBcc: x', typo: 1 } });
+    const given = await templates.ask('POST', `/${alias}/render`, { variables: { name: '<i>\r\nBcc: x', typo: 1 } });
     expect(given.body).toMatchObject({
       subject: 'Hello <i> Bcc: x',
       html: '<p>Hello <b>&lt;i&gt;\r\nBcc: x</b></p>',
@@ -181,8 +152,8 @@ describe('rendering', () => {
 
   test('refuses variables that are missing or of another type, all at once', async () => {
     const variables = [...HELLO.variables, { name: 'count', type: 'number' }];
-    const alias = await make({ text: '{{ count }}', variables });
-    const { status, body } = await ask('POST', `/${alias}/render`, { variables: { count: '1' } });
+    const alias = await templates.make({ text: '{{ count }}', variables });
+    const { status, body } = await templates.ask('POST', `/${alias}/render`, { variables: { count: '1' } });
     expect([status, body.error.code]).toEqual([422, 'template_variables_invalid']);
     expect(body.error.details).toEqual({
       'variables.name': ['variables.name is required'],
@@ -192,23 +163,29 @@ describe('rendering', () => {
 
   test('speaks the language that is asked for, or the nearest one there is', async () => {
     const locales = { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } };
-    const alias = await make({ locales });
+    const alias = await templates.make({ locales });
     const subjects = [];
     for (const locale of ['de-AT', 'de', 'fr', undefined]) {
-      subjects.push((await ask('POST', `/${alias}/render`, locale === undefined ? {} : { locale })).body.subject);
+      subjects.push(
+        (await templates.ask('POST', `/${alias}/render`, locale === undefined ? {} : { locale })).body.subject,
+      );
     }
     expect(subjects).toEqual(['Hallo Ann', 'Hallo Ann', 'Hello Ann', 'Hello Ann']);
   });
 
   test('puts the template into its layout as that was published', async () => {
-    const layout = await makePublished({ html: '<div>{{ content }}</div>', subject: 'x', variables: [] });
-    const alias = await makePublished({ layout });
-    await ask('PATCH', `/${layout}`, { html: '<main>{{ content }}</main>' });
-    await publish(layout);
-    const old = await ask('POST', `/${alias}/render`, { version: 1 });
+    const layout = await templates.makePublished({ html: '<div>{{ content }}</div>', subject: 'x', variables: [] });
+    const alias = await templates.makePublished({ layout });
+    await templates.ask('PATCH', `/${layout}`, { html: '<main>{{ content }}</main>' });
+    await templates.publish(layout);
+    const old = await templates.ask('POST', `/${alias}/render`, { version: 1 });
     expect(old.body.html).toBe('<div><p>Hello <b>Ann</b></p></div>');
-    expect((await ask('POST', `/${alias}/render`, {})).body.html).toBe('<main><p>Hello <b>Ann</b></p></main>');
-    await ask('PATCH', `/${layout}`, { layout: alias });
-    expect((await publish(layout)).body.error.details.layout).toEqual([`layout '${alias}' is in this template itself`]);
+    expect((await templates.ask('POST', `/${alias}/render`, {})).body.html).toBe(
+      '<main><p>Hello <b>Ann</b></p></main>',
+    );
+    await templates.ask('PATCH', `/${layout}`, { layout: alias });
+    expect((await templates.publish(layout)).body.error.details.layout).toEqual([
+      `layout '${alias}' is in this template itself`,
+    ]);
   });
 });

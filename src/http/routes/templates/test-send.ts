@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { sendMessage } from '../../../commands/message/send-message.ts';
+import { renderContent, requireValidHtml } from '../../../commands/template/render-template.ts';
+import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import type { MessageDraft } from '../../../domain/message/draft.ts';
+import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
+import type { Mailbox } from '../../../domain/ports/contents.ts';
+import type { RenderedTemplate } from '../../../domain/template/render-template.ts';
+import { bodyOf } from '../../bodies/json-bodies.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
+import { mailboxOfTemplate } from '../messages/send-by-template.ts';
+import { mailboxes } from '../messages/send-fields.ts';
+import { withFreshDomain } from '../messages/send-message.ts';
+import { localeField, variablesField } from './template-fields.ts';
+
+/** Values of lists and objects. */
+const BOUNDS = bodyOf(500_000);
+/** Of the people who look at a template before it is published. */
+const RECIPIENTS_MAX = 10;
+const MARK = '[Test] ';
+
+const body = z.strictObject({
+  to: mailboxes
+    .refine((all) => all.length <= RECIPIENTS_MAX, `must have at most ${RECIPIENTS_MAX} addresses`)
+    .describe(`One address, or an array of at most ${RECIPIENTS_MAX}.`),
+  version: z.int().min(1).optional().describe('Number of the version; the draft when absent.'),
+  locale: localeField.optional(),
+  variables: variablesField.optional().describe('By name; the values of the examples when absent.'),
+});
+
+const trialOf = (rendered: RenderedTemplate, to: readonly Mailbox[], { domain }: Caller): MessageDraft => ({
+  from: rendered.from === undefined ? { address: `test@${domain.name}` } : mailboxOfTemplate('from', rendered.from),
+  recipients: to.map((each) => ({ ...each, kind: 'to' })),
+  replyTo: (rendered.replyTo ?? []).map((each) => mailboxOfTemplate('reply_to', each)),
+  subject: MARK + rendered.subject,
+  html: rendered.html,
+  ...(rendered.text === undefined ? {} : { text: rendered.text }),
+  headers: {},
+  attachments: [],
+  tags: [],
+  metadata: {},
+  stream: 'transactional',
+  ttlSeconds: TTL_SECONDS_DEFAULT,
+  trial: true,
+});
+
+export const testSendTemplateRoute = (route: RouteContext): void => {
+  const { context, templateRenderer, templateCompiler, htmlChecker } = route.deps;
+  const templates = { store: context.store, contents: context.contents, templateCompiler };
+  defineEndpoint(
+    route,
+    'POST /v1/templates/:id/test-send',
+    {
+      summary: 'Send a template to those who try it',
+      description:
+        'The subject begins with `[Test]`. The message is delivered as any other, is not billed, and is in no statistics. ' +
+        'It is from the sender of the template, or from `test@` the domain of the key.',
+      body,
+      bounds: BOUNDS,
+      examples: { 'The draft with its examples': { to: 'you@example.net' } },
+      answer: sentMessageSchema,
+    },
+    async ({ caller, origin, id, body: { to, version, locale = null, variables = null }, request }) => {
+      const { organizationId } = caller;
+      const { template } = await loadTemplate(context.store, organizationId, id);
+      const { content } = await contentOf(templates, template, { version: version ?? 'draft' });
+      const { rendered } = renderContent(templateRenderer, content, { variables, locale, field: 'variables' });
+      await requireValidHtml(htmlChecker, rendered, { organizationId, code: 'template_invalid', field: 'html' });
+      const sender = await withFreshDomain(route.auth.keyCache, caller);
+      const draft = trialOf(rendered, to, sender);
+      const sent = await sendMessage(context, origin, sender, { draft, body: request.body, idempotencyKey: null });
+      return serializeSentMessage(sent.message, sent.body);
+    },
+  );
+};
