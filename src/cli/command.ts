@@ -40,7 +40,9 @@ export interface OperatorCommand extends Described {
 /** A command without engines. */
 export interface PlainCommand extends Described {
   readonly needs: 'nothing';
-  run(invocation: Invocation): Result;
+  run(invocation: Invocation): Result | Promise<Result>;
+  /** The code that the process ends with. Absent: 0. */
+  exitCode?(result: Result): number;
 }
 
 export type Command = OperatorCommand | PlainCommand;
@@ -48,6 +50,11 @@ export type Command = OperatorCommand | PlainCommand;
 /** A mistake in the command line; the message says what to type. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** A command that cannot do what it was asked to; the message is for people. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
 }
 
 export const optional = ({ values }: Invocation, option: string): string | undefined => {

@@ -13,8 +13,9 @@ import {
 import { copyLogCommand, reencryptCommand } from './maintenance.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
+import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from './templates/commands.ts';
 
-/** All operator commands. */
+/** All commands. */
 export const COMMANDS: readonly Command[] = [
   createOrganizationCommand,
   setCeilingsCommand,
@@ -35,4 +36,7 @@ export const COMMANDS: readonly Command[] = [
   copyLogCommand,
   reencryptCommand,
   doctorCommand,
+  pullTemplatesCommand,
+  pushTemplatesCommand,
+  diffTemplatesCommand,
 ];

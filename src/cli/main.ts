@@ -5,7 +5,7 @@ import { readConfig } from '../config.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
-import { type Command, type Invocation, type Result, UsageError } from './command.ts';
+import { type Command, CommandFailed, type Invocation, type Result, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
 const help = (): string =>
@@ -60,7 +60,7 @@ const print = (result: Result, json: boolean): void => {
 };
 
 const run = async (command: Command, invocation: Invocation): Promise<Result> => {
-  if (command.needs === 'nothing') return command.run(invocation);
+  if (command.needs === 'nothing') return await command.run(invocation);
   const config = readConfig(process.env);
   const operator = await openOperator(config);
   try {
@@ -73,7 +73,10 @@ const run = async (command: Command, invocation: Invocation): Promise<Result> =>
 };
 
 const isExpected = (error: unknown): error is Error =>
-  error instanceof UsageError || error instanceof DomainError || error instanceof StartRefused;
+  error instanceof UsageError ||
+  error instanceof CommandFailed ||
+  error instanceof DomainError ||
+  error instanceof StartRefused;
 
 try {
   const words = process.argv.slice(2);
@@ -85,7 +88,8 @@ try {
     const { json, ...invocation } = parse(command, rest);
     const result = await run(command, invocation);
     print(result, json);
-    if (command.needs === 'engines' && command.isBad?.(result) === true) process.exitCode = 1;
+    if (command.needs === 'nothing') process.exitCode = command.exitCode?.(result) ?? 0;
+    else if (command.isBad?.(result) === true) process.exitCode = 1;
   }
 } catch (error) {
   console.error(isExpected(error) ? error.message : error);

@@ -1,0 +1,211 @@
+import { differencesOf } from '../../domain/template/differences.ts';
+import { type Invocation, type PlainCommand, type Result, UsageError } from '../command.ts';
+import { ApiRefused, openApi, type RemoteTemplate, type TemplatesApi } from './api.ts';
+import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.ts';
+import { writeLock, writeTemplate } from './write-files.ts';
+
+/**
+ * Templates as files: `pull`, `push` and `diff`. The lock of a template tells what files and service had in common, so
+ * that a change on one side is told from a conflict. A template is written whole or not at all, under `If-Match`.
+ */
+
+interface Row {
+  readonly template: string;
+  readonly result: string;
+  readonly version?: number;
+  readonly details?: readonly string[];
+  readonly changes?: readonly unknown[];
+}
+
+/** Exit codes. */
+const FAILED = 1;
+const DIFFERENT = 2;
+const CONFLICT = 3;
+const CODES: Readonly<Record<string, number>> = {
+  refused: FAILED,
+  conflict: CONFLICT,
+  differs: DIFFERENT,
+  'only here': DIFFERENT,
+  'only on the service': DIFFERENT,
+  'to create': DIFFERENT,
+  'to change': DIFFERENT,
+  'to publish': DIFFERENT,
+  'to write': DIFFERENT,
+};
+
+/** What needs a person comes first: refusals, then conflicts, then differences. */
+const exitCode = (result: Result): number => {
+  const codes = Array.isArray(result) ? result.map((row) => CODES[String(row.result)] ?? 0) : [];
+  return [FAILED, CONFLICT, DIFFERENT].find((code) => codes.includes(code)) ?? 0;
+};
+
+interface Pair {
+  readonly alias: string;
+  readonly local: LocalTemplate | undefined;
+  readonly remote: RemoteTemplate | undefined;
+}
+
+type Standing = 'same' | 'changed here' | 'changed there' | 'conflict';
+
+/** Who has changed it since both had the same. */
+const standingOf = ({ local, remote }: Pair, origin: string): Standing => {
+  const base = local?.lock[origin];
+  const [here, there] = [local, remote].map((each) => (each === undefined ? undefined : digestOf(each.template)));
+  if (here === there) return 'same';
+  if (there === base) return 'changed here';
+  return here === undefined || here === base ? 'changed there' : 'conflict';
+};
+
+interface Work {
+  readonly api: TemplatesApi;
+  readonly root: string;
+  readonly isDry: boolean;
+  readonly publishes: boolean;
+  readonly overwrites: boolean;
+}
+
+const open = async (invocation: Invocation): Promise<{ work: Work; pairs: readonly Pair[] }> => {
+  const [root, more] = invocation.positionals;
+  if (root === undefined || more !== undefined) throw new UsageError('name one folder');
+  const api = openApi();
+  const locals = await readTemplates(root);
+  const remotes = await api.list();
+  const aliases = [...new Set([...locals.keys(), ...remotes.keys()])].sort();
+  const is = (option: string): boolean => invocation.values[option] === true;
+  return {
+    work: { api, root, isDry: is('dry-run'), publishes: is('publish'), overwrites: is('overwrite') },
+    pairs: aliases.map((alias) => ({ alias, local: locals.get(alias), remote: remotes.get(alias) })),
+  };
+};
+
+const conflict = (alias: string, why: string): Row => ({ template: alias, result: 'conflict', details: [why] });
+const CHANGED_THERE = 'changed on the service since the last pull or push: pull it, or push with --overwrite';
+
+/** @param act its refusals become rows, so that the other templates go on. */
+const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ApiRefused)) throw error;
+    if (error.status === 412 || error.status === 409) return conflict(alias, CHANGED_THERE);
+    return { template: alias, result: 'refused', details: [error.message, ...error.details] };
+  }
+};
+
+/** Layouts come before the templates that they surround: those take them as published. */
+const layoutsFirst = (pairs: readonly Pair[]): readonly Pair[] => {
+  const byAlias = new Map(pairs.map((pair) => [pair.alias, pair]));
+  const ordered = new Set<Pair>();
+  const add = (pair: Pair, users: readonly Pair[]): void => {
+    const layout = byAlias.get(pair.local?.template.layout ?? '');
+    if (layout !== undefined && !users.includes(layout)) add(layout, [...users, pair]);
+    ordered.add(pair);
+  };
+  for (const pair of pairs) add(pair, [pair]);
+  return [...ordered];
+};
+
+const lockOf = ({ api }: Work, { lock, template }: LocalTemplate) => ({ ...lock, [api.origin]: digestOf(template) });
+
+const send = async ({ api }: Work, { alias, remote }: Pair, local: LocalTemplate): Promise<RemoteTemplate> =>
+  remote === undefined ? await api.create(alias, local.template) : await api.change(alias, local.template, remote.etag);
+
+const pushChanged = async (work: Work, pair: Pair, local: LocalTemplate): Promise<Row> => {
+  const { alias: template, remote } = pair;
+  if (work.isDry) return { template, result: remote === undefined ? 'to create' : 'to change' };
+  const sent = await send(work, pair, local);
+  await writeLock(work.root, template, lockOf(work, local));
+  if (work.publishes) return { template, result: 'published', version: await work.api.publish(template, sent.etag) };
+  return { template, result: remote === undefined ? 'created' : 'changed' };
+};
+
+const pushSame = async (work: Work, { alias: template, remote }: Pair, local: LocalTemplate): Promise<Row> => {
+  const publishes = work.publishes && remote?.hasDraft === true;
+  if (work.isDry) return { template, result: publishes ? 'to publish' : 'unchanged' };
+  if (local.lock[work.api.origin] !== digestOf(local.template))
+    await writeLock(work.root, template, lockOf(work, local));
+  if (!publishes) return { template, result: 'unchanged' };
+  return { template, result: 'published', version: await work.api.publish(template, remote.etag) };
+};
+
+const push = async (work: Work, pair: Pair): Promise<Row> => {
+  const { alias, local } = pair;
+  if (local === undefined) return { template: alias, result: 'not here' };
+  const standing = standingOf(pair, work.api.origin);
+  if (standing === 'same') return pushSame(work, pair, local);
+  if (standing === 'changed here' || work.overwrites) return pushChanged(work, pair, local);
+  return conflict(alias, pair.remote === undefined ? 'deleted on the service: push with --overwrite' : CHANGED_THERE);
+};
+
+/** What the files have in common with the service from now on; written where the lock does not say so yet. */
+const pullSame = async (work: Work, { alias: template, local }: Pair, lock: Lock): Promise<Row> => {
+  if (!work.isDry && local?.lock[work.api.origin] !== lock[work.api.origin]) await writeLock(work.root, template, lock);
+  return { template, result: 'unchanged' };
+};
+
+const pull = async (work: Work, pair: Pair): Promise<Row> => {
+  const { alias: template, local, remote } = pair;
+  if (remote === undefined) return { template, result: 'not on the service' };
+  const lock = { ...local?.lock, [work.api.origin]: digestOf(remote.template) };
+  const standing = standingOf(pair, work.api.origin);
+  if (standing === 'same') return pullSame(work, pair, lock);
+  if (standing === 'changed here' && !work.overwrites) return { template, result: 'changed here' };
+  if (standing === 'conflict' && !work.overwrites)
+    return conflict(template, 'changed here and on the service: pull with --overwrite to lose what is here');
+  if (work.isDry) return { template, result: 'to write' };
+  await writeTemplate(work.root, template, remote.template, lock);
+  return { template, result: 'written' };
+};
+
+const compare = ({ alias, local, remote }: Pair): readonly Row[] => {
+  if (remote === undefined) return [{ template: alias, result: 'only here' }];
+  if (local === undefined) return [{ template: alias, result: 'only on the service' }];
+  const changes = differencesOf({ ...remote.template }, { ...local.template });
+  return changes.length === 0 ? [] : [{ template: alias, result: 'differs', changes }];
+};
+
+const rows = (found: readonly Row[]): Result => found.map((row) => ({ ...row }));
+
+const described = {
+  needs: 'nothing',
+  takesName: true,
+  exitCode,
+} as const;
+const flag = { type: 'boolean' } as const;
+
+export const pullTemplatesCommand: PlainCommand = {
+  ...described,
+  name: 'templates pull',
+  usage: 'FOLDER [--dry-run] [--overwrite]',
+  summary: 'writes the templates of the service at OUTBOX_URL into files',
+  options: { 'dry-run': flag, overwrite: flag },
+  run: async (invocation) => {
+    const { work, pairs } = await open(invocation);
+    const done: Row[] = [];
+    for (const pair of pairs) done.push(await pull(work, pair));
+    return rows(done);
+  },
+};
+
+export const pushTemplatesCommand: PlainCommand = {
+  ...described,
+  name: 'templates push',
+  usage: 'FOLDER [--publish] [--dry-run] [--overwrite]',
+  summary: 'makes files the drafts of templates of the service at OUTBOX_URL, and publishes them on demand',
+  options: { publish: flag, 'dry-run': flag, overwrite: flag },
+  run: async (invocation) => {
+    const { work, pairs } = await open(invocation);
+    const done: Row[] = [];
+    for (const pair of layoutsFirst(pairs)) done.push(await rowOf(pair.alias, () => push(work, pair)));
+    return rows(done);
+  },
+};
+
+export const diffTemplatesCommand: PlainCommand = {
+  ...described,
+  name: 'templates diff',
+  usage: 'FOLDER',
+  summary: 'tells what a push would change on the service at OUTBOX_URL',
+  options: {},
+  run: async (invocation) => rows((await open(invocation)).pairs.flatMap(compare)),
+};

@@ -1,0 +1,227 @@
+import { constants } from 'node:fs';
+import { lstat, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { canonicalJson, sha256Hex } from '../../domain/digest.ts';
+import { CommandFailed } from '../command.ts';
+
+/**
+ * Templates as files: `welcome/{template.yaml, template.html | template.mjml, text.liquid, template.lock}` and, by
+ * language, `welcome/locales/de/{template.html, text.liquid}`. Links are never followed, and each file is replaced whole.
+ */
+
+export interface LocalizedTemplate {
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string | null;
+  readonly preheader: string | null;
+}
+
+/** A template without its alias, in the words of the API. */
+export interface Template extends LocalizedTemplate {
+  readonly name: string;
+  readonly description: string | null;
+  readonly from: string | null;
+  readonly reply_to: readonly string[];
+  readonly layout: string | null;
+  readonly format: 'html' | 'mjml';
+  readonly inline_css: boolean;
+  readonly variables: readonly Readonly<Record<string, unknown>>[];
+  readonly locales: Readonly<Record<string, LocalizedTemplate>>;
+}
+
+/** What the service had when files and service were last the same: digests by the service's address. */
+export type Lock = Readonly<Record<string, string>>;
+
+export interface LocalTemplate {
+  readonly template: Template;
+  readonly lock: Lock;
+}
+
+/** More than the service takes of one part; less than what fills the memory. */
+const FILE_BYTES_MAX = 1_000_000;
+const ALIAS = /^[a-z0-9-]{1,64}$/;
+export const LOCALE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$/;
+export const LOCK = 'template.lock';
+export const SETTINGS = 'template.yaml';
+export const SOURCES = { html: 'template.html', mjml: 'template.mjml' } as const;
+export const TEXT = 'text.liquid';
+
+const nullable = z.string().nullable().default(null);
+const settingsSchema = z.strictObject({
+  name: z.string(),
+  description: nullable,
+  subject: z.string(),
+  preheader: nullable,
+  from: nullable,
+  reply_to: z.array(z.string()).default([]),
+  layout: nullable,
+  inline_css: z.boolean().default(false),
+  variables: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        type: z.string(),
+        required: z.boolean().default(true),
+        default: z.unknown().optional(),
+        example: z.unknown().optional(),
+        description: z.string().optional(),
+      }),
+    )
+    .default([]),
+  locales: z.record(z.string().regex(LOCALE), z.strictObject({ subject: z.string(), preheader: nullable })).default({}),
+});
+type Settings = z.output<typeof settingsSchema>;
+
+/** Line ends of other systems, and the one that editors put at the end of a file, are no change. */
+const normalText = (text: string): string => text.replaceAll('\r\n', '\n').replace(/\n$/, '');
+
+const normalLocalized = ({ subject, html, text, preheader }: LocalizedTemplate): LocalizedTemplate => ({
+  subject,
+  html: normalText(html),
+  text: text === null ? null : normalText(text),
+  preheader,
+});
+
+export const normalTemplate = (template: Template): Template => ({
+  ...template,
+  ...normalLocalized(template),
+  locales: Object.fromEntries(Object.entries(template.locales).map(([tag, each]) => [tag, normalLocalized(each)])),
+});
+
+export const digestOf = (template: Template): string => sha256Hex(canonicalJson(template));
+
+/** @throws {CommandFailed} it cannot name a folder. */
+export const requireAlias = (alias: string): void => {
+  if (!ALIAS.test(alias)) throw new CommandFailed(`'${alias}' is no alias: it must be 1 to 64 of a-z, 0-9 and -`);
+};
+
+const problem = (path: string, sentence: string): CommandFailed => new CommandFailed(`${path}: ${sentence}`);
+const isErrno = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException)?.code === code;
+
+/** The file's text; null: there is none. @throws {CommandFailed} it is a link, too large, or not UTF-8. */
+const readText = async (path: string): Promise<string | null> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error) => {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw problem(path, isErrno(error, 'ELOOP') ? 'is a symbolic link' : 'cannot be read');
+  });
+  if (file === null) return null;
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw problem(path, 'is no file');
+    if (stats.size > FILE_BYTES_MAX) throw problem(path, `is larger than ${FILE_BYTES_MAX} bytes`);
+    return normalText(new TextDecoder('utf-8', { fatal: true }).decode(await file.readFile()));
+  } catch (error) {
+    throw error instanceof TypeError ? problem(path, 'is not UTF-8') : error;
+  } finally {
+    await file.close();
+  }
+};
+
+/** Whether there is a folder. @throws {CommandFailed} it is a link, or no folder. */
+export const hasFolder = async (path: string): Promise<boolean> => {
+  const stats = await lstat(path).catch(() => null);
+  if (stats?.isSymbolicLink() === true) throw problem(path, 'is a symbolic link');
+  if (stats !== null && !stats.isDirectory()) throw problem(path, 'is no folder');
+  return stats !== null;
+};
+
+const parseSettings = (path: string, text: string): Settings => {
+  const document = parseDocument(text, { schema: 'core', logLevel: 'error' });
+  const [first] = document.errors;
+  if (first !== undefined) throw problem(path, first.message);
+  const toValue = (): unknown => {
+    try {
+      return document.toJS({ maxAliasCount: 0 });
+    } catch {
+      throw problem(path, 'aliases of YAML (*name) are not possible here');
+    }
+  };
+  const parsed = settingsSchema.safeParse(toValue());
+  if (parsed.success) return parsed.data;
+  const sentences = parsed.error.issues.map(({ path: at, message }) => `${at.join('.') || 'the file'}: ${message}`);
+  throw problem(path, sentences.join('; '));
+};
+
+export type Format = Template['format'];
+
+const readParts = async (folder: string, format: Format): Promise<Pick<LocalizedTemplate, 'html' | 'text'>> => {
+  const html = await readText(join(folder, SOURCES[format]));
+  if (html === null) throw problem(join(folder, SOURCES[format]), 'is missing');
+  return { html, text: await readText(join(folder, TEXT)) };
+};
+
+const readLocales = async (
+  folder: string,
+  settings: Settings['locales'],
+  format: Format,
+): Promise<Template['locales']> => {
+  const there = (await hasFolder(folder)) ? await readdir(folder, { withFileTypes: true }) : [];
+  const unnamed = there.find((each) => each.isDirectory() && !Object.hasOwn(settings, each.name));
+  if (unnamed !== undefined) throw problem(join(folder, unnamed.name), `is not among the locales of ${SETTINGS}`);
+  const locales: Record<string, LocalizedTemplate> = {};
+  for (const [tag, { subject, preheader }] of Object.entries(settings)) {
+    await hasFolder(join(folder, tag));
+    locales[tag] = { subject, preheader, ...(await readParts(join(folder, tag), format)) };
+  }
+  return locales;
+};
+
+const readLock = async (path: string): Promise<Lock> => {
+  try {
+    return z.record(z.string(), z.string()).parse(JSON.parse((await readText(path)) ?? '{}'));
+  } catch (error) {
+    throw error instanceof CommandFailed ? error : problem(path, 'is not what push or pull writes: delete it');
+  }
+};
+
+const readTemplate = async (folder: string): Promise<LocalTemplate | null> => {
+  const text = await readText(join(folder, SETTINGS));
+  if (text === null) return null;
+  const { locales, ...settings } = parseSettings(join(folder, SETTINGS), text);
+  const isThere = async (name: string): Promise<boolean> => (await readText(join(folder, name))) !== null;
+  const format: Format = (await isThere(SOURCES.mjml)) ? 'mjml' : 'html';
+  if (format === 'mjml' && (await isThere(SOURCES.html))) throw problem(folder, 'has both html and MJML');
+  const parts = await readParts(folder, format);
+  const template = {
+    ...settings,
+    ...parts,
+    format,
+    locales: await readLocales(join(folder, 'locales'), locales, format),
+  };
+  return { template, lock: await readLock(join(folder, LOCK)) };
+};
+
+interface Entry {
+  readonly name: string;
+  isSymbolicLink(): boolean;
+  isDirectory(): boolean;
+}
+
+const readEntry = async (root: string, entry: Entry): Promise<LocalTemplate | null> => {
+  if (entry.isSymbolicLink()) throw problem(join(root, entry.name), 'is a symbolic link');
+  const local = entry.isDirectory() ? await readTemplate(join(root, entry.name)) : null;
+  if (local !== null) requireAlias(entry.name);
+  return local;
+};
+
+/** Templates of a folder, by alias. Folders without `template.yaml` are none. @throws {CommandFailed} naming each file. */
+export const readTemplates = async (root: string): Promise<ReadonlyMap<string, LocalTemplate>> => {
+  const problems: string[] = [];
+  const noted = (error: unknown): null => {
+    if (!(error instanceof CommandFailed)) throw error;
+    problems.push(error.message);
+    return null;
+  };
+  const entries = await readdir(root, { withFileTypes: true }).catch(() => {
+    throw problem(root, 'is no folder that can be read');
+  });
+  const templates = new Map<string, LocalTemplate>();
+  for (const entry of entries.filter(({ name }) => !name.startsWith('.'))) {
+    const local = await readEntry(root, entry).catch(noted);
+    if (local !== null) templates.set(entry.name, local);
+  }
+  if (problems.length > 0) throw new CommandFailed(problems.join('\n'));
+  return templates;
+};

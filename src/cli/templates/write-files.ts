@@ -1,0 +1,82 @@
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import {
+  type Format,
+  hasFolder,
+  LOCK,
+  type LocalizedTemplate,
+  type Lock,
+  requireAlias,
+  SETTINGS,
+  SOURCES,
+  TEXT,
+  type Template,
+} from './files.ts';
+
+/** Writes templates as files. Other files in their folders stay. */
+
+const withoutDefaults = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) =>
+        value !== null && value !== false && !(typeof value === 'object' && Object.keys(value).length === 0),
+    ),
+  );
+
+const settingsText = ({ html: _, text: __, format: ___, locales, ...fields }: Template): string =>
+  stringify(
+    withoutDefaults({
+      ...fields,
+      locales: Object.fromEntries(
+        Object.entries(locales).map(([tag, { subject, preheader }]) => [tag, withoutDefaults({ subject, preheader })]),
+      ),
+    }),
+    { lineWidth: 0 },
+  );
+
+/** A reader sees the file before or the file after. */
+const replaceFile = async (path: string, text: string): Promise<void> => {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await rm(temporary, { force: true });
+  await writeFile(temporary, text, { flag: 'wx' });
+  await rename(temporary, path);
+};
+
+const writeParts = async (folder: string, { html, text }: LocalizedTemplate, format: Format): Promise<void> => {
+  await replaceFile(join(folder, SOURCES[format]), `${html}\n`);
+  await rm(join(folder, SOURCES[format === 'html' ? 'mjml' : 'html']), { force: true });
+  if (text === null) await rm(join(folder, TEXT), { force: true });
+  else await replaceFile(join(folder, TEXT), `${text}\n`);
+};
+
+const removeLocale = async (folder: string): Promise<void> => {
+  for (const name of [...Object.values(SOURCES), TEXT]) await rm(join(folder, name), { force: true });
+  await rmdir(folder).catch(() => undefined); // what else is in it is not ours
+};
+
+/** Remembers what files and service have in common. */
+export const writeLock = async (root: string, alias: string, lock: Lock): Promise<void> =>
+  replaceFile(join(root, alias, LOCK), `${JSON.stringify(lock, null, 2)}\n`);
+
+/**
+ * Writes a template's files, and last its lock: if this ends in the middle, the next pull finds files that were changed.
+ * @throws {CommandFailed} a link stands where a folder should be.
+ */
+export const writeTemplate = async (root: string, alias: string, template: Template, lock: Lock): Promise<void> => {
+  requireAlias(alias);
+  const folder = join(root, alias);
+  const localesFolder = join(folder, 'locales');
+  const before = (await hasFolder(folder)) && (await hasFolder(localesFolder)) ? await readdir(localesFolder) : [];
+  for (const tag of before) await hasFolder(join(localesFolder, tag));
+  await mkdir(folder, { recursive: true });
+  for (const tag of before.filter((each) => !Object.hasOwn(template.locales, each)))
+    await removeLocale(join(localesFolder, tag));
+  for (const [tag, localized] of Object.entries(template.locales)) {
+    await mkdir(join(localesFolder, tag), { recursive: true });
+    await writeParts(join(localesFolder, tag), localized, template.format);
+  }
+  await writeParts(folder, template, template.format);
+  await replaceFile(join(folder, SETTINGS), settingsText(template));
+  await writeLock(root, alias, lock);
+};
