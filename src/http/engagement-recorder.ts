@@ -3,6 +3,7 @@ import { mapConcurrently } from '../async/map-concurrently.ts';
 import { withTimeout } from '../async/with-timeout.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
+import { isFatal } from '../domain/codec.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
 
@@ -77,7 +78,7 @@ export const createEngagementRecorder = ({
   let isAway = false;
   const lost = new Counter({
     name: 'outbox_engagements_lost_total',
-    help: 'Openings and clicks that were not recorded: too many waited for the log',
+    help: 'Openings and clicks that were not recorded',
     registers: registry === undefined ? [] : [registry],
   });
 
@@ -114,15 +115,25 @@ export const createEngagementRecorder = ({
     }
   };
 
+  /** What could not be recorded is tried again, unless that would change nothing. */
+  const keepOrLose = (copy: Gathered, error: unknown): void => {
+    const { messageId } = copy;
+    const isLost = isFatal(error);
+    if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'openings and clicks cannot be recorded');
+    isAway = true;
+    const take = isLost
+      ? ({ count }: Engagement) => lost.inc(count)
+      : (each: Engagement) => add(copy, each, system.monotonicMs() + gatherMs);
+    copy.engagements.values().forEach(take);
+  };
+
   const record = async (copy: Gathered): Promise<void> => {
     try {
       await recordEngagement(context, { ...copy, engagements: [...copy.engagements.values()] });
       noteRecent(copy, system.monotonicMs());
       isAway = false;
     } catch (error) {
-      if (!isAway) logger.warn({ error, messageId: copy.messageId }, 'openings and clicks cannot be recorded just now');
-      isAway = true;
-      for (const each of copy.engagements.values()) add(copy, each, system.monotonicMs() + gatherMs);
+      keepOrLose(copy, error);
     }
   };
 

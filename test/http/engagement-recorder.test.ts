@@ -145,6 +145,14 @@ test('what does not fit is lost, and counted', async () => {
   await recorder.close();
 });
 
+test('what the log refuses for good is lost, and counted', async () => {
+  const { note, recorder, registry, recorded } = await open();
+  note(null, { family: 'unheard of' });
+  await recorder.close();
+  expect(await recorded()).toEqual([]);
+  expect(await registry.metrics()).toContain('outbox_engagements_lost_total 1');
+});
+
 test('messages that are not there are not heard of', async () => {
   const { recorder, recorded } = await open();
   recorder.note(

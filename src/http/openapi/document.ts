@@ -171,8 +171,8 @@ const pathsOf = (operations: readonly Operation[], schemas: Schemas): Json => {
   return paths;
 };
 
-/** Where a browser at the root is led is not an operation. */
-const isOperation = ({ name }: Operation): boolean => name !== 'GET /';
+/** A redirect is not an operation. */
+const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 302;
 
 /** Makes the OpenAPI 3.1 document. @param publicUrl URL of the API. */
 export const openApiDocument = (routes: readonly Operation[], publicUrl: string): Json => {

@@ -10,10 +10,10 @@ import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '.
 import { strictOpenApi } from '../../support/openapi/strict.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** A browser at the root is led to the documentation: that is nobody's operation. */
+/** Browsers at the root and those who follow tracked links are led elsewhere: that is nobody's operation. */
 const names = Object.keys(ROUTES)
   .filter(isRouteName)
-  .filter((name) => name !== 'GET /');
+  .filter((name) => ruleOf(name).status !== 302);
 
 let service: Service;
 let source: unknown;
