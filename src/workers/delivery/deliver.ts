@@ -2,6 +2,7 @@ import type { Semaphore } from '../../async/semaphore.ts';
 import { type Loaded, load } from '../../commands/execute.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { type Message, message } from '../../domain/message/message.ts';
+import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import { messageStream } from '../../domain/streams.ts';
@@ -40,7 +41,11 @@ export interface Deliver extends DeliverParts {
 /** An attempt that was made; it is over when `reported` is recorded (`recordOutcome`). */
 export interface Attempted {
   readonly claim: Claimed;
+  /** Of its last mail. */
   readonly reported: Reported;
+  /** Of all its mails: what the limits of the destination learn from. */
+  readonly outcomes: readonly AttemptOutcome[];
+  /** Of the slowest mail. */
   readonly tookMs: number;
 }
 
@@ -62,6 +67,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   if (signal.aborted) return null;
   // The claim follows the wait for memory: a lease does not run while larger messages are sent.
   return parts.bytesInFlight.run(async () => {
+    if (signal.aborted) return null;
     const begun = momentOf(parts.system);
     const claim = await claimDue(parts, due, known);
     return claim && composeAndSend(parts, claim, { begun, signal });
@@ -86,7 +92,15 @@ const composeAndSend = async (parts: Deliver, claim: Claimed, limits: Limits): P
 const nothingSent = (claim: Claimed, reported: Reported = postponed([], '')): Attempted => ({
   claim,
   reported,
+  outcomes: reported.outcomes,
   tookMs: 0,
+});
+
+/** The attempt after one more of its mails. */
+const withEarlier = (earlier: Attempted, last: Attempted): Attempted => ({
+  ...last,
+  outcomes: [...earlier.outcomes, ...last.outcomes],
+  tookMs: Math.max(earlier.tookMs, last.tookMs),
 });
 
 /** A fault of ours raises an alarm and defers the recipients. It never ends a message. */
@@ -112,8 +126,8 @@ const sendAll = async (
   for (const mail of further) {
     const confirmed = momentOf(parts.system);
     const next: Claimed = { ...claim, message: await recordOutcome(parts, attempted) };
-    if (!isHeld(next.message.state, next.attempt)) return nothingSent(next);
-    attempted = await sendMail(parts, next, mail, { ...limits, confirmed });
+    if (!isHeld(next.message.state, next.attempt)) return withEarlier(attempted, nothingSent(next));
+    attempted = withEarlier(attempted, await sendMail(parts, next, mail, { ...limits, confirmed }));
   }
   return attempted;
 };
@@ -138,7 +152,7 @@ const sendMail = async (
     const tookMs = system.monotonicMs() - beganMs;
     if (isLive(state)) countOutcomes(parts.metrics, reported.outcomes, tookMs);
     logAttempt(parts.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });
-    return { claim, reported, tookMs };
+    return { claim, reported, outcomes: reported.outcomes, tookMs };
   } catch (error) {
     return notSent(parts, claim, [...recipientIds], error);
   }

@@ -123,7 +123,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
       provider,
       beganMs,
       domain: due.destination,
-      outcomes: attempted.reported.outcomes,
+      outcomes: attempted.outcomes,
       tookMs: attempted.tookMs,
     });
     await Promise.all(suspensions.map((each) => retry(system, () => parts.suspend(each))));

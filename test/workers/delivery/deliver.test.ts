@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
-import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
 import { closedAfterTest, openDelivering as open, statuses, until } from '../delivering.ts';
@@ -93,48 +92,6 @@ describe('delivering a message', () => {
     await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
     expect(service.logger.said('error')).toEqual(['a message could not be sent: it is tried again later']);
     expect(service.sink.mails).toHaveLength(0);
-  });
-});
-
-describe('large messages', () => {
-  const MB = 1_000_000;
-
-  test('are sent a few at a time, so that they fit into memory', async () => {
-    const service = await open();
-    const { test: simulated } = service.dependencies.transports;
-    let bytes = 0;
-    let most = 0;
-    let mostClaimed = 0;
-    const claimedBytes = async (): Promise<number> => {
-      const all = await Promise.all(ids.map((id) => statuses(service, id)));
-      return all.reduce(
-        (sum, [status], index) => sum + (status === 'sending' ? (texts[index % 3] ?? '').length : 0),
-        0,
-      );
-    };
-    const weighed: MailTransport = {
-      ...simulated,
-      send: async (mail, options) => {
-        const size = mail.body.text?.length ?? 0;
-        bytes += size;
-        most = Math.max(most, bytes);
-        mostClaimed = Math.max(mostClaimed, await claimedBytes());
-        await sleep(20);
-        bytes -= size;
-        return simulated.send(mail, options);
-      },
-    };
-    const texts = ['x'.repeat(25 * MB), 'x'.repeat(80 * MB), 'x'.repeat(10)];
-    const ids = await Promise.all(
-      Array.from({ length: 12 }, (_, index) => service.send(`u${index}@example.org`, 'test', texts[index % 3])),
-    );
-    service.workers({ transports: { ...service.dependencies.transports, test: weighed } }).start();
-    await until(async () => {
-      const all = await Promise.all(ids.map((id) => statuses(service, id)));
-      expect(all.flat().every((status) => status === 'delivered')).toBe(true);
-    });
-    expect(most).toBe(80 * MB); // alone
-    expect(mostClaimed).toBe(80 * MB); // what waits for room is not claimed
   });
 });
 

@@ -90,6 +90,17 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, first)).toEqual(['delivered']));
   });
 
+  test('is slowed by what any copy of a message met, not by the last alone', async () => {
+    const replies = [TOO_BUSY, TAKEN, TOO_BUSY, TAKEN];
+    const { service, suspensionOf } = await openMany({ 'busy.example': () => replies.shift() ?? TAKEN });
+    const to = ['ann@busy.example', 'bob@busy.example'];
+    for (let message = 0; message < 2; message += 1) {
+      const id = await service.send(to, 'live', 'Hello', { unsubscribe: 'managed' });
+      await until(async () => expect(await statuses(service, id)).toEqual(['deferred', 'delivered']));
+    }
+    await until(async () => expect(await suspensionOf('busy.example')).toMatchObject({ reason: 'busy', code: 451 }));
+  });
+
   test('of a domain with wrong DNS waits by itself: other domains of its provider go on', async () => {
     const { service, answers, suspensionOf } = await openMany({
       'gone.example': () => ({ ...SILENT, destination: '@gone.example' }),
