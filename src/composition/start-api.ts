@@ -17,6 +17,7 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
+import { createLiveFeed } from '../projections/events/live-feed.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { RunningRole } from './lifecycle.ts';
@@ -87,8 +88,12 @@ export const startApi = async (
   closers.add('analyzer', analyzer.close);
   const templateCompiler = createTemplateCompiler();
   closers.add('template compiler', templateCompiler.close);
+  const readModels = createReadModels({ pool, store, system });
+  const liveFeed = createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger });
+  closers.add('live feed', liveFeed.close);
   const deps: HttpDependencies = {
     context,
+    liveFeed,
     rateLimiter,
     htmlChecker,
     analyzer,
@@ -101,7 +106,7 @@ export const startApi = async (
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),
-    readModels: createReadModels({ pool, store, system }),
+    readModels,
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),

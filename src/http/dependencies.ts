@@ -12,6 +12,7 @@ import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
+import type { LiveFeed } from '../projections/events/live-feed.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 
@@ -26,6 +27,8 @@ export interface LoopWork {
 export interface HttpDependencies {
   readonly context: CommandContext;
   readonly readModels: ReadModels;
+  /** Newest events for open event streams. */
+  readonly liveFeed: LiveFeed;
   readonly rateLimiter: RateLimiter;
   readonly htmlChecker: HtmlChecker;
   readonly analyzer: Analyzer;

@@ -15,7 +15,7 @@ import {
   rotateDkimRoute,
   verifyDomainRoute,
 } from './routes/domains.ts';
-import { readEventsRoute } from './routes/events.ts';
+import { readEventsRoute } from './routes/events/read-events.ts';
 import { livezRoute, readyzRoute } from './routes/health.ts';
 import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
 import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';

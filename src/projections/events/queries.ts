@@ -13,11 +13,17 @@ export interface FeedCursor {
   readonly index: number;
 }
 
+/** Whether a place is behind another. */
+export const isAfter = (one: FeedCursor, other: FeedCursor): boolean =>
+  one.position === other.position ? one.index > other.index : one.position > other.position;
+
 /** Before the first event. */
 export const FEED_START: FeedCursor = { position: LOG_START, index: 0 };
 
-interface FeedEvent extends CustomerEvent {
+export interface FeedEvent extends CustomerEvent {
   readonly cursor: FeedCursor;
+  /** The sending domain it concerns; null: none. */
+  readonly domainId: string | null;
 }
 
 export interface ReadFeed {
@@ -50,6 +56,7 @@ interface Row {
   readonly environment: string;
   readonly subject_id: string;
   readonly sequence: number;
+  readonly domain_id: string | null;
   readonly recipient_id: string | null;
   readonly content_id: string | null;
   readonly facts: CustomerEventFacts;
@@ -70,7 +77,7 @@ const feed = (along: Along, order: 'asc' | 'desc'): string => `
   ${along === 'type' ? 'cross join unnest($6::text[]) t(type)' : ''}
   cross join lateral (
     select c.position, c.item, c.event_id, c.type, c.environment, c.subject_id, c.sequence, c.recipient_id,
-      c.content_id, c.facts, c.occurred_at
+      c.content_id, c.domain_id, c.facts, c.occurred_at
     from read_models.customer_events c
     where c.organization_id = $1 and c.environment = f.environment ${NARROWED[along]}
       and ($3::text is null or (c.position, c.item) > ($3, $4::smallint))
@@ -91,6 +98,7 @@ const fromRow = (row: Row, organizationId: string): FeedEvent => ({
   recipientId: row.recipient_id,
   contentId: row.content_id,
   facts: row.facts,
+  domainId: row.domain_id,
   cursor: { position: row.position, index: row.item },
 });
 
@@ -124,4 +132,35 @@ export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> =>
     hasMore: after !== null && rows.length > kept.length,
     next: items.at(-1)?.cursor ?? after ?? FEED_START,
   };
+};
+
+/** Of organizations that have few new events: one probe of an index per organization and environment. */
+const NEW_EVENTS = `
+  select o.id as organization_id, e.* from unnest($1::text[]) o(id)
+  cross join unnest(array['live', 'test', '${BOTH_ENVIRONMENTS}']) f(environment)
+  cross join lateral (
+    select c.position, c.item, c.event_id, c.type, c.environment, c.domain_id, c.subject_id, c.sequence, c.recipient_id,
+      c.content_id, c.facts, c.occurred_at
+    from read_models.customer_events c
+    where c.organization_id = o.id and c.environment = f.environment and c.position > $2 and c.position <= $3
+  ) e
+  order by e.position, e.item`;
+
+export interface ReadNewEvents {
+  readonly organizationIds: readonly string[];
+  readonly after: Position;
+  readonly upTo: Position;
+}
+
+/** What some organizations' feeds have between two positions of the log, oldest first. The log's page bounds it. */
+export const readNewEvents = async (
+  db: Database,
+  { organizationIds, after, upTo }: ReadNewEvents,
+): Promise<readonly FeedEvent[]> => {
+  const { rows } = await db.query<Row & { readonly organization_id: string }>({
+    name: 'read-new-events',
+    text: NEW_EVENTS,
+    values: [organizationIds, after, upTo],
+  });
+  return rows.map((row) => fromRow(row, row.organization_id));
 };

@@ -9,6 +9,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { silentLogger } from '../../support/logger.ts';
@@ -25,10 +26,12 @@ export interface DatabaseService extends Service {
 const SECRET_KEYS = { current: 'a secret key of a test, long enough' };
 
 /** The API on a database of its own, with its projections running. */
-export const startDatabaseService = async ({ encrypts = false } = {}): Promise<DatabaseService> => {
+export const startDatabaseService = async ({
+  encrypts = false,
+  system = createSystem(),
+} = {}): Promise<DatabaseService> => {
   const database = await migratedDatabase();
   const { url } = database;
-  const system = createSystem();
   const logger = silentLogger;
   const pool = createPool({ url, name: 'test', logger });
   const runnerPool = createPool({ url, name: 'test projections', logger, max: RUNNER_CONNECTIONS });
@@ -38,14 +41,18 @@ export const startDatabaseService = async ({ encrypts = false } = {}): Promise<D
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   const stopping = new AbortController();
   const running = createProjectionRunner({ pool: runnerPool, store, system, logger }).run(stopping.signal);
+  const readModels = createReadModels({ pool, store, system });
+  const contents = createPostgresContents({ pool, codec: contentsCodec });
+  const liveFeed = createLiveFeed({ pool, store, contents, readModels, system, logger });
   const service = await startService({
     usageMarks,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    readModels: createReadModels({ pool, store, system }),
+    readModels,
+    liveFeed,
     context: {
       store,
       system,
-      contents: createPostgresContents({ pool, codec: contentsCodec }),
+      contents,
       secrets: createPostgresSecrets({ pool, system, secretKeys: SECRET_KEYS }),
     },
   });
@@ -62,6 +69,7 @@ export const startDatabaseService = async ({ encrypts = false } = {}): Promise<D
     },
     close: async () => {
       await service.close();
+      await liveFeed.close();
       stopping.abort();
       await running;
       await usageMarks.close();

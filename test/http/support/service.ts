@@ -17,6 +17,7 @@ import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { RateLimits } from '../../../src/domain/rate-limits.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
 import type { HttpDependencies } from '../../../src/http/dependencies.ts';
+import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
@@ -77,8 +78,11 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     capturing: true,
     ...overrides.context,
   };
+  const pool = nowhere();
+  const readModels = createReadModels({ pool, store: context.store, system });
   return {
-    readModels: createReadModels({ pool: nowhere(), store: context.store, system }),
+    readModels,
+    liveFeed: createLiveFeed({ ...context, pool, readModels, logger: silentLogger }),
     rateLimiter: createInMemoryRateLimiter({ system }),
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 let service: DatabaseService;
 let key: string;

@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { LOG_START, type Position } from '../../../domain/ports/event-store.ts';
+import { FEED_START, type FeedCursor, isAfter, type ReadFeed } from '../../../projections/events/queries.ts';
+import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
+import { visibleDomainId } from '../../auth/authenticate.ts';
+import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
+import { type filterParameters, furtherFilter } from './event-filter.ts';
+
+/** Cursors of the feed, and its pages as the read model has them. Pages and streams share both. */
+
+const LIST = 'events';
+/** In place of a cursor: before the first event. Not a valid cursor itself. */
+export const START = 'start';
+const POSITION = /^[0-9A-Za-z:._-]{0,64}$/;
+const INDEX = /^(?:0|[1-9]\d{0,3})$/;
+
+/** Events looked through for one page by a filter that no index serves. More: a slower answer. Fewer: emptier pages. */
+const SCANNED_MAX = 1_000;
+const SCAN_PAGE = 250;
+
+export const encodeCursor = ({ position, index }: FeedCursor): string => encodeParts([LIST, position, String(index)]);
+
+/** @returns null: the newest. @throws {DomainError} `invalid_cursor`. */
+export const decodeCursor = (after: string | undefined): FeedCursor | null => {
+  if (after === undefined) return null;
+  if (after === START) return FEED_START;
+  const [list, position = '', index = ''] = decodeParts(after, 3);
+  if (list !== LIST || !POSITION.test(position) || !INDEX.test(index)) throw invalidCursor();
+  return { position, index: Number(index) };
+};
+
+/** Whether a cursor may have been issued: positions have one width and are not beyond the log's head. */
+const isIssued = ({ position, index }: FeedCursor, head: Position): boolean =>
+  position === LOG_START ? index === 0 : position.length === head.length && position <= head;
+
+type Filters = { readonly [Name in keyof typeof filterParameters]?: z.output<(typeof filterParameters)[Name]> };
+
+export interface ReadPage {
+  readonly caller: Caller;
+  readonly filters: Filters;
+  /** null: the newest page. */
+  readonly after: FeedCursor | null;
+  readonly limit: number;
+}
+
+export interface EventPage {
+  readonly items: readonly ShownEvent[];
+  /** There is more behind `next`: perhaps nothing that matches the filters. */
+  readonly hasMore: boolean;
+  readonly next: FeedCursor;
+  /** The log ended here at the time. */
+  readonly head: Position;
+}
+
+export interface ShownEvent {
+  readonly cursor: FeedCursor;
+  readonly event: SerializedEvent;
+}
+
+/** Matches no domain. */
+const NO_DOMAIN = '';
+
+/** The domain to read along; null: all. A key that is confined to its own sees nothing of another. */
+export const domainToRead = (caller: Caller, asked: string | undefined): string | null => {
+  const visible = visibleDomainId(caller);
+  if (visible === null) return asked ?? null;
+  return asked === undefined || asked === visible ? visible : NO_DOMAIN;
+};
+
+type Page = Omit<EventPage, 'head'>;
+type ReadRows = (after: FeedCursor | null, rows: number) => Promise<Page>;
+type Matches = (event: SerializedEvent) => boolean;
+
+/** The newest that match among the newest. */
+const newestMatching = async (readRows: ReadRows, matches: Matches, limit: number): Promise<Page> => {
+  const page = await readRows(null, SCANNED_MAX);
+  return { ...page, items: page.items.filter(({ event }) => matches(event)).slice(-limit) };
+};
+
+/** The next that match, until the page is full or enough has been looked through. */
+const nextMatching = async (
+  readRows: ReadRows,
+  matches: Matches,
+  { after, limit }: { readonly after: FeedCursor; readonly limit: number },
+): Promise<Page> => {
+  const found: ShownEvent[] = [];
+  let page: Page = { items: [], hasMore: true, next: after };
+  for (let scanned = 0; page.hasMore && scanned < SCANNED_MAX && found.length < limit; scanned += SCAN_PAGE) {
+    page = await readRows(page.next, SCAN_PAGE);
+    found.push(...page.items.filter(({ event }) => matches(event)));
+  }
+  const last = found[limit - 1];
+  if (last === undefined) return { ...page, items: found };
+  return { items: found.slice(0, limit), hasMore: page.hasMore || isAfter(page.next, last.cursor), next: last.cursor };
+};
+
+/** @throws {DomainError} `invalid_cursor`; `unavailable` while the read model lags. */
+export const readEventPage = async (
+  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
+  { caller, filters, after, limit }: ReadPage,
+): Promise<EventPage> => {
+  const head = await readYourWrites(deps, ['events']);
+  if (after !== null && !isIssued(after, head)) throw invalidCursor();
+  const by: Omit<ReadFeed, 'after' | 'limit'> = {
+    organizationId: caller.organizationId,
+    environment: caller.environment,
+    domainId: domainToRead(caller, filters.domain_id),
+    types: filters.types ?? null,
+  };
+
+  const readRows: ReadRows = async (from, rows) => {
+    const { items, hasMore, next } = await deps.readModels.events.page({ ...by, after: from, limit: rows });
+    const events = await serializeEvents(deps.context.contents, items);
+    const shown = items.map(({ cursor }, index) => ({ cursor, event: events[index] as SerializedEvent }));
+    return { items: shown, hasMore, next };
+  };
+
+  const matches = furtherFilter(filters);
+  if (matches === null) return { ...(await readRows(after, limit)), head };
+  if (after === null) return { ...(await newestMatching(readRows, matches, limit)), head };
+  return { ...(await nextMatching(readRows, matches, { after, limit })), head };
+};

@@ -1,0 +1,247 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { createSemaphore } from '../../../async/semaphore.ts';
+import { pause } from '../../../async/with-timeout.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../projections/events/live-feed.ts';
+import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import type { Call, RouteContext } from '../../endpoint.ts';
+import { type filterParameters, furtherFilter } from './event-filter.ts';
+import { decodeCursor, domainToRead, encodeCursor, readEventPage } from './event-pages.ts';
+
+/**
+ * The feed as server-sent events (WHATWG HTML §9.2). A stream keeps one cursor. It takes what comes after it from the live
+ * feed, which costs no query, or from the read model while it is behind. Nothing is buffered for a reader but one batch:
+ * while its connection takes no more, its cursor stays.
+ */
+
+type Filters = { readonly [Name in keyof typeof filterParameters]?: z.output<(typeof filterParameters)[Name]> };
+
+/** Each costs some 40 kB. More: memory. */
+export const STREAMS_MAX = 4_000;
+/** Streams that read the read model at the same time. More keeps connections from other requests. */
+const CATCHING_UP_MAX = 4;
+const PAGE_EVENTS = 100;
+/** Shorter cuts off readers that pause, longer holds memory for those that are gone. */
+const STALLED_MS_MAX = 60_000;
+const RETRY_MS = 1_000;
+/** Many proxies cut connections that are idle for 30 s. The live feed wakes streams every 15 s. */
+const HEARTBEAT_MS = 14_000;
+/** Held for a reader in this process, beside the socket's own buffer and one batch. */
+const BUFFERED_BYTES_MAX = 16_384;
+/** Waiting time that clients are told to keep before they connect again. */
+const RECONNECT_MS = 2_000;
+
+const EVENT_STREAM = 'text/event-stream';
+
+/** Not for HEAD, which would open a stream and read nothing. */
+export const isEventStreamRequest = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'GET' &&
+  String(headers.accept ?? '')
+    .split(',')
+    .some((one) => one.trim().toLowerCase().startsWith(EVENT_STREAM));
+
+const frameOf = (cursor: FeedCursor, type: string, json: string): string =>
+  `id: ${encodeCursor(cursor)}\nevent: ${type}\ndata: ${json}\n\n`;
+
+/** Moves the reader's `Last-Event-ID` on without an event, so that a stream whose filter is rare resumes cheaply. */
+const heartbeatOf = (cursor: FeedCursor): string => `: still here\nid: ${encodeCursor(cursor)}\n\n`;
+
+const endFrame = (reason: string, cursor: FeedCursor): string =>
+  `event: end\ndata: ${JSON.stringify({ reason, next_cursor: encodeCursor(cursor) })}\n\n`;
+
+/** Whether a live event is one of the stream's. */
+const isWanted = (caller: Caller, filters: Filters) => {
+  const domainId = domainToRead(caller, filters.domain_id);
+  const types = filters.types === undefined ? null : new Set<string>(filters.types);
+  const matches = furtherFilter(filters);
+  return ({ event, serialized }: LiveEvent): boolean =>
+    (event.environment === null || event.environment === caller.environment) &&
+    (domainId === null || event.domainId === domainId) &&
+    (types === null || types.has(event.type)) &&
+    (matches === null || matches(serialized));
+};
+
+interface Batch {
+  /** Frames of its events; empty: none. */
+  readonly text: string;
+  readonly next: FeedCursor;
+  readonly hasMore: boolean;
+}
+
+const shareReads = createSemaphore({ capacity: CATCHING_UP_MAX });
+
+/** One page of the read model. Behind the last one the stream has seen all of the log up to its head. */
+const readBehind = async (
+  deps: HttpDependencies,
+  by: { readonly caller: Caller; readonly filters: Filters; readonly after: FeedCursor | null },
+): Promise<Batch> => {
+  const page = await shareReads.run(() => readEventPage(deps, { ...by, limit: PAGE_EVENTS }));
+  const end = endOf(page.head);
+  const frames = page.items.map(({ cursor, event }) => frameOf(cursor, event.type, JSON.stringify(event)));
+  const next = page.hasMore || !isAfter(end, page.next) ? page.next : end;
+  return { text: frames.join(''), next, hasMore: page.hasMore };
+};
+
+const requireRoom = ({ size }: LiveFeed): void => {
+  if (size() < STREAMS_MAX) return;
+  throw new DomainError('unavailable', 'too many event streams are open: use pages with wait, or try again later', {
+    retryAfterSeconds: 60,
+  });
+};
+
+const lastEventId = ({ headers }: FastifyRequest): string | undefined => {
+  const id = headers['last-event-id'];
+  return typeof id === 'string' && id !== '' ? id : undefined;
+};
+
+type StreamCall = Call<unknown, Filters & { readonly after?: string | undefined }>;
+
+/** What a stream has sent and how it goes on. */
+interface Reader {
+  /** Everything up to here has been sent. */
+  cursor(): FeedCursor;
+  /** Moves on. @returns frames; null: not just now. @throws {DomainError} the key no longer works. */
+  next(): Promise<string | null>;
+  /** More can be read at once. */
+  hasMore(): boolean;
+}
+
+/** Reads the first page before anything is answered, so that a bad cursor is a 400. */
+const openReader = async (deps: HttpDependencies, call: StreamCall, watch: Watch): Promise<Reader> => {
+  const { callerNow, query: filters, request } = call;
+  const asked = decodeCursor(lastEventId(request) ?? filters.after);
+  let cursor = asked ?? endOf(await deps.context.store.head());
+  let batch: Batch | null = null;
+  let hasMore = false;
+
+  const readLive = (caller: Caller): Batch | null => {
+    const live = watch.after(cursor);
+    if (live === null) return null;
+    const frames = live.events
+      .filter(isWanted(caller, filters))
+      .map(({ event, json }) => frameOf(event.cursor, event.type, json));
+    return {
+      text: frames.join(''),
+      next: isAfter(live.end, cursor) ? live.end : cursor,
+      hasMore: live.hasMore,
+    };
+  };
+
+  const read = async (): Promise<Batch> => {
+    const caller = await callerNow();
+    return readLive(caller) ?? (await readBehind(deps, { caller, filters, after: cursor }));
+  };
+
+  if (asked !== null) batch = await readBehind(deps, { caller: await callerNow(), filters, after: asked });
+  return {
+    cursor: () => cursor,
+    hasMore: () => hasMore,
+    next: async () => {
+      try {
+        const { text, next, hasMore: isBehind } = batch ?? (await read());
+        batch = null;
+        cursor = next;
+        hasMore = isBehind;
+        return text;
+      } catch (error) {
+        if (error instanceof DomainError && error.code === 'unavailable') return null;
+        throw error;
+      }
+    },
+  };
+};
+
+/** Why the service ended a stream. */
+const reasonOf = (error: unknown, logger: HttpDependencies['logger']): string => {
+  if (error instanceof DomainError) return error.code;
+  logger.error({ err: error }, 'an event stream failed');
+  return 'internal_error';
+};
+
+/** @throws {DomainError} `invalid_cursor`; `unavailable`: too many streams, or the read model lags. */
+export const openEventStream = async ({ deps, closing }: RouteContext, call: StreamCall): Promise<Readable> => {
+  const { liveFeed, logger, context } = deps;
+  const { system } = context;
+  requireRoom(liveFeed);
+  const ended = new AbortController();
+  const isOver = (): boolean => ended.signal.aborted || closing.aborted;
+  let woken = Promise.withResolvers<void>();
+  let sentMs = system.monotonicMs();
+  let isTaken = true;
+
+  const wake = (): void => {
+    woken.resolve();
+    // Called at least every 15 s, also while the reader takes nothing.
+    if (!isTaken && system.monotonicMs() - sentMs > STALLED_MS_MAX) stream?.destroy();
+  };
+  const watch = await liveFeed.watch(call.caller.organizationId, wake);
+
+  async function* send(text: string): AsyncGenerator<string> {
+    sentMs = system.monotonicMs();
+    isTaken = false;
+    yield text;
+    isTaken = true;
+  }
+
+  /** Until there may be something to send. */
+  const wait = async (): Promise<void> => {
+    await woken.promise;
+    woken = Promise.withResolvers<void>();
+  };
+
+  /** What to send; empty where there is nothing and the stream was not silent for long. */
+  const framesFor = (text: string, cursor: FeedCursor): string => {
+    if (text !== '') return text;
+    return system.monotonicMs() - sentMs < HEARTBEAT_MS ? '' : heartbeatOf(cursor);
+  };
+
+  const waitAfter = async (text: string | null, reader: Reader): Promise<void> => {
+    if (text === null) return pause(system, RETRY_MS, ended.signal);
+    if (!reader.hasMore() && !isOver()) await wait();
+  };
+
+  async function* step(reader: Reader): AsyncGenerator<string> {
+    const text = await reader.next();
+    const frames = text === null ? '' : framesFor(text, reader.cursor());
+    if (frames !== '') yield* send(frames);
+    await waitAfter(text, reader);
+  }
+
+  async function* frames(reader: Reader): AsyncGenerator<string> {
+    yield* send(`retry: ${RECONNECT_MS}\n\n`);
+    let reason = 'service_stopping';
+    try {
+      while (!isOver()) yield* step(reader);
+    } catch (error) {
+      reason = reasonOf(error, logger);
+    }
+    if (!ended.signal.aborted) yield endFrame(reason, reader.cursor());
+  }
+
+  const end = (): void => {
+    ended.abort();
+    watch.close();
+    closing.removeEventListener('abort', wake);
+    woken.resolve();
+  };
+  let stream: Readable | undefined;
+  try {
+    const reader = await openReader(deps, call, watch);
+    stream = Readable.from(frames(reader), { objectMode: false, highWaterMark: BUFFERED_BYTES_MAX });
+  } catch (error) {
+    end();
+    throw error;
+  }
+  closing.addEventListener('abort', wake);
+  // The stream closes only once its generator has ended, which may be waiting.
+  call.reply.raw.once('close', end);
+  if (call.reply.raw.closed) end();
+  call.reply.type(`${EVENT_STREAM}; charset=utf-8`);
+  // nginx passes events on at once, and no proxy keeps them.
+  call.reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
+  return stream;
+};

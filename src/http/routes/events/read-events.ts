@@ -1,0 +1,101 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { eventSchema } from '../../schemas/event.ts';
+import { integerParameter, pageParameters } from '../../validation/fields.ts';
+import { filterParameters } from './event-filter.ts';
+import { decodeCursor, type EventPage, encodeCursor, readEventPage, START } from './event-pages.ts';
+import { isEventStreamRequest, openEventStream } from './event-stream.ts';
+
+/** Many proxies cut connections that are idle for longer. */
+const WAIT_SECONDS_MAX = 30;
+/** How soon a waiting reader sees new events. */
+const LOOK_EVERY_MS = 100;
+const SECOND_MS = 1000;
+const DEADLINE_MS = 45_000;
+
+const query = z.strictObject({
+  ...pageParameters,
+  after: pageParameters.after.describe(
+    `\`next_cursor\` of the page before, or \`${START}\` for the first events there are; absent: the newest page.`,
+  ),
+  ...filterParameters,
+  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
+});
+type Query = z.output<typeof query>;
+
+const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event there is; without \`after\` the page
+holds the newest events. Either way \`next_cursor\` leads to what comes after the page, always, and \`has_more\` says whether
+there is something already: pass it as \`after\`, with \`wait\` where there is nothing yet. Events are kept for ever.
+
+The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an \`id\` that never
+changes; one that is read again after a fault has the same \`id\`.
+
+The filters \`message_id\`, \`tag\` and \`recipient_domain\` look through at most 1,000 events a page, so a page may be empty
+although \`has_more\` is true: go on with \`next_cursor\`. They match nothing in messages whose contents were erased.
+
+With \`Accept: text/event-stream\` the same events come as server-sent events, each with its cursor as \`id\`: the stream begins
+after \`Last-Event-ID\` or \`after\`, or without both with what happens from now on. A comment comes every 15 s. A reader that
+takes nothing for 60 s is disconnected. When the service ends a stream itself, its last event is \`end\` with the \`reason\` and
+the \`next_cursor\` to go on from.`;
+
+/** Watches for the end of waiting: the client disconnected, or the server begins to close. */
+const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
+  let gone = false;
+  reply.raw.once('close', () => {
+    gone = true;
+  });
+  return () => gone || closing.aborted;
+};
+
+export const readEventsRoute = (route: RouteContext): void => {
+  const { deps, auth, closing } = route;
+  const { system } = deps.context;
+
+  /** Resolves when the log has grown beyond `seen`, at the deadline, or when waiting is over. */
+  const growth = async (seen: string, deadlineMs: number, isOver: () => boolean): Promise<void> => {
+    while (auth.keyCache.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
+      await system.sleep(LOOK_EVERY_MS);
+    }
+  };
+
+  const readOrWait = async ({ callerNow, query: asked, reply }: Call<unknown, Query>): Promise<EventPage> => {
+    const { limit, after, wait, ...filters } = asked;
+    const deadlineMs = system.monotonicMs() + wait * SECOND_MS;
+    const isOver = watch(reply, closing);
+    const isLast = ({ items, hasMore }: EventPage): boolean =>
+      items.length > 0 || hasMore || isOver() || system.monotonicMs() >= deadlineMs;
+    let seen = auth.keyCache.position();
+    let page = await readEventPage(deps, { caller: await callerNow(), filters, after: decodeCursor(after), limit });
+    while (!isLast(page)) {
+      await growth(seen, deadlineMs, isOver);
+      seen = auth.keyCache.position();
+      page = await readEventPage(deps, { caller: await callerNow(), filters, after: page.next, limit });
+    }
+    // A key revoked during the wait must not see events appended after that.
+    if (wait > 0) await callerNow('up to the log');
+    return page;
+  };
+
+  defineEndpoint(
+    route,
+    'GET /v1/events',
+    {
+      summary: 'Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked',
+      description: DESCRIPTION,
+      query,
+      answer: listSchema(eventSchema),
+      deadlineMs: DEADLINE_MS,
+    },
+    async (call) => {
+      if (isEventStreamRequest(call.request)) return openEventStream(route, call);
+      const { items, hasMore, next } = await readOrWait(call);
+      return listOf(
+        items.map(({ event }) => event),
+        hasMore,
+        encodeCursor(next),
+      );
+    },
+  );
+};
