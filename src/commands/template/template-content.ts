@@ -77,6 +77,8 @@ const invalidLayout = (alias: string, why: string): DomainError =>
     details: { layout: [`layout '${alias}' ${why}`] },
   });
 
+const SAYS_CONTENT = /\{\{-?\s{0,10}content\b/;
+
 const publishedLayout = async (
   { store, contents }: Omit<Templates, 'templateCompiler'>,
   organizationId: string,
@@ -105,6 +107,7 @@ const layoutsOf = async (
   ];
   if (layouts.some((each) => each.templateId === templateId)) throw invalidLayout(alias, 'is in this template itself');
   if (layouts.length > LAYOUTS_MAX) throw invalidLayout(alias, `is more than ${LAYOUTS_MAX} deep in others`);
+  if (!SAYS_CONTENT.test(layout.html)) throw invalidLayout(alias, 'does not say {{ content }}: it surrounds nothing');
   const own = new Set(variables.map(({ name }) => name));
   return { layouts, layoutVariables: variablesOf(layout).filter(({ name }) => !own.has(name)) };
 };

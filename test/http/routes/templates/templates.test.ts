@@ -173,6 +173,12 @@ describe('rendering', () => {
     expect(subjects).toEqual(['Hallo Ann', 'Hallo Ann', 'Hello Ann', 'Hello Ann']);
   });
 
+  test('refuses a layout that surrounds nothing', async () => {
+    const layout = await templates.makePublished();
+    const { body } = await templates.publish(await templates.make({ layout }));
+    expect(body.error.details.layout).toEqual([`layout '${layout}' does not say {{ content }}: it surrounds nothing`]);
+  });
+
   test('puts the template into its layout as that was published', async () => {
     const layout = await templates.makePublished({ html: '<div>{{ content }}</div>', subject: 'x', variables: [] });
     const alias = await templates.makePublished({ layout });
