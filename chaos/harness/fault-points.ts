@@ -111,6 +111,11 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
 
   SuppressionAdded: 'append-suppression',
   SuppressionRemoved: 'append-other',
+  AddressResubscribed: 'append-other',
+
+  TopicCreated: 'append-other',
+  TopicChanged: 'append-other',
+  TopicDeleted: 'append-other',
 
   SendingWarned: 'append-standing',
   SendingSlowed: 'append-standing',

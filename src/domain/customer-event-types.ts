@@ -52,6 +52,10 @@ export const CUSTOMER_EVENT_TYPES = [
   'webhook.deleted',
   'suppression.created',
   'suppression.deleted',
+  'suppression.resubscribed',
+  'topic.created',
+  'topic.updated',
+  'topic.deleted',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
@@ -67,3 +71,22 @@ export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], Custom
   OrganizationSendingRecovered: 'organization.sending_recovered',
   OrganizationSendingReleased: 'organization.sending_released',
 };
+
+/** Events of a domain that say nothing more. */
+export const TYPE_OF_DOMAIN = {
+  DomainRegistered: 'domain.registered',
+  DomainVerified: 'domain.verified',
+  DomainFailed: 'domain.failed',
+  DkimKeysAdded: 'domain.dkim_keys_added',
+  DkimKeysActivated: 'domain.dkim_keys_activated',
+  DkimKeysDestroyed: 'domain.dkim_keys_destroyed',
+  DomainBrandingChanged: 'domain.updated',
+  DomainTrackingChanged: 'domain.updated',
+  DomainDeleted: 'domain.deleted',
+} as const satisfies Readonly<Record<string, CustomerEventType>>;
+
+export const TYPE_OF_TOPIC = {
+  TopicCreated: 'topic.created',
+  TopicChanged: 'topic.updated',
+  TopicDeleted: 'topic.deleted',
+} as const satisfies Readonly<Record<string, CustomerEventType>>;

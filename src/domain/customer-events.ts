@@ -1,5 +1,5 @@
 import type { BounceCategory } from './bounce/categories.ts';
-import { type CustomerEventType, TYPE_OF_REPUTATION } from './customer-event-types.ts';
+import { type CustomerEventType, TYPE_OF_DOMAIN, TYPE_OF_REPUTATION, TYPE_OF_TOPIC } from './customer-event-types.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { MessageEvent, ReputationEvent } from './events.ts';
@@ -46,6 +46,8 @@ export interface CustomerEventFacts {
   readonly linkId?: string;
   /** How somebody unsubscribed. */
   readonly method?: string;
+  /** The topic that somebody subscribed to or unsubscribed from. */
+  readonly topicId?: string | null | undefined;
   /** What a suppression keeps back, and until when; null: for good. */
   readonly scope?: SuppressionScope;
   readonly expiresAt?: string | null;
@@ -59,7 +61,7 @@ export interface CustomerEvent {
   readonly organizationId: string;
   /** null: concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain, organization, webhook or suppression it is about. */
+  /** The message, key, domain, organization, webhook, topic or suppression it is about. */
   readonly subjectId: string;
   /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
   readonly sequence: number;
@@ -164,26 +166,23 @@ const kindsOf = (
     case 'KeyDeleted':
       return { subjectId: event.data.keyId, sequence, kinds: about('api_key.deleted') };
     case 'DomainRegistered':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.registered') };
     case 'DomainVerified':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.verified') };
+    case 'DomainFailed':
+    case 'DkimKeysAdded':
+    case 'DkimKeysActivated':
+    case 'DkimKeysDestroyed':
+    case 'DomainBrandingChanged':
+    case 'DomainTrackingChanged':
+    case 'DomainDeleted':
+      return { subjectId: event.data.domainId, sequence, kinds: about(TYPE_OF_DOMAIN[event.type]) };
+    case 'TopicCreated':
+    case 'TopicChanged':
+    case 'TopicDeleted':
+      return { subjectId: event.data.topicId, sequence, kinds: about(TYPE_OF_TOPIC[event.type]) };
     case 'DomainDegraded': {
       const { domainId, records } = event.data;
       return { subjectId: domainId, sequence, kinds: about('domain.degraded', { records }) };
     }
-    case 'DomainFailed':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.failed') };
-    case 'DkimKeysAdded':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_added') };
-    case 'DkimKeysActivated':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_activated') };
-    case 'DkimKeysDestroyed':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.dkim_keys_destroyed') };
-    case 'DomainBrandingChanged':
-    case 'DomainTrackingChanged':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.updated') };
-    case 'DomainDeleted':
-      return { subjectId: event.data.domainId, sequence, kinds: about('domain.deleted') };
     case 'TemplateCreated':
       return { subjectId: event.data.templateId, sequence, kinds: about('template.created') };
     case 'TemplatePublished':
@@ -198,9 +197,9 @@ const kindsOf = (
     case 'WebhookDeleted':
       return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.deleted') };
     case 'SuppressionAdded': {
-      const { suppressionId, reason, scope, expiresAt } = event.data;
-      const facts = { reason, scope, expiresAt };
-      return { subjectId: suppressionId, sequence, kinds: [{ type: 'suppression.created', recipientId: null, facts }] };
+      const { suppressionId, reason, scope, topicId, expiresAt } = event.data;
+      const kinds = about('suppression.created', { reason, scope, topicId, expiresAt });
+      return { subjectId: suppressionId, sequence, kinds };
     }
     case 'SendingWarned':
     case 'SendingSlowed':
@@ -217,6 +216,10 @@ const kindsOf = (
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_started') };
     case 'WarmUpEnded':
       return { subjectId: event.data.domainId, sequence, kinds: about('domain.warm_up_ended') };
+    case 'AddressResubscribed': {
+      const kinds = about('suppression.resubscribed', { topicId: event.data.topicId });
+      return { subjectId: event.data.suppressionId, sequence, kinds };
+    }
     case 'SuppressionRemoved':
       return { subjectId: event.data.suppressionId, sequence, kinds: about('suppression.deleted') };
     default:

@@ -124,6 +124,14 @@ export const ERROR_CATALOGUE = {
     meaning: 'The key’s domain is not verified, so it may not send live mail.',
     remedy: 'Publish the records that `GET /v1/domains/{id}` lists, and verify the domain.',
   },
+  too_many_topics: {
+    meaning: 'The organization has as many topics as a page for recipients can show.',
+    remedy: 'Delete topics that nobody sends about any more.',
+  },
+  topic_not_usable: {
+    meaning: 'The `topic` of the message does not exist any more, or belongs to another domain.',
+    remedy: 'Use a topic that `GET /v1/topics` lists, of the key’s domain or of none.',
+  },
   schedule_not_possible: {
     meaning: '`scheduled_at` is in the past or too far ahead.',
     remedy: 'Use a time within the next 30 days.',

@@ -7,6 +7,7 @@ import { reputationEvents } from './reputation/events.ts';
 import { domainNameEvents, domainRecordsEvents, sendingDomainEvents } from './sending-domain/events.ts';
 import { suppressionEvents } from './suppression/events.ts';
 import { templateEvents } from './template/events.ts';
+import { topicEvents } from './topic/events.ts';
 import { dailyQuotaEvents, warmUpEvents } from './warm-up/events.ts';
 import { webhookEvents } from './webhook/events.ts';
 
@@ -25,6 +26,7 @@ export type TemplateEvent = EventsOf<typeof templateEvents>;
 export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
+export type TopicEvent = EventsOf<typeof topicEvents>;
 export type ReputationEvent = EventsOf<typeof reputationEvents>;
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
@@ -42,6 +44,7 @@ export type OutboxEvent =
   | WebhookEvent
   | DestinationEvent
   | SuppressionEvent
+  | TopicEvent
   | ReputationEvent
   | WarmUpEvent
   | DailyQuotaEvent;
@@ -61,6 +64,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...webhookEvents,
   ...destinationEvents,
   ...suppressionEvents,
+  ...topicEvents,
   ...reputationEvents,
   ...warmUpEvents,
   ...dailyQuotaEvents,

@@ -1,5 +1,18 @@
 /** Ids of resources: `<prefix>_<26 lower-case base32 characters of 16 bytes>` (RFC 4648 §6 alphabet, unpadded). */
-export const ID_PREFIXES = ['org', 'key', 'dom', 'msg', 'rcp', 'evt', 'tpl', 'whk', 'dlv', 'inv', 'sup'] as const;
+export const ID_PREFIXES = [
+  'org',
+  'key',
+  'dom',
+  'msg',
+  'rcp',
+  'evt',
+  'tpl',
+  'whk',
+  'dlv',
+  'inv',
+  'sup',
+  'top',
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const ID_BYTES = 16;

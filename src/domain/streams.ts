@@ -18,6 +18,8 @@ export const CATEGORIES = {
   template: 'template',
   /** All that is known against one address. */
   suppression: 'suppression',
+  /** A kind of mail that recipients choose or refuse by itself. */
+  topic: 'topic',
   webhook: 'webhook',
   /** Mail servers of a mailbox provider. */
   destination: 'destination',
@@ -39,6 +41,7 @@ export const domainRecordsStream = (domainId: string): StreamName => streamOf('d
 export const domainNameStream = (name: string): StreamName => streamOf('domainName', name);
 export const messageStream = (messageId: string): StreamName => streamOf('message', messageId);
 export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
+export const topicStream = (topicId: string): StreamName => streamOf('topic', topicId);
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
 export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);
 /** @param destination a mailbox provider, or `@` and a recipient domain. */

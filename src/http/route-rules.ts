@@ -51,8 +51,8 @@ export const LIVE = ['live'] as const;
 export const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
 export const ONE = ['not_found', 'other_organization'] as const;
 export const ONE_CHANGED = [...ONE, 'resource_conflict', 'precondition_failed'] as const;
-/** Errors of changes to a domain. */
-export const DOMAIN_CHANGED = [...BODY, ...ONE_CHANGED, 'environment_not_allowed'] as const;
+/** Errors of changes that only live keys may make. */
+export const CHANGED_LIVE = [...BODY, ...ONE_CHANGED, 'environment_not_allowed'] as const;
 /** Errors of changes that may widen a key. */
 export const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 export const LIST = ['invalid_cursor'] as const;
@@ -60,6 +60,8 @@ export const SENDING = [
   'invalid_html',
   'from_domain_mismatch',
   'domain_not_verified',
+  'topic_not_usable',
+  'other_organization',
   'schedule_not_possible',
   'template_not_published',
   'template_variables_invalid',
@@ -79,5 +81,12 @@ export const ADMIN_CHANGE_LIVE = { permission: 'admin', kind: 'manage', environm
 export const OPEN = { permission: null, status: 200 } as const;
 export const PAGE = { ...OPEN, page: true } as const;
 export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
+export const FORM_ERRORS = [
+  ...PAGE_ERRORS,
+  'invalid_request',
+  'resource_conflict',
+  'body_too_large',
+  'unsupported_media_type',
+] as const;
 /** Tracked links and images cost no read of anything. */
 export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

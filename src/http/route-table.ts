@@ -3,7 +3,8 @@ import {
   ADMIN_CHANGE_LIVE,
   BODY,
   BOTH,
-  DOMAIN_CHANGED,
+  CHANGED_LIVE,
+  FORM_ERRORS,
   LIST,
   LIVE,
   LOOK,
@@ -103,8 +104,8 @@ export const ROUTES = {
       'resource_conflict',
     ],
   },
-  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, status: 200, errors: DOMAIN_CHANGED },
-  'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...DOMAIN_CHANGED, 'last_admin_key'] },
+  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...CHANGED_LIVE, 'last_admin_key'] },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
   'GET /v1/domains/:id/standing': { ...LOOK, errors: ONE },
@@ -123,11 +124,11 @@ export const ROUTES = {
     status: 204,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
-  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, status: 200, errors: DOMAIN_CHANGED },
+  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
   'POST /v1/domains/:id/verify': {
     ...MANAGE_LIVE,
     status: 200,
-    errors: [...DOMAIN_CHANGED, 'domain_already_exists'],
+    errors: [...CHANGED_LIVE, 'domain_already_exists'],
   },
 
   'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: BODY },
@@ -143,26 +144,14 @@ export const ROUTES = {
   },
   'GET /v1/templates': { ...LOOK, errors: LIST },
   'GET /v1/templates/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/templates/:id': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
-  },
-  'DELETE /v1/templates/:id': {
-    ...MANAGE_LIVE,
-    status: 204,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
-  },
+  'PATCH /v1/templates/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'DELETE /v1/templates/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
   'POST /v1/templates/:id/publish': {
     ...MANAGE_LIVE,
     status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'resource_conflict', 'template_invalid'],
+    errors: [...CHANGED_LIVE, 'template_invalid'],
   },
-  'POST /v1/templates/:id/rollback': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed'],
-  },
+  'POST /v1/templates/:id/rollback': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
   'GET /v1/templates/:id/versions': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/templates/:id/versions/:version': { ...LOOK, errors: ONE },
   'GET /v1/templates/:id/versions/:version/diff': { ...LOOK, errors: ONE },
@@ -171,7 +160,6 @@ export const ROUTES = {
     status: 200,
     errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
   },
-
   'POST /v1/templates/:id/test-send': {
     ...SEND,
     status: 202,
@@ -185,13 +173,23 @@ export const ROUTES = {
     ],
   },
 
-  'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, 'resource_conflict'] },
+  'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, ...ONE, 'resource_conflict'] },
   'GET /v1/suppressions': { ...READ, errors: LIST },
   'GET /v1/suppressions/check': { ...READ, errors: [] },
   'GET /v1/suppressions/export': { ...READ, errors: [] },
   'POST /v1/suppressions/import': { ...MANAGE, status: 200, errors: BODY },
   'GET /v1/suppressions/:id': { ...READ, errors: ONE },
   'DELETE /v1/suppressions/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
+
+  'POST /v1/topics': {
+    ...MANAGE_LIVE,
+    status: 201,
+    errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_topics'],
+  },
+  'GET /v1/topics': { ...LOOK, errors: LIST },
+  'GET /v1/topics/:id': { ...LOOK, errors: ONE },
+  'PATCH /v1/topics/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
   'GET /v1/events': { ...READ, errors: LIST },
   'GET /v1/stats': { ...READ, errors: [] },
@@ -220,12 +218,12 @@ export const ROUTES = {
   },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
-  'POST /unsubscribe/:token': {
-    ...PAGE,
-    errors: [...PAGE_ERRORS, 'invalid_request', 'resource_conflict', 'body_too_large', 'unsupported_media_type'],
-  },
+  'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },
   'GET /c/:token': { ...PAGE, status: 302, errors: TRACKED_ERRORS },
   'GET /o/:token': { ...PAGE, errors: TRACKED_ERRORS },
+
+  'GET /preferences/:token': { ...PAGE, errors: PAGE_ERRORS },
+  'POST /preferences/:token': { ...PAGE, errors: FORM_ERRORS },
 
   'GET /': { ...OPEN, status: 302, errors: [] },
   'GET /livez': { ...OPEN, errors: [] },

@@ -31,6 +31,8 @@ import {
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { sendMessageRoute } from './routes/messages/send-message.ts';
 import { getOrganizationRoute } from './routes/organization.ts';
+import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
+import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import {
   getOrganizationStandingRoute,
   getStandingRoute,
@@ -63,8 +65,14 @@ import {
   getTemplateVersionRoute,
   listTemplateVersionsRoute,
 } from './routes/templates/versions.ts';
+import {
+  createTopicRoute,
+  deleteTopicRoute,
+  getTopicRoute,
+  listTopicsRoute,
+  updateTopicRoute,
+} from './routes/topics.ts';
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
-import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/unsubscribe.ts';
 import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
 import {
@@ -131,6 +139,11 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   importSuppressionsRoute,
   getSuppressionRoute,
   deleteSuppressionRoute,
+  createTopicRoute,
+  listTopicsRoute,
+  getTopicRoute,
+  updateTopicRoute,
+  deleteTopicRoute,
   readEventsRoute,
   getStatsRoute,
   getBillingRoute,
@@ -148,6 +161,8 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   unsubscribeRecipientRoute,
   followLinkRoute,
   loadPixelRoute,
+  showPreferencesPageRoute,
+  savePreferencesRoute,
   rootRoute,
   livezRoute,
   readyzRoute,

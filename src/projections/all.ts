@@ -11,6 +11,7 @@ import { standingsProjection } from './reputation/projection.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions.ts';
 import { templatesProjection } from './templates.ts';
+import { topicsProjection } from './topics.ts';
 import { webhooksProjection } from './webhooks.ts';
 
 /** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
@@ -24,6 +25,7 @@ export const PROJECTIONS: readonly Projection[] = [
   templatesProjection,
   webhooksProjection,
   suppressionsProjection,
+  topicsProjection,
   deliveriesProjection,
   destinationsProjection,
   standingsProjection,

@@ -14,6 +14,7 @@ export type ProjectionName =
   | 'templates'
   | 'webhooks'
   | 'suppressions'
+  | 'topics'
   | 'deliveries'
   | 'destinations'
   | 'standings'

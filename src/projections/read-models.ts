@@ -28,6 +28,7 @@ import {
   listSuppressions,
 } from './suppressions.ts';
 import { type ListTemplates, listTemplates } from './templates.ts';
+import { type ListTopics, listTopics } from './topics.ts';
 import { type ListWebhooks, listWebhooks } from './webhooks.ts';
 
 export interface ReadModelsOptions {
@@ -53,6 +54,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     list: (by: ListSuppressions) => listSuppressions(pool, by),
     export: (by: ExportSuppressions) => exportSuppressions(pool, by),
   },
+  topics: { list: (by: ListTopics) => listTopics(pool, by) },
   deliveries: {
     due: (by: AskDue) => dueDeliveries(pool, by),
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),

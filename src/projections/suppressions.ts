@@ -31,10 +31,10 @@ const rowOf = (state: ExistingSuppression): object => {
 
 export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<Suppression>>({
   name: 'suppressions',
-  version: 1,
+  version: 2,
   categories: [suppression.category],
   tables: ['suppressions'],
-  handlers: { SuppressionAdded: fold, SuppressionRemoved: fold },
+  handlers: { SuppressionAdded: fold, SuppressionRemoved: fold, AddressResubscribed: fold },
   begin: (db, events) => storedStates(db, SELECT, events),
   write: async (db, suppressions) => {
     await db.query(UPSERT, asRecords(existing(suppressions).map(rowOf)));

@@ -24,6 +24,7 @@ const SINGLE: Readonly<Record<string, string>> = {
   'x-outbox-scheduled-at': 'scheduled_at',
   'x-outbox-ttl-seconds': 'ttl_seconds',
   'x-outbox-unsubscribe': 'unsubscribe',
+  'x-outbox-topic': 'topic',
   'x-outbox-analysis': 'analysis',
 };
 const TAG = 'x-outbox-tag';

@@ -183,7 +183,7 @@ export const submitMessage = async (context: SubmissionContext, submission: Subm
   const sender = await withFreshDomain(auth.keyCache, caller);
   touch();
   const { beyond, idempotencyKey } = submitted;
-  const request = await sendRequestOf({ deps, auth }, sender, body, beyond);
+  const request = await sendRequestOf({ deps, auth }, sender, body, { beyond });
   submission.late.throwIfAborted();
   const sent = await sendMessage(
     deps.context,

@@ -45,8 +45,9 @@ describe('a service that is sent anything at all', () => {
     );
     const hook = await api.post('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['domain.*'] });
     const suppression = await api.post('/v1/suppressions', { address: 'nobody@example.net' });
+    const topic = await api.post('/v1/topics', { name: 'Offers', default: 'in' });
     const keys = await api.get('/v1/api-keys');
-    return [domain, sent.body.id, hook.body.id, suppression.body.id, keys.body.data[0].id];
+    return [domain, topic.body.id, sent.body.id, hook.body.id, suppression.body.id, keys.body.data[0].id];
   };
 
   const material = async (): Promise<Material> => {

@@ -40,6 +40,22 @@ const SUPPRESSION: readonly OutboxEvent[] = [
     },
   },
   { type: 'SuppressionRemoved', data: { suppressionId: 'sup_1', contentId: 'content-2' } },
+  {
+    type: 'AddressResubscribed',
+    data: {
+      ...{ suppressionId: 'sup_1', digest: 'd', contentId: 'content-2', topicId: null },
+      source: { messageId: 'msg_1', recipientId: 'rcp_1', eventId: null },
+    },
+  },
+];
+
+const TOPIC: readonly OutboxEvent[] = [
+  {
+    type: 'TopicCreated',
+    data: { topicId: 'top_1', name: 'Offers', description: null, default: 'in', domainId: null },
+  },
+  { type: 'TopicChanged', data: { topicId: 'top_1', name: 'Weekly offers', description: null } },
+  { type: 'TopicDeleted', data: { topicId: 'top_1' } },
 ];
 
 const STANDING: readonly OutboxEvent[] = [
@@ -88,6 +104,7 @@ const openFeed = async () => {
         type: 'DomainDegraded',
         data: { domainId: 'dom_1', name: 'a.test', failsAt: NOW, records: ['_outbox.a.test'] },
       },
+      { type: 'DomainBrandingChanged', data: { domainId: 'dom_1', branding: null } },
       { type: 'DomainFailed', data: { domainId: 'dom_1', name: 'a.test' } },
       { type: 'DomainTrackingChanged', data: { domainId: 'dom_1', tracking: { opens: true, clicks: false } } },
       { type: 'DomainDeleted', data: { domainId: 'dom_1', name: 'a.test' } },
@@ -108,6 +125,7 @@ const openFeed = async () => {
   });
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
   await given('suppression-sup_1', SUPPRESSION);
+  await given('topic-top_1', TOPIC, { environment: null });
   await given('standing-dom_1', STANDING);
   await given('standing-org_mine', STANDING_OF_ALL);
   await given('warmUp-dom_1', WARM_UP);

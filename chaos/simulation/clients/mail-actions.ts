@@ -2,7 +2,7 @@ import { releaseDestination } from '../../../src/commands/destination.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
 import { BatchRefused, sendBatch } from '../../../src/commands/message/send-batch.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
-import { unsubscribeRecipient } from '../../../src/commands/message/unsubscribe-recipient.ts';
+import { findLinkedRecipient, recordUnsubscription } from '../../../src/commands/message/unsubscribe-recipient.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
@@ -154,7 +154,10 @@ const unsubscribe: Action = async ({ ask, world, expect }) => {
   const token = world.ground.random.pick(links).split('/').at(-1) ?? '';
   const told = await ask(
     'unsubscribe',
-    ({ context }) => unsubscribeRecipient(context, { token, method: 'one_click', request: SIMULATED }),
+    async ({ context }) => {
+      const recipient = await findLinkedRecipient(context, token);
+      await recordUnsubscription(context, recipient, { method: 'one_click', topicId: null, request: SIMULATED });
+    },
     TRIES,
   );
   expect('unsubscribe', told, []);

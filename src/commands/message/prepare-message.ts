@@ -16,6 +16,7 @@ import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { System } from '../../domain/ports/system.ts';
+import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
 
 /** What a client wants sent, and what is known about it. */
@@ -29,6 +30,8 @@ export interface SendRequest {
     /** Its errors refuse the message. */
     readonly blocks: boolean;
   };
+  /** What it is about, or why it cannot be about that. Absent: it is about no topic. */
+  readonly topic?: ExistingTopic | DomainError;
 }
 
 /** By what a request is known, and a repeat of it where it came with an `Idempotency-Key`. */
@@ -72,6 +75,12 @@ const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
   return { analysis: { score, verdict, findings } };
 };
 
+const refusalOf = ({ refusal, topic }: SendRequest): DomainError | null =>
+  refusal ?? (topic instanceof DomainError ? topic : null);
+
+const topicIn = ({ topic }: SendRequest): Pick<AcceptMessage['accepted'], 'topic'> =>
+  topic === undefined || topic instanceof DomainError ? {} : { topic: { id: topic.topicId, default: topic.default } };
+
 /**
  * Everything about a message that needs the clock, randomness or a secret, so that the decision needs none.
  * @throws {DomainError} `from_domain_mismatch`.
@@ -103,7 +112,7 @@ export const prepareMessage = (
     accept: {
       now: now.toISOString(),
       scheduledAt,
-      refusal: request.refusal ?? null,
+      refusal: refusalOf(request),
       blocking: analysed?.blocks === true ? analysed.analysis : null,
       // A test key needs no proof: nothing leaves.
       sendable: domain.verified || environment === 'test',
@@ -129,6 +138,7 @@ export const prepareMessage = (
         stream,
         ...(draft.template === undefined ? {} : { template: draft.template }),
         ...(trial === undefined ? {} : { trial }),
+        ...topicIn(request),
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
         ...(isTracked(tracking) ? { tracking } : {}),

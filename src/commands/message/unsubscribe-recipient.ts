@@ -3,8 +3,8 @@ import { type ExistingMessage, type Message, message } from '../../domain/messag
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import {
   unsubscribeRecipient as decideUnsubscribeRecipient,
-  hasUnsubscribed,
   type UnsubscribeRecipient,
+  unsubscribedAt,
 } from '../../domain/message/unsubscribe-recipient.ts';
 import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { messageStream, suppressionStream } from '../../domain/streams.ts';
@@ -38,42 +38,45 @@ export interface LinkedRecipient {
   readonly recipientId: string;
 }
 
+/** Keyed digest of the recipient's address. */
+export const digestOf = ({ message: { state }, recipientId }: LinkedRecipient): string =>
+  state.accepted.recipients.find(({ id }) => id === recipientId)?.digest ?? '';
+
 /** Loaded only for recipients that unsubscribed before: a first unsubscription is always recorded. */
 const suppressionOf = async (
   { store }: Tools,
-  { message: { state }, recipientId }: LinkedRecipient,
+  recipient: LinkedRecipient,
+  topicId: string | null,
 ): Promise<Suppression> => {
-  const isNew = state.recipients.every(({ id, unsubscribedAt }) => id !== recipientId || unsubscribedAt === null);
-  const digest = state.accepted.recipients.find(({ id }) => id === recipientId)?.digest;
-  if (isNew || digest === undefined) return suppression.initial;
-  return (await load(store, suppression, suppressionStream(suppressionId(state.environment, digest)))).state;
+  const { state } = recipient.message;
+  if (unsubscribedAt(state, { recipientId: recipient.recipientId, topicId }) === null) return suppression.initial;
+  const id = suppressionId(state.environment, digestOf(recipient));
+  return (await load(store, suppression, suppressionStream(id))).state;
 };
 
-/** Whether the recipient has unsubscribed and is, or is about to be, suppressed for it. */
-export const isRecipientUnsubscribed = async (context: Tools, recipient: LinkedRecipient): Promise<boolean> =>
-  hasUnsubscribed(recipient.message.state, {
-    recipientId: recipient.recipientId,
-    suppression: await suppressionOf(context, recipient),
-    now: context.system.now().toISOString(),
-  });
-
 /**
- * Records an unsubscription; a second one only if the suppression was removed since.
+ * Records an unsubscription; a second one only if that was taken back since.
+ * @param by `topicId`: from that alone; `request`: null if it was not a request to this service.
  * @returns whether it was recorded.
  */
 export const recordUnsubscription = async (
   context: Tools,
   recipient: LinkedRecipient,
-  { method, request }: Pick<UnsubscribeRecipient, 'method'> & { readonly request: RecipientRequest | null },
+  {
+    method,
+    topicId,
+    request,
+  }: Pick<UnsubscribeRecipient, 'method' | 'topicId'> & { readonly request: RecipientRequest | null },
 ): Promise<boolean> => {
   const { message: known, recipientId } = recipient;
-  const list = await suppressionOf(context, recipient);
+  const list = await suppressionOf(context, recipient, topicId);
   const now = context.system.now().toISOString();
   const { events } = await execute(context, {
     aggregate: message,
     stream: messageStream(known.state.accepted.messageId),
     context: eventContext(recipientOrigin(known.state, recipientId, request), now),
-    decide: (state: Message) => decideUnsubscribeRecipient(state, { recipientId, method, suppression: list, now }),
+    decide: (state: Message) =>
+      decideUnsubscribeRecipient(state, { recipientId, method, topicId, suppression: list, now }),
     known,
   });
   return events.length > 0;
@@ -99,20 +102,6 @@ export const findLinkedRecipient = async (context: Context, text: string): Promi
 };
 
 /**
- * Unsubscribes the recipient of a link. Repeating it records nothing, unless the suppression was removed since.
- * @returns the message.
- * @throws {DomainError} `not_found`.
- */
-export const unsubscribeRecipient = async (
-  context: Context,
-  { token, ...by }: Pick<UnsubscribeRecipient, 'method'> & { token: string; request: RecipientRequest },
-): Promise<ExistingMessage> => {
-  const recipient = await findLinkedRecipient(context, token);
-  await recordUnsubscription(context, recipient, by);
-  return recipient.message.state;
-};
-
-/**
  * Unsubscribes the recipient that wrote to the address of its `List-Unsubscribe` (RFC 2369 §3.2). Text and sender do not
  * matter: only the recipient knows the address.
  */
@@ -123,6 +112,7 @@ export const unsubscribeByMail = async (context: Context, token: ReturnToken): P
   const { id: recipientId } = (others.length === 0 ? returned.message.state.recipients[place] : undefined) ?? {};
   if (recipientId === undefined) return 'unmatched';
   const linked = { message: returned.message, recipientId };
-  const isNew = await recordUnsubscription(context, linked, { method: 'mail', request: null });
+  const topicId = returned.message.state.accepted.topic?.id ?? null;
+  const isNew = await recordUnsubscription(context, linked, { method: 'mail', topicId, request: null });
   return isNew ? 'unsubscribed' : 'unchanged';
 };

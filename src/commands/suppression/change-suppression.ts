@@ -28,6 +28,8 @@ export interface RecordSuppression {
   readonly address: string | null;
   readonly reason: SuppressionReason;
   readonly scope: SuppressionScope;
+  /** Of a scope `topic`. */
+  readonly topicId?: string;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
   /** What speaks for it, in words. */
@@ -68,7 +70,7 @@ export const recordSuppression = async (
 
 /** What somebody says against an address. */
 export interface AddSuppression
-  extends Pick<RecordSuppression, 'environment' | 'reason' | 'scope' | 'expiresAt' | 'text'> {
+  extends Pick<RecordSuppression, 'environment' | 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'text'> {
   /** Parsed. */
   readonly address: string;
 }

@@ -2,7 +2,13 @@ import type { ExistingMessage } from '../../domain/message/message.ts';
 import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
 import { suppressionStream } from '../../domain/streams.ts';
 import type { SuppressionReason } from '../../domain/suppression/events.ts';
-import { strongestEntry, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
+import {
+  hasOptedIn,
+  type Suppression,
+  strongestEntry,
+  suppression,
+  suppressionId,
+} from '../../domain/suppression/suppression.ts';
 import type { CommandContext } from '../context.ts';
 import { load } from '../execute.ts';
 
@@ -12,6 +18,15 @@ const SENTENCES: Readonly<Record<SuppressionReason, string>> = {
   unsubscribe: 'the address is suppressed: its owner unsubscribed',
   manual: 'the address is suppressed: it was put on the list',
   import: 'the address is suppressed: it was imported into the list',
+};
+
+/** What keeps the message from an address, in a sentence; null: nothing does. */
+const reasonOf = (state: Suppression, { accepted: { stream, topic } }: ExistingMessage, now: string): string | null => {
+  const entry = strongestEntry(state, { stream, topicId: topic?.id ?? null }, now);
+  if (entry !== null)
+    return entry.scope === 'topic' ? `${SENTENCES[entry.reason]} (${entry.topicId})` : SENTENCES[entry.reason];
+  if (topic?.default !== 'out' || hasOptedIn(state, topic.id)) return null;
+  return `its owner has not opted in to topic ${topic.id}, which is sent only to those who have`;
 };
 
 /** The fate of a sandbox address is in its name, at every message again. */
@@ -34,8 +49,8 @@ export const suppressedRecipients = async (
   const found = await Promise.all(
     wanted.map(async ({ id, digest }): Promise<readonly (readonly [string, string])[]> => {
       const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
-      const entry = strongestEntry(state, accepted.stream, system.now().toISOString());
-      return entry === null ? [] : [[id, SENTENCES[entry.reason]]];
+      const reason = reasonOf(state, message, system.now().toISOString());
+      return reason === null ? [] : [[id, reason]];
     }),
   );
   return new Map(found.flat());

@@ -52,7 +52,7 @@ const requireAcceptable = ({ accepted, now, scheduledAt, sendable, refusal, bloc
 
 /**
  * Accepts once. Repeating the same request changes nothing, even if it would be refused now.
- * @throws {DomainError} `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
+ * @throws {DomainError} `refusal`, `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
  */
 export const acceptMessage = (state: Message, command: AcceptMessage): readonly MessageEvent[] => {
   const { accepted, scheduledAt } = command;

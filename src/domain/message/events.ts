@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BOUNCE_CATEGORIES } from '../bounce/categories.ts';
 import { REPLY_STAGES, TLS_POLICIES } from '../ports/mail-transport.ts';
+import { TOPIC_DEFAULTS } from '../topic/events.ts';
 import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../tracking/client.ts';
 
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
@@ -110,6 +111,8 @@ export const messageEvents = {
     template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
     /** A template that is tried: neither billed nor counted in statistics. */
     trial: z.literal(true).optional(),
+    /** What it is about, where recipients can refuse that by itself. `out`: it goes only to those who opted in. */
+    topic: z.object({ id: z.string(), default: z.enum(TOPIC_DEFAULTS) }).optional(),
     /** Bytes of the bodies and decoded attachments. */
     sizeBytes: z.number().int(),
     /** When undelivered recipients expire. */
@@ -174,5 +177,11 @@ export const messageEvents = {
   }),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
   /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
-  RecipientUnsubscribed: z.object({ ...about, recipientId: z.string(), method: z.enum(['one_click', 'page', 'mail']) }),
+  RecipientUnsubscribed: z.object({
+    ...about,
+    recipientId: z.string(),
+    method: z.enum(['one_click', 'page', 'mail']),
+    /** Only this is not wanted; absent: no mail like it. */
+    topicId: z.string().optional(),
+  }),
 };

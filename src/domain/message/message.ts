@@ -192,7 +192,9 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
     case 'RecipientComplained':
       return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
     case 'RecipientUnsubscribed':
-      return changeRecipients(state, [data.recipientId], () => ({ unsubscribedAt: updatedAt, updatedAt }));
+      return changeRecipients(state, [data.recipientId], () =>
+        data.topicId === undefined ? { unsubscribedAt: updatedAt, updatedAt } : { leftTopicAt: updatedAt, updatedAt },
+      );
     default:
       return type satisfies never;
   }

@@ -61,8 +61,10 @@ export interface Recipient {
   /** The outcome of an attempt is unknown: a copy may have arrived, whatever later attempts came to. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
-  /** When it last unsubscribed; null: never. */
+  /** When it last unsubscribed from all mail like this; null: never. */
   readonly unsubscribedAt: string | null;
+  /** When it last unsubscribed from the message's topic alone; null: never. */
+  readonly leftTopicAt: string | null;
   /** When a server took it; null: none has. */
   readonly deliveredAt: string | null;
   readonly engagement: RecipientEngagement;
@@ -96,6 +98,7 @@ export const acceptedRecipient = (
   inDoubt: false,
   complained: false,
   unsubscribedAt: null,
+  leftTopicAt: null,
   deliveredAt: null,
   engagement: NO_ENGAGEMENT,
   updatedAt,

@@ -5,27 +5,43 @@ import { type Message, numbered } from './message.ts';
 type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];
 
 export interface UnsubscribeRecipient extends Pick<Unsubscribed, 'recipientId' | 'method'> {
+  /** From it alone; null: from all mail like the message. */
+  readonly topicId: string | null;
   /** Of the recipient's address. */
   readonly suppression: Suppression;
   /** ISO 8601. */
   readonly now: string;
 }
 
-/** Whether a recipient has unsubscribed by this message, and was not taken off the suppression list since. */
-export const hasUnsubscribed = (
+/** When a recipient last unsubscribed by this message, from its topic or from all mail like it; null: never. */
+export const unsubscribedAt = (
   state: Message,
-  { recipientId, suppression, now }: Omit<UnsubscribeRecipient, 'method'>,
-): boolean => {
-  if (state.status === 'absent') return false;
-  const saidAt = state.recipients.find(({ id }) => id === recipientId)?.unsubscribedAt ?? null;
-  return saidAt !== null && isUnsubscribed(suppression, { stream: state.accepted.stream, saidAt, now });
+  { recipientId, topicId }: Pick<UnsubscribeRecipient, 'recipientId' | 'topicId'>,
+): string | null => {
+  if (state.status === 'absent') return null;
+  const recipient = state.recipients.find(({ id }) => id === recipientId);
+  if (topicId === null) return recipient?.unsubscribedAt ?? null;
+  return topicId === state.accepted.topic?.id ? (recipient?.leftTopicAt ?? null) : null;
 };
 
-/** Whatever the recipient's status. Repeating it changes nothing, unless the address was taken off the list since. */
+/** Whether a recipient has unsubscribed by this message, and neither it nor the sender took that back since. */
+export const hasUnsubscribed = (
+  state: Message,
+  { recipientId, topicId, suppression, now }: Omit<UnsubscribeRecipient, 'method'>,
+): boolean => {
+  const saidAt = unsubscribedAt(state, { recipientId, topicId });
+  if (state.status === 'absent' || saidAt === null) return false;
+  return isUnsubscribed(suppression, { stream: state.accepted.stream, topicId, saidAt, now });
+};
+
+/** Whatever the recipient's status. Repeating it changes nothing, unless it was taken back since. */
 export const unsubscribeRecipient = (state: Message, command: UnsubscribeRecipient): readonly MessageEvent[] => {
-  const { recipientId, method } = command;
+  const { recipientId, method, topicId } = command;
   if (state.status === 'absent' || !state.recipients.some(({ id }) => id === recipientId)) return [];
   if (hasUnsubscribed(state, command)) return [];
   const { messageId, contentId } = state.accepted;
-  return numbered(state, [{ type: 'RecipientUnsubscribed', data: { messageId, contentId, recipientId, method } }]);
+  const from = topicId === null ? {} : { topicId };
+  return numbered(state, [
+    { type: 'RecipientUnsubscribed', data: { messageId, contentId, recipientId, method, ...from } },
+  ]);
 };

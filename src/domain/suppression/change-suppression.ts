@@ -2,7 +2,14 @@ import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
-import { type ExistingSuppression, entryOfKind, isInForce, type Suppression } from './suppression.ts';
+import {
+  type ExistingSuppression,
+  entryOfKind,
+  hasOptedIn,
+  isInForce,
+  resubscribedAt,
+  type Suppression,
+} from './suppression.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 
@@ -14,11 +21,14 @@ export interface AddSuppression extends Added {
 }
 
 /**
- * An event from before the address was removed from the list does not put it back: events that are read twice do not undo
- * the removal.
+ * An event from before the address was removed from the list, or an unsubscription from before its owner took it back, does
+ * not put it back: events that are read late or twice do not undo that.
  */
-const isForgiven = (state: Suppression, { happenedAt }: AddSuppression): boolean =>
-  state.status !== 'absent' && happenedAt !== null && state.removedAt !== null && happenedAt <= state.removedAt;
+const isForgiven = (state: Suppression, { happenedAt, reason, topicId }: AddSuppression): boolean => {
+  if (state.status === 'absent' || happenedAt === null) return false;
+  const takenBackAt = reason === 'unsubscribe' ? resubscribedAt(state, topicId ?? null) : null;
+  return [state.removedAt, takenBackAt].some((at) => at !== null && happenedAt <= at);
+};
 
 const isKnown = (state: Suppression, command: AddSuppression): boolean => {
   if (state.status === 'absent') return false;
@@ -40,6 +50,34 @@ export const addSuppression = (state: Suppression, command: AddSuppression): rea
   }
   return isKnown(state, command) || isForgiven(state, command) ? [] : [{ type: 'SuppressionAdded', data }];
 };
+
+export interface Resubscribe
+  extends Omit<Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['data'], 'topicId'> {
+  readonly to: readonly {
+    /** null: all but topics that were refused by themselves. */
+    readonly topicId: string | null;
+    /** When the owner unsubscribed from it last by the message whose link was followed; null: never. */
+    readonly saidAt: string | null;
+    /** It is sent only to those who opted in. */
+    readonly needsOptIn: boolean;
+  }[];
+}
+
+const isNews = (state: Suppression, { topicId, saidAt, needsOptIn }: Resubscribe['to'][number]): boolean => {
+  if (topicId !== null && needsOptIn && !hasOptedIn(state, topicId)) return true;
+  const entries = state.status === 'absent' ? [] : state.entries;
+  const isListed = entries.some(
+    (entry) => entry.reason === 'unsubscribe' && (entry.topicId ?? null) === topicId && entry.removedAt === null,
+  );
+  const takenBackAt = resubscribedAt(state, topicId);
+  return isListed || (saidAt !== null && (takenBackAt === null || takenBackAt < saidAt));
+};
+
+/** Takes back unsubscriptions, also those that are not on the list yet, and asks for topics. Repeating it changes nothing. */
+export const resubscribe = (state: Suppression, { to, ...data }: Resubscribe): readonly SuppressionEvent[] =>
+  to
+    .filter((each) => isNews(state, each))
+    .map(({ topicId }) => ({ type: 'AddressResubscribed', data: { ...data, topicId } }));
 
 /** Whose it must be. */
 interface Owner {

@@ -3,16 +3,16 @@ import { z } from 'zod';
 export const SUPPRESSION_REASONS = ['bounce', 'complaint', 'unsubscribe', 'manual', 'import'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** Which messages it keeps back: `all`, or those of one `stream`. */
-export const SUPPRESSION_SCOPES = ['all', 'transactional', 'bulk'] as const;
+/** Which messages it keeps back: `all`, those of one `stream`, or those of one topic. */
+export const SUPPRESSION_SCOPES = ['all', 'transactional', 'bulk', 'topic'] as const;
 export type SuppressionScope = (typeof SUPPRESSION_SCOPES)[number];
 
 /** The event of a message that an entry follows from. */
 const source = z.object({
   messageId: z.string(),
   recipientId: z.string(),
-  /** Of the log's own event. */
-  eventId: z.string(),
+  /** Of the log's own event; null: the recipient said so to this service, by a link of the message. */
+  eventId: z.string().nullable(),
 });
 
 export const suppressionEvents = {
@@ -24,6 +24,8 @@ export const suppressionEvents = {
     contentId: z.string(),
     reason: z.enum(SUPPRESSION_REASONS),
     scope: z.enum(SUPPRESSION_SCOPES),
+    /** Of a scope `topic`. */
+    topicId: z.string().optional(),
     /** null: never. */
     expiresAt: z.string().nullable(),
     /** null: somebody said so. */
@@ -34,5 +36,15 @@ export const suppressionEvents = {
     suppressionId: z.string(),
     /** That of the latest entry: the address is there. */
     contentId: z.string(),
+  }),
+  /** The owner of the address takes back an own unsubscription, or asks for a topic. Nothing else is forgotten. */
+  AddressResubscribed: z.object({
+    suppressionId: z.string(),
+    digest: z.string(),
+    /** Vault id of the address. */
+    contentId: z.string(),
+    /** null: to all but topics that were refused by themselves. */
+    topicId: z.string().nullable(),
+    source,
   }),
 };

@@ -27,19 +27,22 @@ export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent =
 
 /**
  * The suppression that follows. A bounce or a complaint suppresses all mail. Unsubscribing from bulk mail leaves
- * transactional mail; unsubscribing from transactional mail ends bulk mail too.
+ * transactional mail; unsubscribing from transactional mail ends bulk mail too. Unsubscribing from a topic ends that alone.
  */
 export const suppressionFor = (
-  { type }: Pick<Suppressing, 'type'>,
+  { type, data }: Pick<Suppressing, 'type' | 'data'>,
   stream: 'transactional' | 'bulk',
-): { readonly reason: SuppressionReason; readonly scope: SuppressionScope } => {
+): { readonly reason: SuppressionReason; readonly scope: SuppressionScope; readonly topicId?: string } => {
   switch (type) {
     case 'RecipientBounced':
       return { reason: 'bounce', scope: 'all' };
     case 'RecipientComplained':
       return { reason: 'complaint', scope: 'all' };
-    case 'RecipientUnsubscribed':
+    case 'RecipientUnsubscribed': {
+      const topicId = 'topicId' in data ? data.topicId : undefined;
+      if (topicId !== undefined) return { reason: 'unsubscribe', scope: 'topic', topicId };
       return { reason: 'unsubscribe', scope: stream === 'bulk' ? 'bulk' : 'all' };
+    }
     default:
       return type satisfies never;
   }

@@ -3,16 +3,27 @@ import { sha256 } from '../digest.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
+import type { EventContext } from '../ports/event-store.ts';
 import { CATEGORIES } from '../streams.ts';
-import type { SuppressionReason } from './events.ts';
+import type { SuppressionReason, SuppressionScope } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 
 /** One reason to suppress an address. */
-export interface SuppressionEntry extends Pick<Added, 'reason' | 'scope' | 'expiresAt' | 'contentId' | 'source'> {
+export interface SuppressionEntry
+  extends Pick<Added, 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'contentId' | 'source'> {
   readonly addedAt: string;
   /** null: it was not taken back. */
   readonly removedAt: string | null;
+}
+
+/** The last time that the owner of the address subscribed again, or to a topic. */
+interface Resubscription {
+  /** null: to all but topics that were refused by themselves. */
+  readonly topicId: string | null;
+  readonly at: string;
+  /** Not refused since: what a topic needs that is sent only to those who opted in. */
+  readonly isOptIn: boolean;
 }
 
 /** All that is known against one address, in force or not. */
@@ -22,8 +33,10 @@ export interface ExistingSuppression {
   readonly organizationId: string;
   readonly environment: Environment;
   readonly digest: string;
-  /** The latest for each reason and scope, so there are 15 at most; in the order in which they were added. */
+  /** The latest for each reason and scope, so there are 15 at most beside those of topics; in the order of addition. */
   readonly entries: readonly SuppressionEntry[];
+  /** The latest for each topic, and the one for all mail. */
+  readonly resubscriptions: readonly Resubscription[];
   readonly createdAt: string;
   /** When the latest entry was added. */
   readonly addedAt: string;
@@ -37,40 +50,83 @@ export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
 export const suppressionId = (environment: Environment, digest: string): string =>
   formatId('sup', sha256(`${environment}\0${digest}`));
 
+type Kind = Pick<Added, 'reason' | 'scope' | 'topicId'>;
+
 const isSameKind =
-  (data: Pick<Added, 'reason' | 'scope'>) =>
-  ({ reason, scope }: SuppressionEntry): boolean =>
-    reason === data.reason && scope === data.scope;
+  (data: Kind) =>
+  ({ reason, scope, topicId }: SuppressionEntry): boolean =>
+    reason === data.reason && scope === data.scope && topicId === data.topicId;
+
+/** Whether an entry is the owner's own refusal of a topic, or of all mail of some stream (null). */
+const isUnsubscription =
+  (topicId: string | null) =>
+  (entry: SuppressionEntry): boolean =>
+    entry.reason === 'unsubscribe' && (entry.topicId ?? null) === topicId;
 
 const added = (before: readonly SuppressionEntry[], data: Added, addedAt: string): readonly SuppressionEntry[] => {
-  const { reason, scope, expiresAt, contentId, source } = data;
+  const { reason, scope, topicId, expiresAt, contentId, source } = data;
   const others = before.filter((entry) => !isSameKind(data)(entry));
-  return [...others, { reason, scope, expiresAt, contentId, source, addedAt, removedAt: null }];
+  const about = topicId === undefined ? { reason, scope } : { reason, scope, topicId };
+  return [...others, { ...about, expiresAt, contentId, source, addedAt, removedAt: null }];
+};
+
+type Changed = Pick<ExistingSuppression, 'entries' | 'resubscriptions'>;
+
+const afterAddition = ({ entries, resubscriptions }: Changed, data: Added, at: string): Changed => ({
+  entries: added(entries, data, at),
+  resubscriptions: resubscriptions.map((each) => (each.topicId === data.topicId ? { ...each, isOptIn: false } : each)),
+});
+
+const afterResubscription = ({ entries, resubscriptions }: Changed, topicId: string | null, at: string): Changed => {
+  const isEnded = isUnsubscription(topicId);
+  return {
+    entries: entries.map((entry) => (isEnded(entry) ? { ...entry, removedAt: entry.removedAt ?? at } : entry)),
+    resubscriptions: [
+      ...resubscriptions.filter((each) => each.topicId !== topicId),
+      { topicId, at, isOptIn: topicId !== null },
+    ],
+  };
+};
+
+const NOTHING: Changed = { entries: [], resubscriptions: [] };
+
+type Recorded = Exclude<SuppressionEvent, { type: 'SuppressionRemoved' }>;
+
+const recorded = (
+  state: Suppression,
+  { type, data }: Recorded,
+  { organizationId, environment, occurredAt }: EventContext,
+): ExistingSuppression => {
+  const before = state.status === 'absent' ? NOTHING : state;
+  const isAddition = type === 'SuppressionAdded';
+  const changed = isAddition
+    ? afterAddition(before, data, occurredAt)
+    : afterResubscription(before, data.topicId, occurredAt);
+  if (state.status !== 'absent') return { ...state, ...changed, addedAt: isAddition ? occurredAt : state.addedAt };
+  return {
+    status: 'listed',
+    suppressionId: data.suppressionId,
+    organizationId,
+    environment: environment ?? 'live',
+    digest: data.digest,
+    ...changed,
+    createdAt: occurredAt,
+    addedAt: occurredAt,
+    removedAt: null,
+  };
 };
 
 export const suppression: Aggregate<Suppression, SuppressionEvent> = {
   category: CATEGORIES.suppression,
   initial: { status: 'absent' },
-  evolve: (state, event, { organizationId, environment, occurredAt }) => {
+  evolve: (state, event, context) => {
     switch (event.type) {
-      case 'SuppressionAdded': {
-        const before = state.status === 'absent' ? [] : state.entries;
-        const entries = added(before, event.data, occurredAt);
-        if (state.status !== 'absent') return { ...state, entries, addedAt: occurredAt };
-        return {
-          status: 'listed',
-          suppressionId: event.data.suppressionId,
-          organizationId,
-          environment: environment ?? 'live',
-          digest: event.data.digest,
-          entries,
-          createdAt: occurredAt,
-          addedAt: occurredAt,
-          removedAt: null,
-        };
-      }
+      case 'SuppressionAdded':
+      case 'AddressResubscribed':
+        return recorded(state, event, context);
       case 'SuppressionRemoved': {
         if (state.status === 'absent') return state;
+        const { occurredAt } = context;
         const entries = state.entries.map((entry) => ({ ...entry, removedAt: entry.removedAt ?? occurredAt }));
         return { ...state, entries, removedAt: occurredAt };
       }
@@ -84,41 +140,53 @@ export const suppression: Aggregate<Suppression, SuppressionEvent> = {
 export const isInForce = ({ expiresAt, removedAt }: SuppressionEntry, now: string): boolean =>
   removedAt === null && (expiresAt === null || expiresAt > now);
 
-/** Whether it is about messages of the stream. */
-export const covers = ({ scope }: Pick<SuppressionEntry, 'scope'>, stream: 'transactional' | 'bulk'): boolean =>
-  scope === 'all' || scope === stream;
+/** What a message is, as far as scopes go. */
+export interface MailKind {
+  readonly stream: 'transactional' | 'bulk';
+  /** null: it is about no topic. */
+  readonly topicId: string | null;
+}
+
+/** Whether it is about such messages. */
+export const covers = ({ scope, topicId }: Pick<SuppressionEntry, 'scope' | 'topicId'>, mail: MailKind): boolean =>
+  scope === 'topic' ? topicId === mail.topicId : scope === 'all' || scope === mail.stream;
 
 /** The entry of the same reason and scope, in force or not. */
-export const entryOfKind = (
-  { entries }: ExistingSuppression,
-  kind: Pick<Added, 'reason' | 'scope'>,
-): SuppressionEntry | undefined => entries.find(isSameKind(kind));
+export const entryOfKind = ({ entries }: ExistingSuppression, kind: Kind): SuppressionEntry | undefined =>
+  entries.find(isSameKind(kind));
+
+/** When the owner of the address last subscribed to a topic, or again to all mail (null). */
+export const resubscribedAt = (state: Suppression, topicId: string | null): string | null =>
+  state.status === 'absent' ? null : (state.resubscriptions.find((each) => each.topicId === topicId)?.at ?? null);
+
+/** Whether the owner of the address asked for a topic, and has not refused it since. */
+export const hasOptedIn = (state: Suppression, topicId: string): boolean =>
+  state.status !== 'absent' && state.resubscriptions.some((each) => each.topicId === topicId && each.isOptIn);
 
 /** Strongest first: the recipient's own decision, then the recipient's server, then the customer. */
 const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];
 
+const WIDTH: Readonly<Record<SuppressionScope, number>> = { all: 0, transactional: 1, bulk: 1, topic: 2 };
+
 /** By scope, the widest first, then by reason. */
-const rank = ({ scope, reason }: SuppressionEntry): number =>
-  (scope === 'all' ? 0 : STRENGTH.length) + STRENGTH.indexOf(reason);
+const rank = ({ scope, reason }: SuppressionEntry): number => WIDTH[scope] * STRENGTH.length + STRENGTH.indexOf(reason);
 
 export const strongest = (entries: readonly SuppressionEntry[]): SuppressionEntry | null =>
   entries.toSorted((left, right) => rank(left) - rank(right))[0] ?? null;
 
 /**
- * What keeps mail of a stream from an address; null: nothing does.
+ * What keeps such mail from an address; null: nothing does.
  * @param now ISO 8601: what has expired by then is not in force.
  */
-export const strongestEntry = (
-  state: Suppression,
-  stream: 'transactional' | 'bulk',
-  now: string,
-): SuppressionEntry | null => {
+export const strongestEntry = (state: Suppression, mail: MailKind, now: string): SuppressionEntry | null => {
   if (state.status === 'absent') return null;
-  return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, stream)));
+  return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, mail)));
 };
 
 export interface IsUnsubscribed {
   readonly stream: 'transactional' | 'bulk';
+  /** From a topic; null: from all mail of the stream. */
+  readonly topicId: string | null;
   /** When the recipient said so last. */
   readonly saidAt: string;
   /** ISO 8601. */
@@ -129,12 +197,16 @@ const endOf = ({ removedAt, expiresAt }: SuppressionEntry): string | null => rem
 
 /**
  * Whether an unsubscription still counts: while it is on the list, and before it gets there, which takes a moment. Not if it
- * was removed or has expired since.
+ * was removed, taken back or has expired since.
  */
-export const isUnsubscribed = (state: Suppression, { stream, saidAt, now }: IsUnsubscribed): boolean => {
+export const isUnsubscribed = (state: Suppression, { topicId, saidAt, now, ...mail }: IsUnsubscribed): boolean => {
   if (state.status === 'absent') return true;
-  const unsubscribed = state.entries.filter(({ reason }) => reason === 'unsubscribe');
-  if (unsubscribed.some((entry) => isInForce(entry, now) && covers(entry, stream))) return true;
-  const ends = [state.removedAt, ...unsubscribed.filter((entry) => !isInForce(entry, now)).map(endOf)];
+  const unsubscribed = state.entries.filter(isUnsubscription(topicId));
+  if (unsubscribed.some((entry) => isInForce(entry, now) && covers(entry, { ...mail, topicId }))) return true;
+  const ends = [
+    state.removedAt,
+    resubscribedAt(state, topicId),
+    ...unsubscribed.filter((entry) => !isInForce(entry, now)).map(endOf),
+  ];
   return ends.every((end) => end === null || end < saidAt);
 };

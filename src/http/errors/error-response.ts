@@ -38,6 +38,8 @@ export const ERROR_STATUSES = {
   unsupported_media_type: 415,
   domain_is_public_suffix: 422,
   domain_not_verified: 422,
+  too_many_topics: 409,
+  topic_not_usable: 422,
   schedule_not_possible: 422,
   batch_exceeds_limit: 422,
   template_invalid: 422,

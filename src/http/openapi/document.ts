@@ -14,6 +14,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string 
   templates: ['template', 'tpl'],
   webhooks: ['webhook', 'whk'],
   suppressions: ['suppression', 'sup'],
+  topics: ['topic', 'top'],
   deliveries: ['delivery', 'dlv'],
   invoices: ['invoice', 'inv'],
   inbox: ['captured mail', null],

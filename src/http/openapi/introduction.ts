@@ -86,7 +86,7 @@ nothing is removed and no meaning changes. Ignore fields you do not know.`;
 
 /** `messages` of `/v1/messages/:id`. */
 export const tagOf = (url: string): string => {
-  if (url.startsWith('/unsubscribe/')) return 'unsubscribe';
+  if (/^\/(?:unsubscribe|preferences)\//.test(url)) return 'recipients';
   return url.startsWith('/v1/') ? (url.split('/')[2] ?? '') : 'service';
 };
 
@@ -104,7 +104,8 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   destinations: 'Suspended destinations: mail servers that get nothing for a while.',
   inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
   organization: 'The organization that owns the key.',
-  unsubscribe: 'Pages behind the unsubscribe links in mail; no key is needed.',
+  topics: 'Kinds of mail that recipients choose or refuse by themselves.',
+  recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
   service: 'The service itself; no key is needed.',
 };
 

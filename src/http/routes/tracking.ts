@@ -4,8 +4,8 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { recognizeClient } from '../../domain/tracking/client.ts';
 import { readClick, readOpen } from '../../domain/tracking/tracking-token.ts';
 import type { RouteContext } from '../endpoint.ts';
-import { sendErrorPage } from '../html-pages.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';
+import { sendErrorPage } from '../pages/define-page.ts';
 import { methodAndUrl } from '../route-table.ts';
 
 /**

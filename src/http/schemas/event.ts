@@ -116,6 +116,8 @@ const SCHEMAS = {
     ...message,
     /** How the recipient unsubscribed. */
     method: z.enum(['one_click', 'page', 'mail']),
+    /** From this alone; absent: from all mail like it. */
+    topic_id: z.string().optional(),
   }),
   DomainEvent: eventOf(
     'DomainEvent',
@@ -164,10 +166,18 @@ const SCHEMAS = {
     reason,
     /** Which mail is suppressed. */
     scope: z.enum(SUPPRESSION_SCOPES),
+    /** Of a scope `topic`. */
+    topic_id: z.string().optional(),
     /** null: for good. */
     expires_at: timeSchema().nullable(),
   }),
   SuppressionDeletedEvent: eventOf('SuppressionDeletedEvent', ['suppression.deleted'], { suppression }),
+  ResubscribedEvent: eventOf('ResubscribedEvent', ['suppression.resubscribed'], {
+    suppression,
+    /** null: to all but topics that were refused by themselves. */
+    topic_id: z.string().nullable(),
+  }),
+  TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
 };
 
 type Schemas = typeof SCHEMAS;

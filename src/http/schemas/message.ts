@@ -81,6 +81,7 @@ export type SerializedListedMessage = z.infer<typeof listedMessageSchema>;
 export const messageSchema = z
   .strictObject({
     ...messageFields,
+    topic_id: z.string().nullable(),
     attempts: z.number().int(),
     tracking: trackingSchema.describe('What of its html is tracked.'),
     recipients: z.array(recipientSchema),
@@ -147,7 +148,7 @@ const serializeRecipient = (
   kind: recipient.kind,
   status: recipient.status,
   complained: recipient.complained,
-  unsubscribed: recipient.unsubscribedAt !== null,
+  unsubscribed: recipient.unsubscribedAt !== null || recipient.leftTopicAt !== null,
   opened: recipient.engagement.openedAt !== null,
   clicked: recipient.engagement.clickedAt !== null,
   reason: recipient.reason,
@@ -175,6 +176,7 @@ export const serializeMessage = (
     api_key_id: accepted.keyId,
     stream: accepted.stream,
     template: serializeUse(accepted.template),
+    topic_id: accepted.topic?.id ?? null,
     size_bytes: accepted.sizeBytes,
     expires_at: message.expiresAt,
     scheduled_at: message.schedule?.current ?? null,

@@ -19,6 +19,7 @@ const scope = z.enum(SUPPRESSION_SCOPES);
 const entrySchema = z.strictObject({
   reason,
   scope,
+  topic_id: z.string().nullable().describe('Of a scope `topic`.'),
   status,
   evidence: z.string().nullable().describe('Reply of the server, or the note given with it.'),
   message_id: z.string().nullable().describe('The message that caused it.'),
@@ -55,7 +56,9 @@ export const addedSuppressionsSchema = z.strictObject({
 export const suppressionCheckSchema = z.strictObject({
   object: z.literal('suppression_check'),
   address: z.string(),
-  suppressed: z.strictObject({ transactional: z.boolean(), bulk: z.boolean() }),
+  suppressed: z
+    .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
+    .describe('Of mail that is about no topic; `entries` of the suppression name the topics.'),
   suppression: suppressionSchema.nullable().describe('All that is known of the address; null: nothing.'),
 });
 
@@ -79,6 +82,7 @@ type Loaded = ReadonlyMap<string, SuppressionEvidence>;
 const serializeEntry = (entry: SuppressionEntry, evidence: Loaded, now: string): z.infer<typeof entrySchema> => ({
   reason: entry.reason,
   scope: entry.scope,
+  topic_id: entry.topicId ?? null,
   status: statusOf(entry, now),
   evidence: evidence.get(entry.contentId)?.text ?? null,
   message_id: entry.source?.messageId ?? null,
@@ -91,7 +95,7 @@ const serializeEntry = (entry: SuppressionEntry, evidence: Loaded, now: string):
 /** Each message class may be suppressed by another entry. */
 const scopeOf = (state: ExistingSuppression, now: string, fallback: SuppressionScope): SuppressionScope => {
   const [transactional, bulk] = (['transactional', 'bulk'] as const).map(
-    (stream) => strongestEntry(state, stream, now) !== null,
+    (stream) => strongestEntry(state, { stream, topicId: null }, now) !== null,
   );
   if (transactional === true && bulk === true) return 'all';
   if (transactional === true) return 'transactional';

@@ -6,6 +6,7 @@ import type {
   SendingDomainEvent,
   SuppressionEvent,
   TemplateEvent,
+  TopicEvent,
   WarmUpEvent,
   WebhookEvent,
 } from '../../domain/events.ts';
@@ -21,6 +22,7 @@ type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
 type OfOrganization =
   | ApiKeyEvent
   | TemplateEvent
+  | TopicEvent
   | WebhookEvent
   | SuppressionEvent
   | Exclude<ReputationEvent, DomainStandingEvent>;
@@ -102,7 +104,7 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>):
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'standing', 'warmUp'],
+  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'topic', 'standing', 'warmUp'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -153,6 +155,10 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     WebhookDeleted: ofOrganization,
     SuppressionAdded: ofOrganization,
     SuppressionRemoved: ofOrganization,
+    AddressResubscribed: ofOrganization,
+    TopicCreated: ofOrganization,
+    TopicChanged: ofOrganization,
+    TopicDeleted: ofOrganization,
     SendingWarned: ofDomain,
     SendingSlowed: ofDomain,
     SendingPaused: ofDomain,

@@ -44,6 +44,8 @@ interface SerializedEventData {
   readonly api_key_id?: string;
   readonly webhook_id?: string;
   readonly template_id?: string;
+  /** The topic itself, or the one that somebody subscribed to or unsubscribed from. */
+  readonly topic_id?: string | null;
   readonly suppression?: { readonly id: string; readonly address: string | null };
   readonly smtp?: SerializedSmtp;
   readonly attempt?: number;
@@ -120,6 +122,7 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): Serialized
   if (family === 'organization') return { organization_id: event.subjectId };
   if (family === 'suppression') return suppressionData(event, contents);
   if (family === 'template') return { template_id: event.subjectId };
+  if (family === 'topic') return { topic_id: event.subjectId };
   return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
 };
 
@@ -157,7 +160,7 @@ const reasonOf = ({ reason, isOutcomeUnknown, records, limit }: CustomerEventFac
 
 /** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
 export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): SerializedEvent => {
-  const { smtp, nextAttemptAt, scheduledAt, expiresAt, ...facts } = event.facts;
+  const { smtp, nextAttemptAt, scheduledAt, expiresAt, topicId, ...facts } = event.facts;
   return {
     id: event.id,
     object: 'event',
@@ -174,7 +177,8 @@ export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): 
       }),
       ...engagementData(event.facts, contents),
       ...defined({ reason: reasonOf(event.facts), category: facts.category, late: facts.late, shared: facts.shared }),
-      ...defined({ scheduled_at: scheduledAt, method: facts.method, scope: facts.scope, expires_at: expiresAt }),
+      ...defined({ scheduled_at: scheduledAt, method: facts.method, topic_id: topicId }),
+      ...defined({ scope: facts.scope, expires_at: expiresAt }),
     },
   };
 };

@@ -61,6 +61,15 @@ create table read_models.webhooks (
 );
 create index webhooks_newest on read_models.webhooks (organization_id, environment, created_at, webhook_id);
 
+create table read_models.topics (
+  topic_id text collate "C" primary key,
+  organization_id text collate "C" not null,
+  status text not null,
+  created_at timestamptz not null,
+  state json not null
+);
+create index topics_newest on read_models.topics (organization_id, created_at, topic_id);
+
 create table read_models.templates (
   template_id text collate "C" primary key,
   organization_id text collate "C" not null,

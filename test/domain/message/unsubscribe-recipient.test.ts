@@ -43,7 +43,7 @@ describe('unsubscribing a recipient', () => {
   const by =
     (recipientId: string, method: 'one_click' | 'page' = 'page', list: Suppression = { status: 'absent' }) =>
     (state: Parameters<typeof unsubscribeRecipient>[0]) =>
-      unsubscribeRecipient(state, { recipientId, method, suppression: list, now: LATER });
+      unsubscribeRecipient(state, { recipientId, method, topicId: null, suppression: list, now: LATER });
   const unsubscribed = (sequence: number) => ({
     type: 'RecipientUnsubscribed' as const,
     data: { ...about, sequence, recipientId: 'rcp_1', method: 'page' as const },

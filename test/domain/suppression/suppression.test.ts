@@ -6,7 +6,11 @@ import {
   addSuppression,
   removeSuppression,
 } from '../../../src/domain/suppression/change-suppression.ts';
-import { isSuppressing, suppressionFor } from '../../../src/domain/suppression/suppressing-event.ts';
+import {
+  isSuppressing,
+  type SuppressingEvent,
+  suppressionFor,
+} from '../../../src/domain/suppression/suppressing-event.ts';
 import {
   isUnsubscribed,
   type Suppression,
@@ -67,7 +71,7 @@ describe('adding to what is known against an address', () => {
       .thenEvents(added({ expiresAt: LATER }));
     given([added(), added({ expiresAt: LATER })])
       .when((state) => {
-        expect(strongestEntry(state, 'bulk', LATER)).toBeNull();
+        expect(strongestEntry(state, { stream: 'bulk', topicId: null }, LATER)).toBeNull();
         return [];
       })
       .thenNothing();
@@ -135,7 +139,9 @@ const stateOf = (...events: SuppressionEvent[]): Suppression =>
 
 describe('what keeps mail back', () => {
   const kept = (state: Suppression, at = NOW) =>
-    (['transactional', 'bulk'] as const).map((stream) => strongestEntry(state, stream, at)?.reason ?? null);
+    (['transactional', 'bulk'] as const).map(
+      (stream) => strongestEntry(state, { stream, topicId: null }, at)?.reason ?? null,
+    );
 
   test('is what is in force for the stream of the message', () => {
     expect(kept(stateOf())).toEqual([null, null]);
@@ -164,6 +170,7 @@ describe('what keeps mail back', () => {
 
 describe('an event of a message', () => {
   const event = (type: string, data: object = {}) => ({ type, data }) as unknown as RecordedEvent;
+  const suppressingEvent = (type: string, data: object = {}) => event(type, data) as SuppressingEvent;
 
   test.each([
     ['RecipientBounced', { category: 'no_mailbox' }, true],
@@ -179,9 +186,12 @@ describe('an event of a message', () => {
     expect(isSuppressing(event(type, data))).toBe(expected);
   });
   test('suppresses all mail, but for who unsubscribes from bulk mail', () => {
-    expect(suppressionFor({ type: 'RecipientBounced' }, 'bulk')).toEqual({ reason: 'bounce', scope: 'all' });
-    expect(suppressionFor({ type: 'RecipientComplained' }, 'bulk')).toEqual({ reason: 'complaint', scope: 'all' });
-    const unsubscribed = { type: 'RecipientUnsubscribed' } as const;
+    expect(suppressionFor(suppressingEvent('RecipientBounced'), 'bulk')).toEqual({ reason: 'bounce', scope: 'all' });
+    expect(suppressionFor(suppressingEvent('RecipientComplained'), 'bulk')).toEqual({
+      reason: 'complaint',
+      scope: 'all',
+    });
+    const unsubscribed = suppressingEvent('RecipientUnsubscribed');
     expect(suppressionFor(unsubscribed, 'bulk')).toEqual({ reason: 'unsubscribe', scope: 'bulk' });
     expect(suppressionFor(unsubscribed, 'transactional')).toEqual({ reason: 'unsubscribe', scope: 'all' });
   });
@@ -196,7 +206,7 @@ test('an address has another id in each environment', () => {
 describe('the word of somebody who unsubscribed', () => {
   const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
   const stands = (events: readonly SuppressionEvent[], saidAt = NOW, stream: 'transactional' | 'bulk' = 'bulk') =>
-    isUnsubscribed(stateOf(...events), { stream, saidAt, now: LATER });
+    isUnsubscribed(stateOf(...events), { stream, topicId: null, saidAt, now: LATER });
 
   test('counts before it is on the list, and while it is there', () => {
     expect(stands([])).toBe(true);

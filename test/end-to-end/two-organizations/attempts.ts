@@ -20,6 +20,8 @@ export interface Attempt {
 export const BODIES: Readonly<Record<string, object>> = {
   rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
   updateKey: { name: 'Mine now', permissions: ['read'] },
+  updateTopic: { name: 'Mine now' },
+  updateDomain: { branding: { name: 'Mine now' } },
   rotateKey: { grace_period_minutes: 0, revoke_previous: true },
 };
 
@@ -83,6 +85,12 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       refused: [409, 'domain_already_exists'] as const,
     })),
   listDomains: (victim) => cursorsOf(victim, '/v1/domains'),
+  createTopic: (victim) =>
+    [victim.domain, victim.second].map(({ id }) => ({
+      body: { name: 'Mine now', default: 'in', domain_id: id },
+      refused: [403, 'other_organization'] as const,
+    })),
+  listTopics: () => [{ query: '?limit=100' }],
   // A webhook names nothing but an address.
   registerWebhook: () => [],
   listWebhooks: () => [{}],

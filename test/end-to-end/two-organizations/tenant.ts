@@ -118,6 +118,7 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
   const nobody = { address: 'nobody@example.net', note: `of ${name}` };
   const suppressions = [await create(live, '/v1/suppressions', nobody), await create(test, '/v1/suppressions', nobody)];
   suppressions.push(await create(live, '/v1/suppressions', { address: 'nobody.else@example.net' }));
+  const topics = [await create(live, '/v1/topics', { name: `Offers of ${name}`, default: 'in' })];
   const neighboursMessage = await create(neighbour, '/v1/messages/send', messageFrom(second.name));
   const testKey = { name: 'test', domain_id: domain.id, permissions: ['send'] };
   keyIds.push(await create(test, '/v1/api-keys', testKey));
@@ -130,6 +131,6 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
     keys,
     neighbour,
     neighboursMessage,
-    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks, sup: suppressions },
+    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks, sup: suppressions, top: topics },
   };
 };

@@ -1,9 +1,10 @@
 import type { InjectOptions } from 'fastify';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
+import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';
 
@@ -134,6 +135,13 @@ const PROVOKED = {
   body_too_large: () => post('/v1/domains', { name: 'x'.repeat(70_000) }),
   unsupported_media_type: () => post('/v1/domains', 'name=x', { headers: { 'content-type': 'text/plain' } }),
   domain_not_verified: () => post(SEND, MESSAGE),
+  topic_not_usable: () => post(SEND, { ...MESSAGE, topic: 'top_aaaaaaaaaaaaaaaaaaaaaaaaaa' }, { by: 'test' }),
+  too_many_topics: () => {
+    const { readModels } = service.deps;
+    const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
+    vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only counted
+    return post('/v1/topics', { name: 'One more', default: 'in' });
+  },
   schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
   batch_exceeds_limit: () => post('/v1/messages/batch', { messages: [MESSAGE, MESSAGE] }, { by: 'slow' }),
   analysis_failed: () => post(SEND, { ...MESSAGE, subject: '{{subject}}', analysis: 'block' }, { by: 'test' }),

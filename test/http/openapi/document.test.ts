@@ -213,9 +213,9 @@ describe('/openapi.json', () => {
   });
 
   test('requires of a request what must be sent, and nothing that has a default', () => {
-    // A variable of a template has a field of that name.
-    const isField = (one: object): boolean => 'default' in one && 'example' in one && 'name' in one;
-    const bodies = within(document.components.schemas).filter((one) => 'default' in one && !isField(one));
+    const all = within(document.components.schemas);
+    const fields = new Set(all.map((one) => (one as { readonly properties?: unknown }).properties));
+    const bodies = all.filter((one) => 'default' in one && !fields.has(one)); // a field may be called `default`
     expect(bodies).toEqual([]);
     expect(document.components.schemas.SendMessageRequest?.properties).toMatchObject({
       stream: { description: expect.stringContaining('Default: `"transactional"`.') },

@@ -31,6 +31,7 @@ const newPlace = async (service: Service): Promise<Place> => {
     key: other.id,
     msg: await make('/v1/messages/send', message),
     tpl: await makeTemplate(service, key),
+    top: await make('/v1/topics', { name: 'Offers', default: 'in' }),
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
   return { key, ids };

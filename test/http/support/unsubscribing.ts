@@ -1,9 +1,11 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
+import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
 import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
-import { messageStream } from '../../../src/domain/streams.ts';
+import { messageStream, suppressionStream } from '../../../src/domain/streams.ts';
+import { suppressionId } from '../../../src/domain/suppression/suppression.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { type AnswerCheck, answerCheck } from '../../support/openapi/answer-check.ts';
 import { readOpenApi } from '../../support/openapi/document.ts';
@@ -22,6 +24,7 @@ export const createUnsubscribing = () => {
   let secret: Uint8Array;
   let otherSecret: Uint8Array;
   let key: string;
+  let domainId: string;
   let isAway = false;
   let addresses = 0;
   let check: AnswerCheck;
@@ -37,7 +40,8 @@ export const createUnsubscribing = () => {
     secret = await organizationSecret(secrets, organizationId);
     otherSecret = await organizationSecret(secrets, await service.makeOrganization());
     check = answerCheck(readOpenApi((await service.request({ url: '/openapi.json' })).json()));
-    key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
+    domainId = await service.makeDomain(organizationId, 'example.test');
+    key = (await service.makeKey(organizationId, domainId)).value;
   });
   afterAll(() => service.close());
 
@@ -80,6 +84,17 @@ export const createUnsubscribing = () => {
       return recipients.map(({ unsubscribed }: { unsubscribed: boolean }) => unsubscribed);
     },
     historyOf: async (messageId: string) => service.deps.context.store.readStream(messageStream(messageId)),
+    /** What the log says of an address. */
+    listOf: async (address: string) =>
+      service.deps.context.store.readStream(suppressionStream(suppressionId('live', addressDigest(secret, address)))),
+    putOn: async (address: string): Promise<void> => {
+      await service.request({ method: 'POST', url: '/v1/suppressions', key, payload: { address } });
+    },
+    /** The branding of the sender's domain. */
+    brand: async (branding: object | null): Promise<void> => {
+      const url = `/v1/domains/${domainId}`;
+      expect((await service.request({ method: 'PATCH', url, key, payload: { branding } })).statusCode).toBe(200);
+    },
     /** Somebody takes an address off the list. */
     takeOff: async (address: string): Promise<void> => {
       const added = await service.request({ method: 'POST', url: '/v1/suppressions', key, payload: { address } });

@@ -87,6 +87,8 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/templates/:id/test-send': () => ({ to: 'b@example.org' }),
   'POST /v1/suppressions': () => ({ address: newPerson() }),
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
+  'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
+  'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
 };
 
@@ -136,6 +138,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       await service.request({ method: 'PATCH', url: `/v1/templates/${id}`, key, payload: { subject: 'Next' } });
       return id;
     },
+    topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
     webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
     inbox: async (environment) => {
       const { inbox } = service.deps;

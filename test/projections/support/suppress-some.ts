@@ -4,9 +4,10 @@ import {
   addSuppressions,
   removeSuppression,
 } from '../../../src/commands/suppression/change-suppression.ts';
+import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 
-/** Puts some address on the list of some organization, or takes it off again. @param below a number in [0, limit). */
+/** Puts some address on the list of some organization, or takes it off again; makes a topic. @param below a number in [0, limit). */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const environment = origin.environment ?? 'live';
   const one: AddSuppression = {
@@ -17,6 +18,9 @@ export const suppressSome = async (context: CommandContext, origin: Origin, belo
     scope: below(2) === 0 ? 'all' : 'bulk',
     expiresAt: below(3) === 0 ? new Date(context.system.now().getTime() + 1 + below(100_000_000)).toISOString() : null,
   };
+  const topic = { name: `Offers ${below(10)}`, description: null, default: 'in', domainId: null } as const;
+  const { topic: made } = await createTopic(context, origin, topic);
+  if (below(2) === 0) await deleteTopic(context, origin, { topicId: made.topicId });
   const [result] = await addSuppressions(context, origin, [one]);
   if (result === undefined || result instanceof DomainError || below(2) === 0) return;
   await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });

@@ -16,6 +16,7 @@ import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems
 import { readSend } from './send-by-template.ts';
 import {
   completeRequestOf,
+  createTopicReader,
   idempotencyKey,
   SEND_BYTES_MAX,
   SEND_EXAMPLES,
@@ -115,10 +116,11 @@ const readAll = (
   caller: Caller,
   messages: readonly unknown[],
 ): Promise<readonly (SendRequest | DomainError)[]> => {
-  const use = route.templates(caller.organizationId);
-  return mapConcurrently(messages, { system: route.deps.context.system, concurrency: LANES }, async (sent) => {
+  const { htmlChecker, context } = route.deps;
+  const once = { use: route.templates(caller.organizationId), topicOf: createTopicReader(route.deps, caller) };
+  return mapConcurrently(messages, { system: context.system, concurrency: LANES }, async (sent) => {
     try {
-      return await completeRequestOf(route, caller, use, await readSend(route.deps.htmlChecker, sent, caller));
+      return await completeRequestOf(route, caller, once, await readSend(htmlChecker, sent, caller));
     } catch (error) {
       if (error instanceof DomainError) return error;
       throw error;

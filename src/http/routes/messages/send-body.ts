@@ -15,6 +15,7 @@ import {
   mailboxes,
   metadata,
   tags,
+  topic,
   tracking,
   unsubscribe,
 } from './send-fields.ts';
@@ -78,6 +79,7 @@ export const sendBody = z.strictObject({
       'Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, ' +
         'which is off unless it was switched on.',
     ),
+  topic,
   scheduled_at: timeField()
     .optional()
     .describe('When to send, with its zone, at most 30 days ahead; at once when absent.'),
@@ -208,6 +210,7 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     tracking: tracked,
     scheduled_at: scheduledAt,
     analysis: _,
+    topic: about,
     attachments: files,
     ...rest
   } = body;
@@ -225,7 +228,7 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     ...(html === undefined ? {} : { html }),
     ...(plain === undefined ? {} : { text: plain }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
-    ...(ways === undefined ? {} : { unsubscribe: ways }),
+    ...(ways === undefined && about === undefined ? {} : { unsubscribe: ways ?? 'managed' }),
     ...(tracked === undefined ? {} : { tracking: tracked }),
   };
   requireSize(draft);

@@ -221,3 +221,14 @@ export const attachments = atMost(
     )
     .max(ATTACHMENTS_MAX),
 );
+
+/** Longer than any. */
+const ID_CHARACTERS_MAX = 64;
+
+export const topic = z
+  .string()
+  .max(ID_CHARACTERS_MAX)
+  .optional()
+  .describe(
+    'Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent.',
+  );

@@ -3,11 +3,14 @@ import type { z } from 'zod';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
+import { usableTopic } from '../../../commands/topic.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
+import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
 import { type BeyondBody, draftOf, isHtmlAlone, type SendBody } from './send-body.ts';
@@ -53,18 +56,46 @@ export const domainFactsFor = async (
   return keyCache.domainFactsOf(id);
 };
 
+type TopicReader = (topicId: string) => Promise<ExistingTopic | DomainError>;
+
+/** Finds the topics that messages of the caller name, each once. A refusal is the message's: a repeat of it is answered. */
+export const createTopicReader = (
+  { context }: Pick<HttpDependencies, 'context'>,
+  { organizationId, domain }: Caller,
+): TopicReader => {
+  const known = new Map<string, ReturnType<TopicReader>>();
+  const read: TopicReader = (topicId) =>
+    usableTopic(context, { organizationId, domainId: domain.id }, topicId).catch((error: unknown) => {
+      if (error instanceof DomainError) return error;
+      throw error;
+    });
+  return (topicId) => {
+    const found = known.get(topicId) ?? read(topicId);
+    known.set(topicId, found);
+    return found;
+  };
+};
+
+interface MoreOfSend {
+  readonly beyond?: BeyondBody;
+  /** Shared by the messages of a batch. */
+  readonly topicOf?: TopicReader;
+}
+
 /** Makes the send command of a body, with its analysis if requested. @throws {DomainError} `body_too_large`. */
 export const sendRequestOf = async (
   { deps, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
   body: SendBody,
-  beyond?: BeyondBody,
+  { beyond, topicOf = createTopicReader(deps, caller) }: MoreOfSend = {},
 ): Promise<SendRequest> => {
   const draft = draftOf(body, beyond);
-  if (body.analysis === 'off') return { draft };
+  const about = body.topic === undefined ? {} : { topic: await topicOf(body.topic) };
+  if (body.analysis === 'off') return { draft, ...about };
   const domain = await domainFactsFor(auth.keyCache, caller);
   return {
     draft,
+    ...about,
     analysed: {
       analysis: await deps.analyzer.analyze({ draft, domain }, caller.organizationId),
       blocks: body.analysis === 'block',
@@ -76,12 +107,12 @@ export const sendRequestOf = async (
 export const completeRequestOf = async (
   route: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
-  use: UseTemplate,
+  { use, ...once }: Pick<MoreOfSend, 'topicOf'> & { readonly use: UseTemplate },
   asked: SendRequestBody,
 ): Promise<SendRequest> => {
   const { body, template, refusal } = await completeSend(use, caller, asked);
-  if (refusal !== null) return { ...(await sendRequestOf(route, caller, { ...body, analysis: 'off' })), refusal };
-  const request = await sendRequestOf(route, caller, body);
+  if (refusal !== null) return { ...(await sendRequestOf(route, caller, { ...body, analysis: 'off' }, once)), refusal };
+  const request = await sendRequestOf(route, caller, body, once);
   return template === null ? request : { ...request, draft: { ...request.draft, template } };
 };
 
@@ -151,7 +182,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
       const key = idempotencyKey(request);
       const sender = await withFreshDomain(route.auth.keyCache, caller);
       const use = route.templates(caller.organizationId);
-      const asked = await completeRequestOf(route, sender, use, body);
+      const asked = await completeRequestOf(route, sender, { use }, body);
       await callerNow(); // the analysis may have taken long
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
       if (sent.replayed) reply.header('idempotent-replayed', 'true');

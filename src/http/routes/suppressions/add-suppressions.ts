@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { addSuppressions, type RecordedSuppression } from '../../../commands/suppression/change-suppression.ts';
+import { loadTopic } from '../../../commands/topic.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
+import { isId } from '../../../domain/ids.ts';
 import { SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
@@ -27,7 +29,12 @@ export const suppressionFields = {
   scope: z
     .enum(SUPPRESSION_SCOPES)
     .default('all')
-    .describe('What is kept from the address: everything, or messages of one `stream`.'),
+    .describe('What is kept from the address: everything, messages of one `stream`, or of one topic.'),
+  topic_id: z
+    .string()
+    .refine((id) => isId('top', id), 'is not the id of a topic')
+    .optional()
+    .describe('Of a scope `topic`.'),
   expires_at: timeField().nullable().default(null).describe('When it may be sent to again; null: never.'),
   note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('What speaks for it.'),
 };
@@ -54,18 +61,32 @@ const DESCRIPTION = `One \`address\` is answered with its suppression, several \
 the list already stays there, and can be given another \`expires_at\`. Several are not one transaction: after a fault, send
 the same again.`;
 
-const given = z.object({ address: z.unknown(), addresses: z.unknown(), expires_at: suppressionFields.expires_at });
+/** A topic is named with the scope `topic`, and with no other. */
+export const topicProblem = (scope: unknown, topicId: unknown): string | null => {
+  if (scope === 'topic' && topicId === undefined) return 'topic_id is required with the scope topic';
+  return scope !== 'topic' && topicId !== undefined ? 'topic_id must not stand beside another scope' : null;
+};
+
+const given = z.object({
+  address: z.unknown(),
+  addresses: z.unknown(),
+  scope: z.unknown(),
+  topic_id: z.unknown(),
+  expires_at: suppressionFields.expires_at,
+});
 
 /** Problems across fields. */
 const problemsWith = (sent: unknown, now: string): readonly Problem[] => {
   const { data } = given.partial().safeParse(sent);
   if (data === undefined) return [];
-  const { address, addresses, expires_at: expiresAt = null } = data;
+  const { address, addresses, scope, topic_id: topicId, expires_at: expiresAt = null } = data;
+  const topic = topicProblem(scope, topicId);
   return [
     ...(address === undefined && addresses === undefined ? [['address', 'address is required'] as const] : []),
     ...(address !== undefined && addresses !== undefined
       ? [['addresses', 'addresses must not stand beside address'] as const]
       : []),
+    ...(topic === null ? [] : [['topic_id', topic] as const]),
     ...(expiresAt !== null && expiresAt <= now ? [['expires_at', 'expires_at must be in the future'] as const] : []),
   ];
 };
@@ -78,6 +99,8 @@ const requireAll = (results: readonly (RecordedSuppression | DomainError)[]): re
 
 export const addSuppressionsRoute = (route: RouteContext): void => {
   const { context } = route.deps;
+  const ownTopic = async (topicId: string | undefined, organizationId: string) =>
+    topicId === undefined ? {} : { topicId: (await loadTopic(context, organizationId, topicId)).topic.topicId };
   const now = (): string => context.system.now().toISOString();
 
   defineEndpoint(
@@ -102,9 +125,10 @@ export const addSuppressionsRoute = (route: RouteContext): void => {
       problems: (sent) => problemsWith(sent, now()),
     },
     async ({ caller: { environment }, origin, body: asked, reply }) => {
-      const { address, addresses = [], scope, expires_at: expiresAt, note } = asked;
+      const { address, addresses = [], scope, topic_id: topicId, expires_at: expiresAt, note } = asked;
+      const topic = await ownTopic(topicId, origin.organizationId);
       const wanted = distinct(address === undefined ? addresses : [address]);
-      const about = { environment, reason: 'manual', scope, expiresAt, text: note } as const;
+      const about = { environment, reason: 'manual', scope, ...topic, expiresAt, text: note } as const;
       const results = requireAll(
         await addSuppressions(
           context,

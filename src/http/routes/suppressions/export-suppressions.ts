@@ -24,9 +24,11 @@ const rowsOf = (
 ): readonly (readonly string[])[] =>
   entries
     .filter((entry) => isInForce(entry, now))
-    .flatMap(({ scope, reason, expiresAt, contentId }) => {
+    .flatMap(({ scope, topicId = '', reason, expiresAt, contentId }) => {
       const { address = null, text = null } = evidence.get(contentId) ?? {};
-      return address === null ? [] : [[address, scope, reason, expiresAt ?? '', text ?? ''].map(escapeFormula)];
+      return address === null
+        ? []
+        : [[address, scope, reason, expiresAt ?? '', text ?? '', topicId].map(escapeFormula)];
     });
 
 export const exportSuppressionsRoute = (route: RouteContext): void => {

@@ -9,7 +9,7 @@ import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
-import { addressField, suppressionFields } from './add-suppressions.ts';
+import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
 import { type CsvRecord, readCsv, unescapeFormula } from './csv.ts';
 
 /** A valid row. */
@@ -32,7 +32,7 @@ const rowSchema = z.strictObject({
   reason: z.enum(SUPPRESSION_REASONS).default('import'),
   ...suppressionFields,
 });
-export const SUPPRESSION_COLUMNS = ['address', 'scope', 'reason', 'expires_at', 'note'] as const;
+export const SUPPRESSION_COLUMNS = ['address', 'scope', 'reason', 'expires_at', 'note', 'topic_id'] as const;
 type Column = (typeof SUPPRESSION_COLUMNS)[number];
 
 const refuse = (problem: string): DomainError =>
@@ -61,9 +61,11 @@ const readRow = ({ line, fields }: CsvRecord, columns: readonly Column[], now: s
     const sentences = problemsIn(error.issues, said, 'body').map(([, sentence]) => sentence);
     return { line, message: sentences.join('; ') };
   }
-  const { expires_at: expiresAt, note, ...rest } = data;
+  const { expires_at: expiresAt, note, topic_id: topicId, ...rest } = data;
+  const topic = topicProblem(rest.scope, topicId);
+  if (topic !== null) return { line, message: topic };
   if (expiresAt !== null && expiresAt <= now) return { line, message: 'expires_at must be in the future' };
-  return { line, row: { ...rest, expiresAt, text: note } };
+  return { line, row: { ...rest, ...(topicId === undefined ? {} : { topicId }), expiresAt, text: note } };
 };
 
 /** Reports rows that repeat an address, reason and scope; the first counts. */
@@ -72,7 +74,7 @@ const withoutRepeats = (read: readonly (SuppressionRow | RowProblem)[]) => {
   return read.map((each): SuppressionRow | RowProblem => {
     if (!('row' in each)) return each;
     const { line, row } = each;
-    const key = `${canonicalAddress(row.address)}\n${row.reason}\n${row.scope}`;
+    const key = `${canonicalAddress(row.address)}\n${row.reason}\n${row.scope}\n${row.topicId ?? ''}`;
     const first = lines.get(key);
     if (first !== undefined) return { line, message: `repeats the address, reason and scope of line ${first}` };
     lines.set(key, line);
@@ -117,7 +119,7 @@ const body = z.strictObject({
     .max(CSV_CHARACTERS_MAX)
     .describe(
       `The file as text, ${SUPPRESSION_ROWS_MAX} rows at most. Its first row names the columns: \`address\`, and as wanted \`scope\`, ` +
-        '`reason`, `expires_at` and `note`.',
+        '`reason`, `expires_at`, `note` and, for a scope `topic`, `topic_id`.',
     ),
 });
 

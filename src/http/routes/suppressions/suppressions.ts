@@ -37,7 +37,10 @@ export const loadSuppression = async (
 ): Promise<{ readonly suppression: ExistingSuppression; readonly revision: Revision | 'no-stream' }> => {
   if (!isId('sup', id)) throw new DomainError('not_found', 'suppression not found');
   const { state, revision } = await load(context.store, suppression, suppressionStream(id));
-  return { suppression: requireSuppression(state, caller), revision };
+  const existing = requireSuppression(state, caller);
+  // The owner has subscribed to a topic, and nothing was ever said against the address.
+  if (existing.entries.length === 0) throw new DomainError('not_found', 'suppression not found');
+  return { suppression: existing, revision };
 };
 
 const LIST = 'suppressions';
@@ -118,12 +121,16 @@ export const checkSuppressionRoute = (route: RouteContext): void => {
       const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
       const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
       const now = system.now().toISOString();
-      const isKeptBack = (stream: 'transactional' | 'bulk'): boolean => strongestEntry(state, stream, now) !== null;
+      const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
+        strongestEntry(state, { stream, topicId: null }, now) !== null;
       return {
         object: 'suppression_check',
         address,
         suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
-        suppression: state.status === 'absent' ? null : await serializeSuppression(contents, state, now),
+        suppression:
+          state.status === 'absent' || state.entries.length === 0
+            ? null
+            : await serializeSuppression(contents, state, now),
       };
     },
   );

@@ -153,11 +153,14 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     sentence: `${view.nameOf([data.recipientId])} complained of it as unwanted mail.${sharedOf(data)}`,
     facts: {},
   }),
-  RecipientUnsubscribed: ({ recipientId, method }, view) => ({
-    type: 'unsubscribed',
-    sentence: `${view.nameOf([recipientId])} unsubscribed, ${UNSUBSCRIBED_BY[method]}.`,
-    facts: { method },
-  }),
+  RecipientUnsubscribed: ({ recipientId, method, topicId }, view) => {
+    const from = topicId === undefined ? '' : ` from topic ${topicId}`;
+    return {
+      type: 'unsubscribed',
+      sentence: `${view.nameOf([recipientId])} unsubscribed${from}, ${UNSUBSCRIBED_BY[method]}.`,
+      facts: topicId === undefined ? { method } : { method, topic_id: topicId },
+    };
+  },
 };
 
 /** The step that an event of the message is. */

@@ -141,7 +141,7 @@ const standing = (recipients: readonly Recipient[]): string => {
 
 const marks = (recipients: readonly Recipient[]): string => {
   const complained = recipients.filter((each) => each.complained).length;
-  const unsubscribed = recipients.filter((each) => each.unsubscribedAt !== null).length;
+  const unsubscribed = recipients.filter((each) => each.unsubscribedAt !== null || each.leftTopicAt !== null).length;
   return [
     ...(complained === 0 ? [] : [`; ${complained} complained of it`]),
     ...(unsubscribed === 0 ? [] : [`; ${unsubscribed} unsubscribed`]),

@@ -104,6 +104,7 @@ export interface StepFacts {
   readonly client?: string;
   readonly network?: string;
   readonly url?: string | null;
+  readonly topic_id?: string;
   readonly late?: boolean;
   readonly webhook_id?: string;
   readonly event_id?: string;

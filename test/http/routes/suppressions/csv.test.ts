@@ -42,7 +42,9 @@ describe('importing a file', () => {
         { line: 5, message: 'address is not an email address' },
         {
           line: 7,
-          message: expect.stringMatching(/^reason must be one of .*; scope must be one of all, transactional, bulk$/),
+          message: expect.stringMatching(
+            /^reason must be one of .*; scope must be one of all, transactional, bulk, topic$/,
+          ),
         },
         { line: 8, message: 'expires_at must be in the future' },
         { line: 9, message: 'repeats the address, reason and scope of line 2' },
@@ -77,7 +79,7 @@ describe('importing a file', () => {
     ['', 'csv must not be empty'],
     [
       'ann@example.net\n',
-      'csv must have no other columns than address, scope, reason, expires_at, note, named in its first row',
+      'csv must have no other columns than address, scope, reason, expires_at, note, topic_id, named in its first row',
     ],
     ['note\nx\n', 'csv must have a column address, named in its first row'],
     ['address,address\na@example.net,b@example.net\n', 'csv must not have two columns of the same name'],
@@ -140,8 +142,8 @@ describe('exporting the list', () => {
     const first = await own.ask('GET', '/export');
     expect(first.headers['content-type']).toBe('text/csv; charset=utf-8');
     const [header, ...rows] = first.text.split('\r\n');
-    expect(header).toBe('address,scope,reason,expires_at,note');
-    expect(rows).toContain("'+tag@example.net,all,manual,,''quoted'");
+    expect(header).toBe('address,scope,reason,expires_at,note,topic_id');
+    expect(rows).toContain("'+tag@example.net,all,manual,,''quoted',");
     expect(first.text).not.toContain('gone@');
     expect(counts((await other.importCsv(first.text)).body)).toEqual([3, 0, 0]);
     const second = await other.ask('GET', '/export');
@@ -163,6 +165,6 @@ describe('exporting the list', () => {
 
   test('of an empty list is its first row', async () => {
     const own = await openSuppressionTenant(service);
-    expect((await own.ask('GET', '/export')).text).toBe('address,scope,reason,expires_at,note\r\n');
+    expect((await own.ask('GET', '/export')).text).toBe('address,scope,reason,expires_at,note,topic_id\r\n');
   });
 });

@@ -40,6 +40,7 @@ describe('adding one address', () => {
         {
           reason: 'manual',
           scope: 'bulk',
+          topic_id: null,
           status: 'active',
           evidence: 'by telephone',
           message_id: null,
@@ -79,7 +80,7 @@ describe('adding one address', () => {
     [{ address: 'a@example.net\r\nBcc: b@example.net' }, { address: ['address is not an email address'] }],
     [{ address: 'a\0@example.net' }, { address: ['address is not an email address'] }],
     [{ address: ['a@example.net'] }, { address: ['address must be a string'] }],
-    [{ address: 'a@example.net', scope: 'most' }, { scope: ['scope must be one of all, transactional, bulk'] }],
+    [{ address: 'a@example.net', scope: 'most' }, { scope: ['scope must be one of all, transactional, bulk, topic'] }],
     [
       { address: 'a@example.net', expires_at: '2020-01-01T00:00:00Z' },
       { expires_at: ['expires_at must be in the future'] },

@@ -45,7 +45,7 @@ const asked = (state: Message, { asks }: Step, now: string, later: string): read
   try {
     if (asks === 'cancel') return cancelMessage(state, { organizationId, now });
     if (asks === 'reschedule') return rescheduleMessage(state, { organizationId, now, scheduledAt: later });
-    const by = { recipientId: 'rcp_1', method: 'page', suppression: { status: 'absent' }, now } as const;
+    const by = { recipientId: 'rcp_1', method: 'page', topicId: null, suppression: { status: 'absent' }, now } as const;
     return asks === 'nothing' ? [] : unsubscribeRecipient(state, by);
   } catch (error) {
     if (error instanceof DomainError) return [];

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatId } from '../../../src/domain/ids.ts';
-import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
-import { PAGE_REQUESTS_MAX } from '../../../src/http/html-pages.ts';
-import { createUnsubscribing, expectPage, FORM } from '../support/unsubscribing.ts';
+import { formatId } from '../../../../src/domain/ids.ts';
+import { unsubscribeToken } from '../../../../src/domain/message/unsubscribe-token.ts';
+import { PAGE_REQUESTS_MAX } from '../../../../src/http/pages/define-page.ts';
+import { createUnsubscribing, expectPage, FORM } from '../../support/unsubscribing.ts';
 
 const { send, tokensOf, tokenOf, aToken, ask, post, request, unsubscribedOf, historyOf, whileAway } =
   createUnsubscribing();

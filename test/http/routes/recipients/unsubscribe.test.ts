@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createUnsubscribing, expectPage, FORM } from '../support/unsubscribing.ts';
+import { createUnsubscribing, expectPage, FORM } from '../../support/unsubscribing.ts';
 
-const { send, tokensOf, aToken, ask, post, request, unsubscribedOf, historyOf, takeOff } = createUnsubscribing();
+const { send, tokensOf, aToken, ask, post, request, unsubscribedOf, historyOf, listOf, takeOff, putOn, brand } =
+  createUnsubscribing();
 
 const DONE = 'You have unsubscribed';
 
@@ -13,7 +14,7 @@ describe('opening an unsubscribe link', () => {
     expectPage(answer, 200, 'Unsubscribe?');
     expect(answer.body).toContain('example.test sent you');
     expect(answer.body).toContain(
-      '<form method="post"><button name="confirmed" value="yes">Unsubscribe</button></form>',
+      '<form method="post"><button class="main" name="confirmed" value="yes">Unsubscribe</button></form>',
     );
     expect(answer.body).not.toMatch(/b@example\.org|rcp_|msg_/);
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
@@ -29,12 +30,12 @@ describe('opening an unsubscribe link', () => {
     expect(await unsubscribedOf(sent)).toEqual([false, false]);
   });
 
-  test('says that it was done, once it was', async () => {
+  test('says that it was done, once it was, and offers to take it back', async () => {
     const token = await aToken();
     await post(token);
     const answer = await ask(token);
     expectPage(answer, 200, DONE);
-    expect(answer.body).not.toContain('<form');
+    expect(answer.body.match(/<button [^>]*>/g)).toEqual(['<button class="main" name="confirmed" value="again">']);
   });
 });
 
@@ -133,7 +134,7 @@ test('the OpenAPI document describes the pages and their forms, which need no ke
   const document = (await request({ url: '/openapi.json' })).json();
   const { get, post: posting } = document.paths['/unsubscribe/{token}'];
   for (const operation of [get, posting]) {
-    expect(operation).toMatchObject({ tags: ['unsubscribe'], security: [] });
+    expect(operation).toMatchObject({ tags: ['recipients'], security: [] });
     expect(operation.parameters).toMatchObject([
       { name: 'token', in: 'path', schema: { pattern: '^[A-Za-z0-9_-]{64}$' } },
     ]);
@@ -143,4 +144,96 @@ test('the OpenAPI document describes the pages and their forms, which need no ke
   }
   expect(Object.keys(get.responses)).toEqual(['200', '404', '429', '500', '503']);
   expect(Object.keys(posting.requestBody.content)).toEqual([FORM, 'multipart/form-data']);
+});
+
+describe('subscribing again', () => {
+  const AGAIN = 'You are subscribed again';
+
+  test('takes the unsubscription back, also before it is on the list, once however often it is posted', async () => {
+    const sent = await send();
+    const [token = ''] = tokensOf(sent);
+    await post(token);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post(token, 'confirmed=again')));
+    for (const answer of answers) expectPage(answer, 200, AGAIN);
+    expectPage(await ask(token), 200, 'Unsubscribe?');
+    const list = await listOf('b@example.org');
+    const again = list.filter(({ type }) => type === 'AddressResubscribed');
+    expect(again.slice(-1)).toMatchObject([
+      {
+        data: { topicId: null, source: { messageId: sent.id, recipientId: sent.recipients[0]?.id, eventId: null } },
+        metadata: { actor: `recipient:${sent.recipients[0]?.id}`, environment: 'live' },
+      },
+    ]);
+    const { length } = again;
+    await post(token, 'confirmed=again');
+    expect((await listOf('b@example.org')).filter(({ type }) => type === 'AddressResubscribed')).toHaveLength(length);
+  });
+
+  test('and unsubscribing again is recorded again', async () => {
+    const sent = await send();
+    const [, token = ''] = tokensOf(sent);
+    await post(token);
+    await post(token, 'confirmed=again');
+    await new Promise((done) => setTimeout(done, 2)); // another millisecond
+    await post(token);
+    expectPage(await ask(token), 200, DONE);
+    const history = await historyOf(sent.id);
+    expect(history.filter(({ type }) => type === 'RecipientUnsubscribed')).toHaveLength(2);
+  });
+
+  test('without having unsubscribed writes nothing', async () => {
+    const before = await listOf('c@example.org');
+    const [, token = ''] = tokensOf(await send());
+    expectPage(await post(token, 'confirmed=again'), 200, AGAIN);
+    expect(await listOf('c@example.org')).toEqual(before);
+  });
+
+  test('ends no bounce and nothing that the sender put on the list, and says so', async () => {
+    const [token = ''] = tokensOf(await send());
+    await putOn('b@example.org');
+    await post(token);
+    const answer = await post(token, 'confirmed=again');
+    expectPage(answer, 200, AGAIN);
+    expect(answer.body).toContain('for another reason');
+  });
+
+  test('by a forged link is 404', async () => {
+    const [token = ''] = tokensOf(await send(), 'other');
+    expectPage(await post(token, 'confirmed=again'), 404, 'This link is not valid');
+  });
+});
+
+describe('the language of a page', () => {
+  test.each([
+    ['de-AT,de;q=0.9,en;q=0.8', 'de', 'Abmelden?'],
+    ['fr', 'fr', 'Vous désabonner ?'],
+    ['pt-BR, es;q=0.5', 'es', '¿Darse de baja?'],
+    ['en;q=0.1, ja', 'ja', '配信を停止しますか？'],
+    ['de;q=0, fr;q=0.2', 'fr', 'Vous désabonner ?'],
+    ['xx, *', 'en', 'Unsubscribe?'],
+    ['', 'en', 'Unsubscribe?'],
+    [`${'x'.repeat(5_000)},de`, 'en', 'Unsubscribe?'],
+    ['de;q=9<script>', 'en', 'Unsubscribe?'],
+  ])('asked for by %j is %s', async (wanted, tag, title) => {
+    const answer = await ask(await aToken(), { headers: { 'accept-language': wanted } });
+    expectPage(answer, 200, title);
+    expect(answer.body).toContain(`<html lang="${tag}">`);
+    expect(answer.headers).toMatchObject({ 'content-language': tag, vary: 'accept-language' });
+  });
+
+  test('is that of an error too', async () => {
+    expectPage(await ask('x', { headers: { 'accept-language': 'de' } }), 404, 'Dieser Link ist ungültig');
+  });
+});
+
+test('the sender is shown by name, colour and picture, whatever its name holds', async () => {
+  const hostile = `<img src=x onerror=alert(1)> & "Söhne" {topic} '`;
+  await brand({ name: hostile, color: '#ffff00', logo_url: 'https://pictures.example.test/logo.png?a=1&b=2' });
+  const answer = await ask(await aToken());
+  await brand(null);
+  expect(answer.body).toContain('&lt;img src=x onerror=alert(1)&gt; &amp; &quot;Söhne&quot; {topic} &#39; sent you');
+  expect(answer.body).toContain('<img src="https://pictures.example.test/logo.png?a=1&amp;b=2" alt="">');
+  expect(answer.body).toContain('--accent: #ffff00; --on-accent: #000000;');
+  expect(answer.body.match(/<img/g)).toHaveLength(1);
+  expect(answer.headers['content-security-policy']).toContain('; img-src https://pictures.example.test; ');
 });

@@ -1,0 +1,96 @@
+/** A topic: a kind of mail that recipients choose or refuse by itself. */
+import { type Aggregate, requireOwn } from '../aggregate.ts';
+import { DomainError } from '../domain-error.ts';
+import type { TopicEvent } from '../events.ts';
+import { CATEGORIES } from '../streams.ts';
+import type { TopicDefault } from './events.ts';
+
+export interface ExistingTopic {
+  readonly status: 'active' | 'deleted';
+  readonly topicId: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly default: TopicDefault;
+  /** null: mail of every domain of the organization can be about it. */
+  readonly domainId: string | null;
+  readonly createdAt: string;
+}
+
+export type Topic = { readonly status: 'absent' } | ExistingTopic;
+
+export const topic: Aggregate<Topic, TopicEvent> = {
+  category: CATEGORIES.topic,
+  initial: { status: 'absent' },
+  evolve: (state, event, { organizationId, occurredAt }) => {
+    if (event.type === 'TopicCreated') {
+      return { status: 'active', ...event.data, organizationId, createdAt: occurredAt };
+    }
+    if (state.status === 'absent') return state;
+    switch (event.type) {
+      case 'TopicChanged':
+        return { ...state, name: event.data.name, description: event.data.description };
+      case 'TopicDeleted':
+        return { ...state, status: 'deleted' };
+      default:
+        return event satisfies never;
+    }
+  },
+};
+
+/** The topic, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+export const requireTopic = (state: Topic, organizationId: string): ExistingTopic => {
+  const existing = requireOwn(state, organizationId, 'topic');
+  if (existing.status === 'deleted') throw new DomainError('not_found', 'topic not found');
+  return existing;
+};
+
+const notUsable = (problem: string): DomainError =>
+  new DomainError('topic_not_usable', problem, { details: { topic: [problem] } });
+
+/**
+ * The topic, if mail of the domain can be about it.
+ * @throws {DomainError} `other_organization`; `topic_not_usable`: there is none, or it is of another domain.
+ */
+export const requireTopicOf = (
+  state: Topic,
+  { organizationId, domainId }: { readonly organizationId: string; readonly domainId: string },
+): ExistingTopic => {
+  if (state.status === 'absent' || state.status === 'deleted') throw notUsable('topic does not exist');
+  const existing = requireOwn(state, organizationId, 'topic');
+  if (existing.domainId !== null && existing.domainId !== domainId) throw notUsable('topic belongs to another domain');
+  return existing;
+};
+
+export type CreateTopic = Extract<TopicEvent, { type: 'TopicCreated' }>['data'];
+
+export const createTopic = (state: Topic, command: CreateTopic): readonly TopicEvent[] => {
+  if (state.status !== 'absent') throw new DomainError('resource_conflict', 'topic exists already');
+  return [{ type: 'TopicCreated', data: command }];
+};
+
+export interface ChangeTopic {
+  readonly organizationId: string;
+  /** Absent: as it is. */
+  readonly name?: string | undefined;
+  readonly description?: string | null | undefined;
+}
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const changeTopic = (
+  state: Topic,
+  { organizationId, name, description }: ChangeTopic,
+): readonly TopicEvent[] => {
+  const { topicId, ...before } = requireTopic(state, organizationId);
+  const after = {
+    name: name ?? before.name,
+    description: description === undefined ? before.description : description,
+  };
+  const isSame = after.name === before.name && after.description === before.description;
+  return isSame ? [] : [{ type: 'TopicChanged', data: { topicId, ...after } }];
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const deleteTopic = (state: Topic, organizationId: string): readonly TopicEvent[] => [
+  { type: 'TopicDeleted', data: { topicId: requireTopic(state, organizationId).topicId } },
+];

@@ -1,0 +1,38 @@
+import type { Sentences } from './sentences.ts';
+
+export const es: Sentences = {
+  unsubscribeTitle: '¿Darse de baja?',
+  unsubscribeQuestion:
+    '{sender} le envió el correo que contenía este enlace. ¿Quiere dejar de recibir correos como ese?',
+  leaveTopicQuestion: '{sender} le envió el correo que contenía este enlace. ¿Quiere dejar de recibir «{topic}»?',
+  unsubscribe: 'Darme de baja',
+  leaveTopic: 'Darme de baja de «{topic}»',
+  unsubscribeFromAll: 'Darme de baja de todos los correos como este',
+  unsubscribedTitle: 'Se ha dado de baja',
+  unsubscribed: '{sender} ya sabe que no quiere recibir más correos como este. Puede cerrar esta página.',
+  leftTopic: '{sender} ya sabe que no quiere recibir más «{topic}». Puede cerrar esta página.',
+  resubscribe: 'Volver a suscribirme',
+  resubscribedTitle: 'Vuelve a estar suscrito',
+  resubscribed: '{sender} puede volver a enviarle correos como este. Puede cerrar esta página.',
+  keptBack:
+    'Su dirección está por otro motivo en una lista de {sender}, así que quizá siga sin recibir correos. Pida a {sender} que la quite.',
+  choose: 'Elegir lo que recibe',
+  preferencesTitle: '¿Qué quiere recibir?',
+  preferencesLegend: 'Correos de {sender} que puede elegir:',
+  preferencesPaused: 'Se dio de baja de todos los correos como este. Lo que marque y guarde se le volverá a enviar.',
+  noTopics: '{sender} no ofrece nada que elegir en este momento.',
+  save: 'Guardar',
+  saved: 'Su elección se ha guardado.',
+  goneTitle: 'Este correo ya no se conserva',
+  gone: 'Su contenido se ha eliminado. Búsquelo en su buzón o pregunte a quien lo envió.',
+  malformedTitle: 'No ha funcionado',
+  malformed: 'Lo que se envió a esta dirección no es lo que envía su página. Abra de nuevo el enlace desde el correo.',
+  laterTitle: 'No es posible en este momento',
+  later: 'El servicio no está disponible por un momento. Inténtelo de nuevo dentro de un minuto.',
+  notFoundTitle: 'Este enlace no es válido',
+  notFound: 'Quizá se cortó por el camino. Ábralo de nuevo desde el correo o cópielo entero.',
+  tooManyTitle: 'Demasiadas solicitudes',
+  tooMany: 'Llegaron muchas solicitudes de su red en un minuto. Espere un minuto e inténtelo de nuevo.',
+  faultTitle: 'Algo ha salido mal',
+  fault: 'El fallo es nuestro y ha quedado registrado. Inténtelo de nuevo más tarde.',
+};

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { withTimeout } from '../../../async/with-timeout.ts';
+import { type Preferences, readPreferences, resubscribe } from '../../../commands/message/preferences.ts';
+import { type LinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { RouteContext } from '../../endpoint.ts';
+import { definePage } from '../../pages/define-page.ts';
+import { fill } from '../../pages/languages.ts';
+import type { Button, Page } from '../../pages/page.ts';
+import { type Context, openLink, requestOf, type Shown, topicsOf } from './link.ts';
+
+/**
+ * Pages behind the unsubscribe link of a mail: unsubscribe, and subscribe again. GET changes nothing, since security
+ * scanners open every link in a mail. Both need the log alone; a link to the choice of topics is shown where the read
+ * models answer in time.
+ */
+
+/** Posted by the buttons of the page; differs from what programs post (RFC 8058 §3.1). */
+const CONFIRMATION = 'confirmed';
+const ACTIONS = ['yes', 'all', 'again'] as const;
+/** Posted by mail programs (RFC 8058 §3.1). */
+const ONE_CLICK = { name: 'List-Unsubscribe', value: 'One-Click' } as const;
+
+/** Longer keeps somebody waiting who only wants to unsubscribe. */
+const LINK_MS_MAX = 1_000;
+
+/** Whether there is something to choose; not while the read models are away. */
+const hasTopics = async (deps: Context, recipient: LinkedRecipient): Promise<boolean> =>
+  withTimeout({ ms: LINK_MS_MAX }, topicsOf(deps, recipient)).then(
+    ({ length }) => length > 0,
+    () => false,
+  );
+
+const button = (label: string, value: (typeof ACTIONS)[number]): Button => ({ label, name: CONFIRMATION, value });
+
+const wordsOf = ({ sender, topic: about }: Shown) => ({ sender: sender.name, topic: about?.name ?? '' });
+
+const askingPage = (shown: Shown): Page => {
+  const { say, topic: about, sender } = shown;
+  const words = wordsOf(shown);
+  const isAboutTopic = about !== null;
+  return {
+    title: say.unsubscribeTitle,
+    sender,
+    paragraphs: [fill(isAboutTopic ? say.leaveTopicQuestion : say.unsubscribeQuestion, words)],
+    buttons: isAboutTopic
+      ? [button(fill(say.leaveTopic, words), 'yes'), button(say.unsubscribeFromAll, 'all')]
+      : [button(say.unsubscribe, 'yes')],
+  };
+};
+
+const unsubscribedPage = (shown: Shown, { hasLeft }: Pick<Preferences, 'hasLeft'>): Page => {
+  const { say, sender } = shown;
+  return {
+    title: say.unsubscribedTitle,
+    sender,
+    paragraphs: [fill(hasLeft ? say.unsubscribed : say.leftTopic, wordsOf(shown))],
+    buttons: [button(say.resubscribe, 'again'), ...(hasLeft ? [] : [button(say.unsubscribeFromAll, 'all')])],
+  };
+};
+
+const resubscribedPage = (shown: Shown, { isKeptBack }: Pick<Preferences, 'isKeptBack'>): Page => {
+  const { say, sender } = shown;
+  const words = wordsOf(shown);
+  return {
+    title: say.resubscribedTitle,
+    sender,
+    paragraphs: [fill(say.resubscribed, words), ...(isKeptBack ? [fill(say.keptBack, words)] : [])],
+  };
+};
+
+const withChoice = async (deps: Context, { recipient, say, token }: Shown, page: Page): Promise<Page> =>
+  (await hasTopics(deps, recipient))
+    ? { ...page, links: [{ label: say.choose, href: `../preferences/${token}` }] }
+    : page;
+
+export const showUnsubscribePageRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  definePage(
+    route,
+    'GET /unsubscribe/:token',
+    {
+      summary: 'Ask whether to unsubscribe',
+      description:
+        'The page behind the link in the `List-Unsubscribe` header of mail that was sent with `unsubscribe: "managed"`. ' +
+        'It asks and changes nothing.',
+    },
+    async (call) => {
+      const shown = await openLink(deps, call);
+      const now = await readPreferences(deps.context, shown.recipient);
+      return withChoice(
+        deps,
+        shown,
+        now.hasLeft || now.hasLeftTopic ? unsubscribedPage(shown, now) : askingPage(shown),
+      );
+    },
+  );
+};
+
+const posted = z.union([
+  z.strictObject({ [ONE_CLICK.name]: z.literal(ONE_CLICK.value) }),
+  z.strictObject({ [CONFIRMATION]: z.enum(ACTIONS) }),
+]);
+
+type Action = 'one_click' | (typeof ACTIONS)[number];
+
+/** @throws {DomainError} `invalid_request`. */
+const actionOf = (form: FormData): Action => {
+  if (form.get(ONE_CLICK.name) === ONE_CLICK.value) return 'one_click';
+  const action = ACTIONS.find((one) => one === form.get(CONFIRMATION));
+  if (action !== undefined) return action;
+  throw new DomainError('invalid_request', `the form must hold ${ONE_CLICK.name}=${ONE_CLICK.value}`);
+};
+
+/** The topic that is left; null: all mail like the message. */
+const leftBy = (action: Action, { message: { state } }: LinkedRecipient): string | null =>
+  action === 'all' ? null : (state.accepted.topic?.id ?? null);
+
+export const unsubscribeRecipientRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  const { context } = deps;
+  definePage(
+    route,
+    'POST /unsubscribe/:token',
+    {
+      summary: 'Unsubscribe, or subscribe again',
+      description:
+        'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
+        'The sender is told by the event `message.unsubscribed`, ' +
+        'and the address is suppressed: for the topic of a message that is about one, else for bulk mail where the message ' +
+        'was, for all mail otherwise. `all` is for all mail like it whatever the topic, `again` takes it back. ' +
+        'The same a second time changes nothing.',
+      body: posted,
+      examples: {
+        'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },
+        'By the page': { [CONFIRMATION]: 'yes' },
+      },
+    },
+    async (call) => {
+      const action = actionOf(call.form);
+      const shown = await openLink(deps, call);
+      const { recipient } = shown;
+      if (action === 'again') {
+        await resubscribe(context, recipient, requestOf(call));
+        return withChoice(deps, shown, resubscribedPage(shown, await readPreferences(context, recipient)));
+      }
+      const topicId = leftBy(action, recipient);
+      const method = action === 'one_click' ? action : 'page';
+      await recordUnsubscription(context, recipient, { method, topicId, request: requestOf(call) });
+      const page = unsubscribedPage(shown, { hasLeft: topicId === null });
+      return action === 'one_click' ? page : withChoice(deps, shown, page);
+    },
+  );
+};

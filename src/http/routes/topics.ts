@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
+import type { ExistingTopic } from '../../domain/topic/topic.ts';
+import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
+import { pageParameters, shownLine } from '../validation/fields.ts';
+import { loadDomain } from './domains.ts';
+
+export const topicSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('topic'),
+    name: z.string(),
+    description: z.string().nullable(),
+    default: z.enum(TOPIC_DEFAULTS),
+    domain_id: z.string().nullable(),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Topic' });
+
+const serializeTopic = (topic: ExistingTopic): z.infer<typeof topicSchema> => ({
+  id: topic.topicId,
+  object: 'topic',
+  name: topic.name,
+  description: topic.description,
+  default: topic.default,
+  domain_id: topic.domainId,
+  created_at: topic.createdAt,
+});
+
+const NAME_CHARACTERS_MAX = 100;
+const DESCRIPTION_CHARACTERS_MAX = 300;
+/** On one page for recipients. Longer pages are not read; the form of all of them is what one post may hold. */
+export const TOPICS_MAX = 100;
+
+const name = shownLine(NAME_CHARACTERS_MAX).describe('Recipients see it, and choose by it.');
+const description = shownLine(DESCRIPTION_CHARACTERS_MAX).nullable();
+
+const body = z.strictObject({
+  name,
+  description: description.default(null).describe('A sentence for recipients.'),
+  default: z
+    .enum(TOPIC_DEFAULTS)
+    .describe('`in`: everybody gets it who has not opted out; `out`: only those who opted in. It cannot be changed.'),
+  domain_id: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('The only domain whose mail can be about it; null: any of the organization’s.'),
+});
+
+export const createTopicRoute = (route: RouteContext): void => {
+  const { deps } = route;
+
+  /** As far as the read model knows: a few made at the same moment do no harm. */
+  const isFull = async ({ organizationId }: Caller): Promise<boolean> => {
+    const by = { organizationId, domainId: null, limit: TOPICS_MAX, after: null };
+    const counted = await deps.readModels.topics.list(by).catch(() => null);
+    return counted !== null && counted.items.length >= TOPICS_MAX;
+  };
+
+  defineEndpoint(
+    route,
+    'POST /v1/topics',
+    {
+      summary: 'Make a topic that recipients can choose or refuse',
+      description: `Name it in the field \`topic\` of a send. An organization has at most ${TOPICS_MAX}, of both environments.`,
+      body,
+      examples: {
+        'Everybody gets it who does not refuse': {
+          name: 'Offers',
+          description: 'What is new in the shop, once a week.',
+          default: 'in',
+        },
+        'Only for those who ask for it': { name: 'Event invitations', default: 'out' },
+      },
+      answer: topicSchema,
+    },
+    async ({ caller, origin, body: { domain_id: domainId, ...asked }, reply }) => {
+      if (domainId !== null) await loadDomain(deps, caller, domainId);
+      if (await isFull(caller)) {
+        throw new DomainError('too_many_topics', `an organization has at most ${TOPICS_MAX} topics`);
+      }
+      const { topic, revision } = await createTopic(deps.context, origin, { ...asked, domainId });
+      setRevision(reply, revision);
+      reply.header('location', `/v1/topics/${topic.topicId}`);
+      return serializeTopic(topic);
+    },
+  );
+};
+
+const LIST = 'topics';
+const query = z.strictObject(pageParameters);
+
+export const listTopicsRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/topics',
+    { summary: 'List topics, newest first', query, answer: listSchema(topicSchema) },
+    async ({ caller: { organizationId }, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['topics']);
+      const page = await deps.readModels.topics.list({ organizationId, domainId: null, limit, after });
+      return listOf(page.items.map(serializeTopic), page.hasMore, encodeCursor(LIST, page.next));
+    },
+  );
+};
+
+export const getTopicRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  defineEndpoint(
+    route,
+    'GET /v1/topics/:id',
+    { summary: 'Read a topic', answer: topicSchema },
+    async ({ caller, id, reply }) => {
+      const { topic, revision } = await loadTopic(context, caller.organizationId, id);
+      setRevision(reply, revision);
+      return serializeTopic(topic);
+    },
+  );
+};
+
+const changes = z.strictObject({
+  name: name.optional(),
+  description: description.optional().describe('A sentence for recipients; taken away by null.'),
+});
+
+export const updateTopicRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  defineEndpoint(
+    route,
+    'PATCH /v1/topics/:id',
+    {
+      summary: 'Change the name or the description of a topic',
+      description: 'Fields that are absent stay as they are.',
+      body: changes,
+      examples: { 'Another name': { name: 'Weekly offers' } },
+      answer: topicSchema,
+    },
+    async ({ caller, origin, id, body: asked, request, reply }) => {
+      await loadTopic(context, caller.organizationId, id);
+      const command = { topicId: id, name: asked.name, description: asked.description, ...ifMatch(request) };
+      const { topic, revision } = await changeTopic(context, origin, command);
+      setRevision(reply, revision);
+      return serializeTopic(topic);
+    },
+  );
+};
+
+export const deleteTopicRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  defineEndpoint(
+    route,
+    'DELETE /v1/topics/:id',
+    {
+      summary: 'Delete a topic',
+      description:
+        'Nothing new can be sent about it, and recipients are not shown it any more. Messages that were accepted before are ' +
+        'sent; what recipients said of it stays on record.',
+    },
+    async ({ caller, origin, id, request }) => {
+      await loadTopic(context, caller.organizationId, id);
+      await deleteTopic(context, origin, { topicId: id, ...ifMatch(request) });
+    },
+  );
+};
