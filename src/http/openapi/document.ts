@@ -27,7 +27,7 @@ const TOKEN = {
     name: 'token',
     in: 'path',
     required: true,
-    description: 'As it stands in the link.',
+    description: 'The token of the link.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{64}$' },
   },
 };
@@ -81,14 +81,14 @@ const queryParameters = (operation: Operation, schemas: Schemas): readonly Json[
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'The same key and body again is answered as the first time, and nothing new is done. It never expires.',
+  description: 'Repeating the key and body repeats the first response and has no further effect. Keys never expire.',
   schema: { type: 'string', pattern: '^[\\x20-\\x7e]{1,255}$' },
 };
 
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
-  description: 'The `ETag` you have seen: the change is refused with 412 when the resource is no longer that.',
+  description: 'The `ETag` you last saw. If the resource has changed since, the response is 412.',
   schema: { type: 'string' },
 };
 
@@ -109,7 +109,7 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'ob_live_… or ob_test_…',
-    description: 'An API key. `x-permission` of an operation is the permission that it needs; `admin` has them all.',
+    description: 'An API key. An operation requires the permission in its `x-permission`; `admin` includes all.',
   },
 };
 

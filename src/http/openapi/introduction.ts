@@ -68,8 +68,8 @@ resource has changed since. After a change is answered, the next read shows it, 
 
 ## Rate limits
 
-By default a key may make 100 sending, 1000 reading and 100 managing requests a minute; it or its organization can have
-other limits. Every answer has the limit and what is left, as \`RateLimit-Policy\` and \`RateLimit\` and as
+By default a key may make 100 sending, 1000 reading and 100 managing requests per minute; it or its organization can have
+other limits. Every response has the limit and the remaining requests, as \`RateLimit-Policy\` and \`RateLimit\` and as
 \`RateLimit-Limit\`, \`RateLimit-Remaining\`, \`RateLimit-Reset\`. Above the limit: 429 with \`Retry-After\` and
 \`error.retry_after\`.
 
@@ -99,9 +99,9 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   webhooks: 'URLs that get events as they happen.',
   events: 'Everything that happened, in order.',
   stats: 'Counts of recipients by outcome.',
-  suppressions: 'Addresses that get no more mail.',
+  suppressions: 'Addresses that get no mail.',
   billing: 'Usage and cost.',
-  destinations: 'Suspended destinations: mail servers that get nothing for a while.',
+  destinations: 'Suspended destinations.',
   inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
   organization: 'The organization that owns the key.',
   topics: 'Kinds of mail that recipients choose or refuse by themselves.',

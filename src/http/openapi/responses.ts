@@ -5,48 +5,48 @@ import { methodAndUrl } from '../route-table.ts';
 import { errorsOf, type Json, type Operation, present, ruleOf } from './operation.ts';
 import type { Schemas } from './schemas.ts';
 
-const RATE = 'On every answer to a request whose key was accepted.';
+const RATE = 'Present when the key was accepted.';
 const integer = { type: 'integer', minimum: 0 };
 
 /** Response headers, as components. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: 'Names the request in our logs and events: quote it when you ask about it.',
+    description: 'Identifies the request in logs and events. Quote it in support requests.',
     required: true,
     schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
   },
   'RateLimit-Policy': {
-    description: `The limit that counts here: \`"send";q=100;w=60\` is 100 in 60 seconds. ${RATE}`,
+    description: `The limit that applies: \`"send";q=100;w=60\` is 100 in 60 seconds. ${RATE}`,
     schema: { type: 'string' },
   },
   RateLimit: {
-    description: `What is left: \`"send";r=99;t=1\` is 99, and the whole limit again in one second; of a 429, \`t\` is \`Retry-After\`. ${RATE}`,
+    description: `Remaining requests: \`"send";r=99;t=1\` is 99, and the full limit again in one second; with 429, \`t\` is \`Retry-After\`. ${RATE}`,
     schema: { type: 'string' },
   },
-  'RateLimit-Limit': { description: `Requests of this kind a minute. ${RATE}`, schema: integer },
-  'RateLimit-Remaining': { description: `Requests that are left. ${RATE}`, schema: integer },
+  'RateLimit-Limit': { description: `Requests of this kind per minute. ${RATE}`, schema: integer },
+  'RateLimit-Remaining': { description: `Remaining requests. ${RATE}`, schema: integer },
   'RateLimit-Reset': {
-    description: `Seconds until the whole limit is there again; of a 429, the same as \`Retry-After\`. ${RATE}`,
+    description: `Seconds until the full limit is available again; with 429, the same as \`Retry-After\`. ${RATE}`,
     schema: integer,
   },
   'Retry-After': {
-    description: 'Seconds to wait before trying again; the same as `error.retry_after`.',
+    description: 'Seconds to wait before a retry; the same as `error.retry_after`.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
-  'WWW-Authenticate': { description: 'The scheme that is taken.', required: true, schema: { const: 'Bearer' } },
+  'WWW-Authenticate': { description: 'The accepted scheme.', required: true, schema: { const: 'Bearer' } },
   ETag: {
-    description: 'The revision of the resource: send it as `If-Match` to change only what you have seen.',
+    description: 'The revision of the resource. Send it as `If-Match` to change only this revision.',
     required: true,
     schema: { type: 'string', pattern: '^"\\d+"$' },
   },
   Location: {
-    description: 'The path of what was created, or is asked for.',
+    description: 'The path of the created or requested resource.',
     required: true,
     schema: { type: 'string' },
   },
   'Idempotent-Replayed': {
-    description: 'There when this answers a request that was answered before: nothing new was done.',
+    description: 'Present when this repeats an earlier response: nothing new was done.',
     schema: { const: 'true' },
   },
   'Cache-Control': {
@@ -94,7 +94,7 @@ export const successHeaders = (operation: Operation, rule: RouteRule): Json => {
 
 /** Header of a 405, which belongs to no operation. */
 export const ALLOW: Json = {
-  Allow: { description: 'The methods that the path takes.', required: true, schema: { type: 'string' } },
+  Allow: { description: 'The allowed methods.', required: true, schema: { type: 'string' } },
 };
 
 const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
@@ -165,7 +165,7 @@ const sharedName = (rule: RouteRule, codes: readonly ErrorCode[]): string | null
 };
 
 const NOT_MODIFIED: Json = {
-  description: 'Not modified: the client has it already, by its `If-None-Match`.',
+  description: 'Not modified: `If-None-Match` names the current version.',
   headers: referencesTo(['X-Request-Id']),
 };
 

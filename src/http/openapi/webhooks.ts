@@ -56,7 +56,7 @@ export const WEBHOOKS: Json = {
   event: {
     post: {
       operationId: 'postEvent',
-      summary: 'An event, posted to a webhook that asked for it',
+      summary: 'An event, posted to a webhook that subscribes to it',
       description: DESCRIPTION,
       tags: ['webhooks'],
       security: [],

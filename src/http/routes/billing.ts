@@ -44,7 +44,8 @@ const billable = z
   .number()
   .int()
   .describe(
-    'Recipients of accepted live messages, an address given twice counted twice, cancelled and bounced ones too. Free are those of test keys, suppressed ones, and those that are `failed`, which is our fault.',
+    'Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: ' +
+      'recipients of test keys, suppressed ones, and `failed` ones, which are our fault.',
   );
 
 const period = z.strictObject({ start: timeSchema(), end: timeSchema() });
@@ -91,7 +92,7 @@ export const getBillingRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/billing',
-    { summary: 'The plan, the period and what was used of it', answer: billingSchema },
+    { summary: 'Read the plan, the period and its usage', answer: billingSchema },
     async ({ caller: { organizationId } }) => {
       const period = periodAround(deps.context.system.now());
       await readYourWrites(deps, ['billing']);
@@ -113,7 +114,7 @@ const query = z.strictObject({
     .refine((text) => billingPeriod(text) !== null, 'must be a month from 1970-01 to 9999-11')
     .transform(billingPeriod)
     .optional()
-    .describe('A month in UTC, 2026-11; by default the current one'),
+    .describe('A month in UTC, such as 2026-11. Default: the current month.'),
 });
 
 export const getUsageRoute = (route: RouteContext): void => {
@@ -121,7 +122,7 @@ export const getUsageRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/billing/usage',
-    { summary: 'Billable recipients of a month, by day', query, answer: usageSchema },
+    { summary: 'Count the billable recipients of a month by day', query, answer: usageSchema },
     async ({ caller: { organizationId }, query: asked }) => {
       const period = asked.period ?? periodAround(deps.context.system.now());
       await readYourWrites(deps, ['billing']);

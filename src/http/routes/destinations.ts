@@ -57,11 +57,12 @@ export const listDestinationsRoute = (route: RouteContext): void => {
     route,
     'GET /v1/destinations',
     {
-      summary: 'List destinations that get no mail for now, the latest first',
+      summary: 'List suspended destinations, newest first',
       description:
-        'Mail servers that do not answer, or ask for less, are left alone for a minute, and longer each time, up to half an ' +
-        'hour. Their messages wait, and expire at the end of their time to live; those of other destinations go on. A domain ' +
-        'that waits by itself, for what its own DNS or policy says, is not listed: `GET /v1/messages/{id}/explain` tells of it.',
+        'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
+        'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
+        'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
+        'see `GET /v1/messages/{id}/explain`.',
       query,
       answer: listSchema(suspensionSchema),
     },
@@ -83,7 +84,7 @@ const body = z.strictObject({
       (text) => DESTINATION.test(text),
       'is not the name of a destination: GET /v1/destinations lists those suspended',
     )
-    .describe('As `GET /v1/destinations` names it.'),
+    .describe('The name in `GET /v1/destinations`.'),
 });
 
 const releasedSchema = z.strictObject({
@@ -99,10 +100,10 @@ export const releaseDestinationRoute = (route: RouteContext): void => {
     route,
     'POST /v1/destinations/release',
     {
-      summary: 'Let a suspended destination have mail again at once',
+      summary: 'End the suspension of a destination',
       description:
-        'Mail for it whose time has come is tried within seconds; what an attempt has deferred keeps the time of its next ' +
-        'one. If nothing has changed there, it is suspended again.',
+        'Due mail is sent within seconds; deferred mail keeps the time of its next attempt. If the problem ' +
+        'persists, the destination is suspended again.',
       body,
       examples: { 'A destination': { destination: 'example.net' } },
       answer: releasedSchema,

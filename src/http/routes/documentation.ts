@@ -93,7 +93,7 @@ export const openapiRoute = (route: RouteContext): void => {
 export const docsRoute = (route: RouteContext): void => {
   const { server, deps, operationId, operations } = route;
   const schema = routeSchema(operationId, 'GET /docs', {
-    summary: 'This document, to be read',
+    summary: 'The API reference as a page',
     answer: z.string(),
     mediaType: 'text/html',
     conditional: true,
@@ -109,6 +109,6 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; 
 
 /** The address printed at start leads to the documentation. */
 export const rootRoute = ({ server, operationId }: RouteContext): void => {
-  const schema = routeSchema(operationId, 'GET /', { summary: 'Leads to the documentation' });
+  const schema = routeSchema(operationId, 'GET /', { summary: 'Redirect to the API reference' });
   server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));
 };

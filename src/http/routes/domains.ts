@@ -59,7 +59,7 @@ const body = z.strictObject({
     .string()
     .refine((text) => domainName(text) !== null, 'is not a domain name')
     .transform((text) => domainName(text) ?? '')
-    .describe('`mail.example.com`: all that stands behind the @ of addresses.'),
+    .describe('The part after the @ of addresses, such as `mail.example.com`.'),
 });
 
 export const registerDomainRoute = (route: RouteContext): void => {
@@ -116,7 +116,7 @@ export const getDomainRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/domains/:id',
-    { summary: 'Read a domain and the records to publish for it', answer: domainSchema },
+    { summary: 'Read a domain and its DNS records', answer: domainSchema },
     async ({ caller, id, reply }) => {
       const { domain, revision } = await loadDomain(deps, caller, id);
       setRevision(reply, revision);
@@ -132,10 +132,10 @@ export const verifyDomainRoute = (route: RouteContext): void => {
     route,
     'POST /v1/domains/:id/verify',
     {
-      summary: 'Look for the records of a domain now',
+      summary: 'Check the DNS records of a domain now',
       description:
-        'Asks the DNS past whatever is remembered, and says of each record what was found and what is wrong with it. ' +
-        'A domain is verified once the `required` ones are valid; a DNS that does not answer changes nothing.',
+        'Asks the DNS without a cache and reports for each record what was found and what is wrong. A domain ' +
+        'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
       answer: domainSchema,
     },
     async ({ caller, origin, id, request, reply }) => {
@@ -154,11 +154,11 @@ export const rotateDkimRoute = (route: RouteContext): void => {
     route,
     'POST /v1/domains/:id/dkim/rotate',
     {
-      summary: 'Make new DKIM keys for a domain',
+      summary: 'Rotate the DKIM keys of a domain',
       description:
-        'The new keys wait beside those that sign, and take over once the record of the RSA key is seen in the DNS: ' +
-        'by itself, or by `verify`. Leave the records of the earlier keys where they are until `safe_to_remove_at`: ' +
-        'mail under way is verified by them. Rotating again before that replaces the keys that wait.',
+        'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
+        '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
+        'Rotating again before that replaces the waiting keys.',
       answer: domainSchema,
     },
     async ({ caller, origin, id, request, reply }) => {
@@ -177,10 +177,10 @@ export const deleteDomainRoute = (route: RouteContext): void => {
     route,
     'DELETE /v1/domains/:id',
     {
-      summary: 'Delete a domain; the keys bound to it end with it',
+      summary: 'Delete a domain and revoke the keys bound to it',
       description:
-        'Messages from it that wait, for their time or for another attempt, stay as they are and fail when they fall due: ' +
-        'cancel them first to have them end at once.',
+        'Waiting messages of the domain stay as they are and fail when they become due. Cancel them first to ' +
+        'end them at once.',
     },
     async ({ caller, origin, id, request }) => {
       await loadDomain(deps, caller, id);

@@ -11,7 +11,7 @@ const alive = z.strictObject({ status: z.literal('ok') });
 
 /** Liveness of the process. */
 export const livezRoute = ({ server, operationId }: RouteContext): void => {
-  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Whether the process is alive', answer: alive });
+  const schema = routeSchema(operationId, 'GET /livez', { summary: 'Check that the process is alive', answer: alive });
   server.get('/livez', { schema }, async () => ({ status: 'ok' }));
 };
 
@@ -27,7 +27,7 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
   };
 
   const schema = routeSchema(operationId, 'GET /readyz', {
-    summary: 'Whether the process can serve',
+    summary: 'Check that the process can serve requests',
     answer: alive,
   });
   server.get('/readyz', { schema }, async () => {

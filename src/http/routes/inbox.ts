@@ -54,8 +54,12 @@ const TEXT_CHARACTERS_MAX = 998;
 
 /** Filters of captured mail, combined by and. */
 const filterFields = {
-  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail to this address, by its envelope.'),
-  subject: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Mail with this in its subject, in whatever case.'),
+  to: z.string().max(TEXT_CHARACTERS_MAX).optional().describe('Only mail to this envelope recipient.'),
+  subject: z
+    .string()
+    .max(TEXT_CHARACTERS_MAX)
+    .optional()
+    .describe('Only mail whose subject contains this, ignoring case.'),
 };
 
 /** An organization sees mail from its own domains; a test key sees simulated mail. */
@@ -76,7 +80,7 @@ export const listInboxRoute = (route: RouteContext): void => {
     route,
     'GET /v1/inbox',
     {
-      summary: 'Captured mail of the organization, newest first',
+      summary: 'List captured mail, newest first',
       query: listQuery,
       answer: listSchema(capturedMailSchema),
     },
@@ -116,8 +120,8 @@ export const deleteInboxRoute = (route: RouteContext): void => {
     route,
     'DELETE /v1/inbox',
     {
-      summary: 'Delete captured mail of the organization',
-      description: 'All of it, or what the query names. What is not there is no mistake.',
+      summary: 'Delete captured mail',
+      description: 'All of it, or the mail that the query selects.',
       query: deleteQuery,
     },
     async ({ caller, query: asked }) => {

@@ -25,16 +25,19 @@ const shareSchema = z.strictObject({
 const level = z
   .enum(REPUTATION_LEVELS)
   .describe(
-    '`warned`: nothing follows yet. `slowed`: live bulk mail leaves message by message. `paused`: it waits. Transactional mail is never held back.',
+    '`warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. ' +
+      'Transactional mail is never restricted.',
   );
 
 const reputationFields = {
   level,
-  measure: z.enum(MEASURES).nullable().describe('What led to it; null: the level is `good`.'),
-  since: timeSchema().nullable().describe('null: it was never other than `good`.'),
-  released_at: timeSchema().nullable().describe('Nothing from before is counted.'),
-  bounces: shareSchema.describe('Recipients whose mailbox does not exist, of those delivered to or so refused.'),
-  complaints: shareSchema.describe('Recipients who complained, of those delivered to.'),
+  measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
+  since: timeSchema().nullable().describe('null: the level was always `good`.'),
+  released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
+  bounces: shareSchema.describe(
+    'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
+  ),
+  complaints: shareSchema.describe('Recipients who complained, relative to delivered recipients.'),
 };
 
 export const domainStandingSchema = z.strictObject({
@@ -43,7 +46,7 @@ export const domainStandingSchema = z.strictObject({
   ...reputationFields,
   organization_level: z
     .enum(REPUTATION_LEVELS)
-    .describe('How all domains of the organization stand together: the worse of the two levels applies.'),
+    .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
 });
 
 export const organizationStandingSchema = z.strictObject({
@@ -99,10 +102,11 @@ export const getStandingRoute = (route: RouteContext): void => {
     route,
     'GET /v1/domains/:id/standing',
     {
-      summary: 'See how much of a domain’s bulk mail bounces or is complained about, and what follows',
+      summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
       description:
-        'Live bulk mail of the last seven days, by the day (UTC) its outcome became known. Less than 200 recipients or ' +
-        'five bounces or complaints are not judged. A level lasts until the rate is a fifth below what led to it.',
+        'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
+        'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
+        'below its limit.',
       answer: domainStandingSchema,
     },
     async ({ caller, id }) => {
@@ -126,9 +130,9 @@ export const getOrganizationStandingRoute = (route: RouteContext): void => {
     route,
     'GET /v1/organization/standing',
     {
-      summary: 'See how much of the bulk mail of all domains together bounces or is complained about, and what follows',
+      summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
       description:
-        'By the same rules as the standing of a domain; what follows concerns all of them. An organization is judged once ' +
+        'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
         'more than one of its domains has sent bulk mail.',
       answer: organizationStandingSchema,
     },
@@ -146,7 +150,7 @@ export const getOrganizationStandingRoute = (route: RouteContext): void => {
 const releasedDomainSchema = z.strictObject({
   object: z.literal('released_domain'),
   domain_id: z.string(),
-  released: z.boolean().describe('false: nothing was held against it, and nothing has changed.'),
+  released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
 });
 
 export const releaseSendingRoute = (route: RouteContext): void => {
@@ -155,11 +159,10 @@ export const releaseSendingRoute = (route: RouteContext): void => {
     route,
     'POST /v1/domains/:id/release',
     {
-      summary: 'Let the bulk mail of a domain go on that was slowed down or paused',
+      summary: 'Release a domain’s bulk mail that was slowed down or paused',
       description:
-        'Bounces and complaints are counted anew from now on, those about earlier mail too. What waits already leaves ' +
-        'from now on, within seconds, and a long list in its turn beside other mail; ' +
-        'what all domains of the organization together keep back has a release of its own.',
+        'Restarts the count of bounces and complaints. Waiting mail leaves within seconds; a long backlog ' +
+        'takes turns with other mail. Restrictions of the whole organization have their own release.',
       answer: releasedDomainSchema,
     },
     async ({ caller, origin, id }) => {
@@ -173,7 +176,7 @@ export const releaseSendingRoute = (route: RouteContext): void => {
 const releasedOrganizationSchema = z.strictObject({
   object: z.literal('released_organization'),
   organization_id: z.string(),
-  released: z.boolean().describe('false: nothing was held against it, and nothing has changed.'),
+  released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
 });
 
 export const releaseOrganizationSendingRoute = (route: RouteContext): void => {
@@ -182,10 +185,10 @@ export const releaseOrganizationSendingRoute = (route: RouteContext): void => {
     route,
     'POST /v1/organization/release',
     {
-      summary: 'Let bulk mail go on that was slowed down or paused for the rates of all domains together',
+      summary: 'Release bulk mail that was slowed down or paused by the organization’s rates',
       description:
-        'Bounces and complaints of all of them together are counted anew from now on. A domain that is slowed down or ' +
-        'paused for its own rates stays so: it has a release of its own.',
+        'Restarts the count of bounces and complaints of the organization. A domain restricted by its own ' +
+        'rates has its own release.',
       answer: releasedOrganizationSchema,
     },
     async ({ caller: { organizationId }, origin }) => {

@@ -20,7 +20,7 @@ const count = z.number().int().optional();
 const latency = z
   .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
   .nullable()
-  .describe('From acceptance, or from `scheduled_at`, to delivery, in milliseconds; null where nothing was delivered.');
+  .describe('From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered.');
 
 /** Each metric is optional: `metrics` may leave it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
@@ -79,24 +79,24 @@ const isTimeZone = (text: string): boolean => {
   }
 };
 
-const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Counts only what has this value.');
+const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Only counts with this value.');
 
 const query = z.strictObject({
-  from: timeParameter().optional().describe(`In ISO 8601; ${DAYS_DEFAULT} days before \`to\` when absent.`),
-  to: timeParameter().optional().describe('In ISO 8601; now when absent.'),
-  granularity: z.enum(STATS_GRANULARITIES).default('day').describe('How long a bucket is.'),
+  from: timeParameter().optional().describe(`ISO 8601. Default: ${DAYS_DEFAULT} days before \`to\`.`),
+  to: timeParameter().optional().describe('ISO 8601. Default: now.'),
+  granularity: z.enum(STATS_GRANULARITIES).default('day').describe('Length of a bucket.'),
   timezone: z
     .string()
     .refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin')
     .default('UTC')
-    .describe('Where days begin, by its IANA name.'),
-  group_by: z.enum(STATS_DIMENSIONS).optional().describe('Counts apart for each value of this.'),
+    .describe('IANA time zone of the buckets.'),
+  group_by: z.enum(STATS_DIMENSIONS).optional().describe('Separate counts for each value of this dimension.'),
   metrics: z
     .string()
     .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
     .transform((text) => text.split(',').filter(isMetric))
     .optional()
-    .describe('Which counts, with commas between them; all when absent.'),
+    .describe('Metrics, separated by commas. Default: all.'),
   domain: filter,
   stream: filter,
   api_key: filter,
@@ -136,7 +136,7 @@ export const getStatsRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/stats',
-    { summary: 'Recipients by what became of them, over time', query, answer: statsSchema },
+    { summary: 'Count recipients by outcome over time', query, answer: statsSchema },
     async ({ caller, query: asked }) => {
       const { granularity, timezone } = asked;
       const range = rangeOf(asked, deps.context.system.now());

@@ -26,18 +26,18 @@ const changes = z.strictObject({
         .transform((text) => text.toLowerCase())
         .nullable()
         .default(null)
-        .describe('`#rrggbb`, of buttons. Their text is black or white, whichever can be read on it.'),
+        .describe('Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible.'),
       logo_url: logoUrl
         .nullable()
         .default(null)
-        .describe('A picture on your own server, by https. Without one, a page loads nothing from anywhere.'),
+        .describe('An image on your server, https. Without one, pages load nothing from elsewhere.'),
     })
     .nullable()
     .optional()
-    .describe('How pages for recipients show the sender: replaced as a whole, taken away by null.'),
+    .describe('How recipient pages show the sender. Replaced as a whole; null removes it.'),
   tracking: tracking
     .optional()
-    .describe('What is tracked of mail that is accepted from now on, unless a message says otherwise.'),
+    .describe('Default tracking of mail accepted from now on. A message can override it.'),
 });
 
 type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
@@ -52,7 +52,7 @@ export const updateDomainRoute = (route: RouteContext): void => {
     'PATCH /v1/domains/:id',
     {
       summary: 'Change the settings of a domain',
-      description: 'Fields that are absent stay as they are.',
+      description: 'Absent fields stay unchanged.',
       body: changes,
       examples: {
         'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },

@@ -23,23 +23,20 @@ import { loadDomain } from './domains.ts';
 const daySchema = () => z.string().meta({ format: 'date' });
 
 const destinationSchema = z.strictObject({
-  destination: z.string().describe('Who runs its mail servers.'),
-  recipients: z
-    .number()
-    .int()
-    .describe('As many were sent to, or may be by places that are set aside: a twentieth of the share at a time.'),
+  destination: z.string().describe('The mailbox provider.'),
+  recipients: z.number().int().describe('Recipients sent to, plus reserved ones: a twentieth of the quota at a time.'),
 });
 
 export const warmUpSchema = z.strictObject({
   object: z.literal('domain_warm_up'),
   domain_id: z.string(),
-  status: z.enum(['none', 'running', 'over']).describe('`none`: never begun, or ended before its time.'),
-  plan: z.array(z.number().int()).describe('Recipients a day and destination, from the first day on.'),
+  status: z.enum(['none', 'running', 'over']).describe('`none`: never started, or ended early.'),
+  plan: z.array(z.number().int()).describe('Recipients per day and destination, from the first day.'),
   starts_on: daySchema().nullable(),
-  ends_on: daySchema().nullable().describe('The last day on which mail is held back.'),
+  ends_on: daySchema().nullable().describe('The last day of the plan.'),
   day: z.number().int().nullable().describe('Today’s number, from 1; null: no plan runs.'),
-  recipients_max: z.number().int().nullable().describe('Of each destination today; null: no plan runs.'),
-  today: z.array(destinationSchema).describe('Those that got most today, at most a hundred.'),
+  recipients_max: z.number().int().nullable().describe('Today’s quota of each destination; null: no plan runs.'),
+  today: z.array(destinationSchema).describe('The destinations with most mail today, at most 100.'),
 });
 
 /** More would list destinations far below their share; the log has them all. */
@@ -91,7 +88,7 @@ export const getWarmUpRoute = (route: RouteContext): void => {
     route,
     'GET /v1/domains/:id/warm-up',
     {
-      summary: 'See how far the warm-up of a domain is, and what its destinations got today',
+      summary: 'Read the warm-up of a domain and today’s numbers by destination',
       answer: warmUpSchema,
     },
     async ({ caller, id }) => {
@@ -105,7 +102,7 @@ export const getWarmUpRoute = (route: RouteContext): void => {
 const body = z.strictObject({
   plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
     .default([...DEFAULT_PLAN])
-    .describe('Recipients that each destination gets on the first day, the second, and so on.'),
+    .describe('Recipients per destination on the first day, the second, and so on.'),
 });
 
 export const startWarmUpRoute = (route: RouteContext): void => {
@@ -114,13 +111,13 @@ export const startWarmUpRoute = (route: RouteContext): void => {
     route,
     'PUT /v1/domains/:id/warm-up',
     {
-      summary: 'Have receivers get to know a domain: less mail a day at first, and more from day to day',
+      summary: 'Start the warm-up of a domain: a daily quota that grows',
       description:
-        'Begins today, in place of another plan; the same plan, where it runs already, goes on as it is. A destination is ' +
-        'whoever runs the mail servers of recipients’ domains; where one server takes all mail (`MAIL_URL=smtp://…`), each ' +
-        'recipient’s domain is one. All live mail of the domain is counted; bulk mail above the day’s share waits for a ' +
-        'later day, and its `ttl_seconds` do not run meanwhile unless they are fewer than the default. Transactional ' +
-        'mail never waits. Days are UTC.',
+        'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
+        'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
+        '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
+        'later day; its `ttl_seconds` pause meanwhile unless they are below the default. Transactional mail ' +
+        'never waits. Days are UTC.',
       body,
       examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
       answer: warmUpSchema,
@@ -138,10 +135,10 @@ export const endWarmUpRoute = (route: RouteContext): void => {
     route,
     'DELETE /v1/domains/:id/warm-up',
     {
-      summary: 'End the warm-up of a domain before its time',
+      summary: 'End the warm-up of a domain early',
       description:
-        'Its mail is held back no more; what waits already leaves from now on, within seconds, and a long list in its turn ' +
-        'beside other mail. Where no plan runs, nothing changes.',
+        'Its mail is no longer held. Waiting mail leaves within seconds; a long backlog takes turns with other ' +
+        'mail. Without a plan nothing changes.',
     },
     async ({ caller, origin, id }) => {
       await loadDomain(deps, caller, id);

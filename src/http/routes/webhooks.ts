@@ -106,19 +106,17 @@ const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 
 const body = z.strictObject({
   url: line(URL_CHARACTERS_MAX).describe(
-    'Where events are posted to: HTTPS at a globally routable address, port 443 or 8443, without user and password. While ' +
-      'mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and this machine’s own loopback are taken too. The name is ' +
-      'resolved when it is registered and again at every post.',
+    'Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and ' +
+      'password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses ' +
+      'are allowed too. The name is resolved at registration and at every post.',
   ),
   events: atMost(
     EVENTS_MAX,
     z.array(z.string().refine((text) => WANTED.includes(text), `must be one of ${WANTED.join(', ')}`)).min(1),
   )
     .transform((events) => [...new Set(events)])
-    .describe(
-      `Which events: types, \`message.delivered\`, or families, ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`,
-    ),
-  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null).describe('For people.'),
+    .describe(`Event types (\`message.delivered\`) or families: ${FAMILIES.map((one) => `\`${one}\``).join(', ')}.`),
+  description: line(DESCRIPTION_CHARACTERS_MAX, 0).nullable().default(null).describe('A note for people.'),
 });
 
 const urlSent = z.object({ url: body.shape.url });
@@ -138,7 +136,7 @@ export const registerWebhookRoute = (route: RouteContext): void => {
     route,
     'POST /v1/webhooks',
     {
-      summary: 'Register a webhook; its secret is shown this once',
+      summary: 'Register a webhook; its secret is shown only once',
       body,
       examples: {
         'What becomes of messages': {
@@ -183,7 +181,7 @@ export const getWebhookRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/webhooks/:id',
-    { summary: 'Read a webhook; never its secret', answer: webhookSchema },
+    { summary: 'Read a webhook, without its secret', answer: webhookSchema },
     async ({ caller, id, reply }) => {
       const { webhook, revision } = await loadWebhook(route.deps, caller, id);
       setRevision(reply, revision);
@@ -215,7 +213,7 @@ export const listWebhookDeliveriesRoute = (route: RouteContext): void => {
     route,
     'GET /v1/webhooks/:id/deliveries',
     {
-      summary: 'What a webhook was sent, every try of it, newest first',
+      summary: 'List the deliveries of a webhook with all attempts, newest first',
       query: deliveriesQuery,
       answer: listSchema(webhookDeliverySchema),
     },

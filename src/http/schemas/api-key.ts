@@ -26,7 +26,8 @@ export const apiKeySchema = z
     permissions: z.array(permissionSchema),
     environment: environmentSchema,
     rate_limits: rateLimitsAnswerSchema.describe(
-      'Requests a minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit.',
+      'Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply ' +
+        'instead; `RateLimit-Limit` has the effective limit.',
     ),
     allowed_cidrs: z.array(z.string()),
     expires_at: timeSchema().nullable(),
@@ -36,7 +37,7 @@ export const apiKeySchema = z
     last4: z.string(),
     status: z
       .enum(['active', 'expired', 'revoked'])
-      .describe('`revoked`: ended for good, by itself or with the domain it was bound to.'),
+      .describe('`revoked`: ended for good, by request or with its domain.'),
     earlier_secrets: z.array(
       z.strictObject({ expires_at: timeSchema(), last_used_at: timeSchema().nullable(), last4: z.string() }),
     ),

@@ -22,14 +22,14 @@ export const domainRecordSchema = z.strictObject({
   type: z.enum(['TXT', 'CNAME']),
   name: z.string().describe('The full host name. Some DNS providers append the domain themselves.'),
   value: z.string(),
-  required: z.boolean().describe('Without it the domain is not verified, or does not stay so.'),
-  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured and never leaves.'),
+  required: z.boolean().describe('Required for the domain to be and stay verified.'),
+  status: z.enum(['pending', 'verified', 'not_needed']).describe('`not_needed`: mail is captured and not sent.'),
   state: recordState.describe(
     'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name.',
   ),
   problem: z.string().nullable().describe('What is wrong with the record.'),
   advice: z.string().describe('What the record is for, and hints.'),
-  seen: z.array(z.string()).describe('Answer of the DNS, shortened and without mailboxes.'),
+  seen: z.array(z.string()).describe('DNS answer, shortened and without mailboxes.'),
   checked_at: timeSchema().nullable().describe('When it was first found in this state, or last checked on request.'),
 });
 type SerializedDomainRecord = z.infer<typeof domainRecordSchema>;
@@ -57,14 +57,14 @@ export const serializeRecord = (
 export const domainDkimSchema = z.strictObject({
   status: z
     .enum(['pending', 'active', 'retired'])
-    .describe('`pending`: waits for its RSA record to be seen. `retired`: signs no more.'),
+    .describe('`pending`: its RSA record has not been seen yet. `retired`: no longer signs.'),
   hosts: z.array(z.string()),
-  signing: z.array(z.string()).describe('Selectors of the keys that sign: their records were seen.'),
+  signing: z.array(z.string()).describe('Selectors of the keys that sign. Their records were seen.'),
   added_at: timeSchema().nullable(),
   activated_at: timeSchema().nullable(),
   safe_to_remove_at: timeSchema()
     .nullable()
-    .describe('Until then the records of retired keys are needed: mail under way is verified by them.'),
+    .describe('Keep the records of retired keys until then: mail in transit is verified with them.'),
   removable: z.boolean().describe('These records can be removed now.'),
 });
 type SerializedDomainDkim = z.infer<typeof domainDkimSchema>;
@@ -117,13 +117,14 @@ export const domainSchema = z
     status: z
       .enum(DOMAIN_LIVES)
       .describe(
-        '`degraded`: a required record is gone or wrong; it sends until `fails_at`. `failed`: it sends no more until it is verified again.',
+        '`degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot ' +
+          'send until it is verified again.',
       ),
     verification: z
       .strictObject({ method: z.enum(['capture', 'dns']), verified_at: timeSchema() })
       .nullable()
-      .describe('null: nothing may be sent from it now.'),
-    fails_at: timeSchema().nullable().describe('Of a degraded domain: when it fails unless its records are back.'),
+      .describe('null: nothing can be sent from it now.'),
+    fails_at: timeSchema().nullable().describe('When a degraded domain fails unless its records return.'),
     next_check_at: timeSchema().nullable().describe('Time of the next automatic check; null: only `verify` checks it.'),
     records: z.array(domainRecordSchema),
     dkim: z.array(domainDkimSchema),
@@ -133,8 +134,8 @@ export const domainSchema = z
     branding: z
       .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
       .nullable()
-      .describe('How pages for recipients show the sender; null: by the domain’s name.'),
-    tracking: trackingSchema.describe('What is tracked of its mail, unless a message says otherwise.'),
+      .describe('How recipient pages show the sender; null: by the domain’s name.'),
+    tracking: trackingSchema.describe('Default tracking of its mail. A message can override it.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Domain' });

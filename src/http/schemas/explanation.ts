@@ -46,9 +46,7 @@ const wait = z.strictObject({
   recipient,
   reason: z.enum(WAIT_REASONS),
   sentence: z.string(),
-  next_attempt_at: timeSchema()
-    .nullable()
-    .describe('When something happens at the latest; null: it may happen at any moment.'),
+  next_attempt_at: timeSchema().nullable().describe('Latest time of the next step; null: any moment.'),
 });
 
 const step = z.strictObject({
@@ -67,8 +65,8 @@ const step = z.strictObject({
 export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
-  summary: z.string().describe('How it stands and why, and what happens next, with its time.'),
-  waiting_because: z.array(wait).describe('One for each recipient not delivered yet; empty: none waits.'),
+  summary: z.string().describe('Its status and the reason, and the next step with its time.'),
+  waiting_because: z.array(wait).describe('One per recipient not delivered yet; empty: none waits.'),
   steps: z.array(step).describe('Oldest first: the request, the checks, every attempt and reply, webhooks.'),
-  left_out: z.string().nullable().describe('Of a long life, what there was no room for, and where it is listed.'),
+  left_out: z.string().nullable().describe('Entries omitted from a long history, and where to list them.'),
 });

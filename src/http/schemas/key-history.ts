@@ -34,20 +34,20 @@ const updated = z.strictObject({
 });
 
 const rotated = z.strictObject({
-  last4: z.string().describe('Of the new value.'),
+  last4: z.string().describe('The new value’s.'),
   previous_last4: z.string(),
-  previous_key_expires_at: timeSchema().describe('End of the grace period of the value that was replaced.'),
+  previous_key_expires_at: timeSchema().describe('End of the replaced value’s grace period.'),
   revoke_previous: z.boolean().describe('Whether all earlier values ended at once.'),
 });
 
 const refused = z.strictObject({
   change: z.enum(['update', 'rotate', 'revoke', 'delete']),
-  code: z.enum(codes).describe('Of the error that it was answered with.'),
+  code: z.enum(codes).describe('Code of the error response.'),
 });
 
 const actor = z.strictObject({
   type: z.enum(['key', 'operator', 'service', 'worker']),
-  id: z.string().nullable().describe('Of the key, or the name of the worker.'),
+  id: z.string().nullable().describe('Id of the key, or name of the worker.'),
 });
 
 const entry = <Type extends string, Details extends z.ZodType>(type: Type, details: Details) =>

@@ -36,7 +36,7 @@ const recipientSchema = listedRecipientSchema.extend({
     .strictObject({
       reason: z.enum(HOLD_REASONS),
       since: timeSchema(),
-      until: timeSchema().describe('Time of the next check at the latest.'),
+      until: timeSchema().describe('Latest time of the next check.'),
     })
     .nullable()
     .describe('Why a due recipient is held; null: it is not held.'),
@@ -106,7 +106,7 @@ export const messageContentSchema = z
       .nullable(),
     alternatives: z
       .array(z.strictObject({ content_type: z.string(), content: z.string() }))
-      .describe('The message in other forms than text and html, base64; only mail that came by SMTP has them.'),
+      .describe('Other forms of the message, base64; only mail submitted by SMTP has them.'),
     attachments: z.array(
       z.strictObject({
         filename: z.string(),

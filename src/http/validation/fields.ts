@@ -54,8 +54,8 @@ export const nulProblems = (query: unknown): readonly Problem[] =>
 
 /** Query parameters of every list. */
 export const pageParameters = {
-  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT).describe(`Items of a page; ${PAGE_DEFAULT} when absent.`),
-  after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the page before.'),
+  limit: integerParameter(1, PAGE_MAX).default(PAGE_DEFAULT).describe(`Items per page. Default: ${PAGE_DEFAULT}.`),
+  after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the previous page.'),
 };
 
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}:\d{2})$/;

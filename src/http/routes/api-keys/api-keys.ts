@@ -35,7 +35,7 @@ export const getKeyRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/api-keys/:id',
-    { summary: 'Read an API key; never its value', answer: apiKeySchema },
+    { summary: 'Read an API key, without its value', answer: apiKeySchema },
     async ({ caller, id, reply }) => {
       const { key, revision } = await loadApiKey(route.deps, caller, id);
       setRevision(reply, revision);
@@ -48,7 +48,7 @@ export const revokeKeyRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'POST /v1/api-keys/:id/revoke',
-    { summary: 'End an API key and all its values', answer: apiKeySchema },
+    { summary: 'Revoke an API key', answer: apiKeySchema },
     async (call) => {
       const { key, revision } = await changeOwnKey(route, call, 'revoke', (change) =>
         revokeKey(route.deps.context, call.origin, change),
@@ -66,7 +66,7 @@ export const deleteKeyRoute = (route: RouteContext): void => {
     'DELETE /v1/api-keys/:id',
     {
       summary: 'Delete an API key',
-      description: 'Ends it and all its values, and takes it out of the list. Its history can still be read.',
+      description: 'Revokes the key and removes it from the list. Its history stays readable.',
     },
     async (call) => {
       await changeOwnKey(route, call, 'delete', (change) => deleteKey(deps.context, call.origin, change));

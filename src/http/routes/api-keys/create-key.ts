@@ -13,26 +13,26 @@ import { keyFields, keyProblems } from './key-fields.ts';
 
 const body = z.strictObject({
   name: keyFields.name,
-  domain_id: z.string().describe('The domain that the key is bound to: it sends from its addresses alone.'),
+  domain_id: z.string().describe('The domain that the key is bound to. It sends only from addresses of this domain.'),
   permissions: keyFields.permissions,
   environment: environmentSchema
     .optional()
-    .describe('That of the key that asks when absent; a live key can make test keys.'),
+    .describe('Default: the environment of the requesting key. A live key can create test keys.'),
   rate_limits: rateLimitsSchema
     .optional()
     .describe(
-      'Requests a minute by kind, up to your organization’s ceilings; only `admin` may set them. A kind that is left out has the default, or the limit of a `manage` key that asks where that is lower.',
+      'Requests per minute by kind, up to the organization’s ceilings; only `admin` may set them. An omitted ' +
+        'kind has the default, or the limit of the requesting `manage` key if that is lower.',
     ),
   allowed_cidrs: keyFields.allowed_cidrs
     .optional()
     .describe(
-      'Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any. When absent, and at most, those of the key that asks.',
+      'Addresses and networks (`192.0.2.0/24`) that may use the key; empty: any. Default and maximum: those ' +
+        'of the requesting key.',
     ),
   expires_at: keyFields.expires_at
     .optional()
-    .describe(
-      'When the key ends, in ISO 8601; null: never. When absent, and at the latest, when the key that asks ends.',
-    ),
+    .describe('ISO 8601; null: never. Default and latest: the expiry of the requesting key.'),
 });
 
 /** The domain id stands for one of the reader's own. */
@@ -77,8 +77,8 @@ export const createKeyRoute = (route: RouteContext): void => {
     route,
     'POST /v1/api-keys',
     {
-      summary: 'Create an API key; its value is shown this once',
-      description: 'A key reaches no further than the one that makes it: from no other addresses, and for no longer.',
+      summary: 'Create an API key; its value is shown only once',
+      description: 'A new key has at most the networks and the lifetime of the key that creates it.',
       body,
       examples: EXAMPLES,
       answer: createdKeySchema,

@@ -15,10 +15,10 @@ const RANGE_CHARACTERS_MAX = 49;
 
 /** Fields of creating and of updating a key. */
 export const keyFields = {
-  name: line(NAME_CHARACTERS_MAX).describe('For people: what the key is for.'),
+  name: line(NAME_CHARACTERS_MAX).describe('What the key is for, for people.'),
   permissions: atMost(PERMISSIONS_MAX, z.array(permissionSchema).min(1))
     .transform((permissions) => [...new Set(permissions)])
-    .describe('What the key may do. None but `admin` includes another.'),
+    .describe('What the key may do. Only `admin` includes others.'),
   allowed_cidrs: atMost(
     RANGES_MAX,
     z
@@ -32,8 +32,8 @@ export const keyFields = {
           }),
       )
       .max(RANGES_MAX),
-  ).describe('Addresses and networks (`192.0.2.0/24`) that the key may be used from; empty: any.'),
-  expires_at: timeParameter().nullable().describe('When the key ends, in ISO 8601; null: never.'),
+  ).describe('Addresses and networks (`192.0.2.0/24`) that may use the key; empty: any.'),
+  expires_at: timeParameter().nullable().describe('ISO 8601; null: never.'),
 };
 
 const limitsSent = z.object({ rate_limits: z.record(z.string(), z.unknown()) });

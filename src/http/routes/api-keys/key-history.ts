@@ -133,8 +133,8 @@ export const listKeyHistoryRoute = (route: RouteContext): void => {
     route,
     'GET /v1/api-keys/:id/history',
     {
-      summary: 'List who did what to an API key, newest first',
-      description: 'Changes, and those that were refused; of a deleted key too. Never its values.',
+      summary: 'List the history of an API key, newest first',
+      description: 'Changes and refused changes, also of a deleted key. Never its values.',
       query,
       answer: listSchema(keyHistoryEntrySchema),
     },

@@ -12,8 +12,8 @@ const body = z.strictObject({
     .min(0)
     .max(GRACE_PERIOD_MINUTES_MAX)
     .default(GRACE_PERIOD_MINUTES_DEFAULT)
-    .describe('How long the old value still works, in minutes.'),
-  revoke_previous: z.boolean().default(false).describe('Whether all earlier values end now.'),
+    .describe('Minutes for which the old value still works.'),
+  revoke_previous: z.boolean().default(false).describe('Revoke all earlier values now.'),
 });
 
 export const rotateKeyRoute = (route: RouteContext): void => {
@@ -22,9 +22,10 @@ export const rotateKeyRoute = (route: RouteContext): void => {
     route,
     'POST /v1/api-keys/:id/rotate',
     {
-      summary: 'Give an API key a new value; the old one works until its grace period ends',
+      summary: 'Rotate an API key; the old value works until its grace period ends',
       description:
-        'A key that reaches further than the key that asks (`allowed_cidrs`, `expires_at`) is not rotated by it.',
+        'Refused for a key with more networks or a later expiry than the requesting key (`allowed_cidrs`, ' +
+        '`expires_at`).',
       body,
       examples: {
         'An hour for whoever uses the old value': { grace_period_minutes: 60 },

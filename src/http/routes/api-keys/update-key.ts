@@ -18,9 +18,9 @@ const body = z
     rate_limits: z
       .strictObject({ send: send.nullable(), read: read.nullable(), manage: manage.nullable() })
       .optional()
-      .describe('Kind by kind: a number takes the place of the old, null brings back the default.'),
-    allowed_cidrs: keyFields.allowed_cidrs.optional().describe('All of them; an empty list lets in every address.'),
-    expires_at: keyFields.expires_at.optional().describe('In the future; null: never.'),
+      .describe('Each given kind is replaced; null restores the default.'),
+    allowed_cidrs: keyFields.allowed_cidrs.optional().describe('Replaces the list; empty: any address.'),
+    expires_at: keyFields.expires_at.optional().describe('A time in the future; null: never.'),
   })
   .refine((asked) => Object.values(asked).some((value) => value !== undefined), 'must name at least one field');
 
@@ -61,7 +61,8 @@ export const updateKeyRoute = (route: RouteContext): void => {
     {
       summary: 'Change an API key',
       description:
-        'What is left out stays as it is. Only `admin` sets `rate_limits` and changes keys with `admin`. No key is widened beyond the addresses and the expiry of the key that asks, itself included.',
+        'Omitted fields stay unchanged. Only `admin` sets `rate_limits` and changes keys with `admin`. A key ' +
+        'cannot get more networks or a later expiry than the requesting key.',
       body,
       examples: EXAMPLES,
       answer: apiKeySchema,

@@ -207,12 +207,12 @@ export const explainMessageRoute = (route: RouteContext): void => {
     route,
     'GET /v1/messages/:id/explain',
     {
-      summary: 'Why a message stands as it does, step by step, in plain sentences',
+      summary: 'Explain the status of a message step by step',
       description:
-        'The whole chain: the request, the key, the checks, every attempt and what the other side said, how the connection ' +
-        'was secured, waits with their reasons and what ends them, and each try to tell your webhooks. `facts` holds the ' +
-        'codes beside each sentence. Sentences are for people and may change their wording; types and facts keep their ' +
-        'meaning. Addresses and texts of replies are null once the contents are gone.',
+        'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
+        'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
+        'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
+        'reply texts are null once the contents are erased.',
       answer: explanationSchema,
     },
     async ({ caller, id }) => {

@@ -38,9 +38,9 @@ const address = z
 
 const query = z.strictObject({
   ...pageParameters,
-  status: z.enum(RECIPIENT_STATUSES).optional().describe('How the message stands as a whole.'),
+  status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
   to: address.optional().describe('The address of one of its recipients.'),
-  from: address.optional().describe('The address it is from.'),
+  from: address.optional().describe('The sender’s address.'),
   tag: z
     .string()
     .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
@@ -60,21 +60,18 @@ const query = z.strictObject({
     .string()
     .max(MESSAGE_ID_CHARACTERS_MAX)
     .optional()
-    .describe('The `Message-ID` of the mail, with or without its angle brackets.'),
+    .describe('The `Message-ID`, with or without angle brackets.'),
   key_id: z.string().optional().describe('The API key that sent it.'),
-  request_id: z
-    .string()
-    .optional()
-    .describe('The request that sent it, alone or in a batch: the `X-Request-Id` of its answer.'),
+  request_id: z.string().optional().describe('The request that sent it: the `X-Request-Id` of its response.'),
   template_id: z
     .string()
     .max(ID_CHARACTERS_MAX)
     .optional()
     .describe('The template it was rendered from, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
-  domain_id: z.string().optional().describe('The domain it is from.'),
-  since: timeParameter().optional().describe('Accepted then or later, in ISO 8601.'),
-  until: timeParameter().optional().describe('Accepted before then, in ISO 8601.'),
+  domain_id: z.string().optional().describe('The sending domain.'),
+  since: timeParameter().optional().describe('Accepted at or after this time, ISO 8601.'),
+  until: timeParameter().optional().describe('Accepted before this time, ISO 8601.'),
 });
 
 type Asked = z.output<typeof query>;

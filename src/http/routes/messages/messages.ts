@@ -137,9 +137,8 @@ export const cancelMessageRoute = (route: RouteContext): void => {
     {
       summary: 'Cancel a message',
       description:
-        'Every recipient who has not got it yet is `cancelled`: those accepted, scheduled or deferred, until the instant ' +
-        'at which the message is taken to be sent. While it is being sent nothing is cancelled (409). Cancelling what is ' +
-        'cancelled already changes nothing and succeeds, so that a request can be repeated.',
+        'Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being ' +
+        'sent the request is refused (409). Cancelling a cancelled message succeeds and changes nothing.',
       answer: messageSchema,
     },
     async ({ caller, origin, id, request, reply }) => {
@@ -151,7 +150,7 @@ export const cancelMessageRoute = (route: RouteContext): void => {
   );
 };
 
-const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with its zone.') });
+const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with a time zone.') });
 
 export const rescheduleMessageRoute = (route: RouteContext): void => {
   const { deps } = route;
@@ -161,8 +160,8 @@ export const rescheduleMessageRoute = (route: RouteContext): void => {
     {
       summary: 'Reschedule a message',
       description:
-        'Sooner or later, at most 30 days ahead, until the instant at which the message is taken to be sent. Its time to ' +
-        'live is as long as it was, counted from the new time.',
+        'Earlier or later, at most 30 days ahead, until an attempt starts. The time to live stays as long as ' +
+        'it was, counted from the new time.',
       body,
       examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
       answer: messageSchema,

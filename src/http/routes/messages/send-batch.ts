@@ -77,15 +77,11 @@ const LANES = 2;
 const message = z.unknown().meta({ $ref: '#/$defs/SendMessageRequest' });
 
 const body = z.strictObject({
-  messages: z
-    .array(message)
-    .min(1)
-    .max(MESSAGES_MAX)
-    .describe('Each as it would be sent alone; each counts as one request.'),
+  messages: z.array(message).min(1).max(MESSAGES_MAX).describe('Each as in a single send; each counts as one request.'),
   mode: z
     .enum(['strict', 'partial'])
     .default('strict')
-    .describe('`strict` refuses all when one is refused, `partial` sends the others.'),
+    .describe('`strict` refuses all if one is invalid, `partial` sends the others.'),
 });
 
 /**

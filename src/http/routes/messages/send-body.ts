@@ -25,8 +25,7 @@ export const SUBJECT_CHARACTERS_MAX = 998;
 /** Mail programs truncate larger bodies, and validation takes time in proportion. */
 export const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
-const DUPLICATES =
-  'An address that is given twice is two recipients: each is shown, counted and billed, and may get a copy.';
+const DUPLICATES = 'An address given twice is two recipients: each is shown, counted and billed, and may get a copy.';
 /** Seven days. */
 const TTL_SECONDS_MAX = 604_800;
 /** Most receivers accept this much. */
@@ -40,38 +39,38 @@ export const sendBody = z.strictObject({
   to: mailboxes.describe(
     `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
   ),
-  cc: mailboxes.optional().describe('Further recipients, visible to all.'),
-  bcc: mailboxes.optional().describe('Further recipients, hidden from the others.'),
-  reply_to: mailboxes.optional().describe('Where answers go; `from` when absent.'),
+  cc: mailboxes.optional().describe('More recipients, visible to all.'),
+  bcc: mailboxes.optional().describe('More recipients, hidden from the others.'),
+  reply_to: mailboxes.optional().describe('Address for replies. Default: `from`.'),
   subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
   html: text(BODY_CHARACTERS_MAX)
     .optional()
     .describe(`Valid HTML, as mail is written, at most ${HTML_DEPTH_MAX} elements deep. This or \`text\` is required.`),
-  text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text; made from `html` when absent.'),
-  attachments: attachments.default([]).describe('The whole message, encoded, is at most 25 MB.'),
+  text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text. Default: generated from `html`.'),
+  attachments: attachments.default([]).describe('The encoded message is at most 25 MB.'),
   headers: headers
     .default({})
     .describe(
-      'Further headers, by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`, but ' +
-        'for those that the service writes: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, ' +
-        '`Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`; and `Reply-To` or `List-Unsubscribe` beside the ' +
-        'field that writes it.',
+      'More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or ' +
+        '`References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, ' +
+        '`DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service ' +
+        'writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name.',
     ),
-  tags: tags.default([]).describe('What messages can be looked up by.'),
+  tags: tags.default([]).describe('Labels to find messages by.'),
   metadata: metadata
     .default({})
-    .describe('Texts of your own, by name, given back with the message and its events: at most 50, 10 kB as JSON.'),
+    .describe('Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON.'),
   stream: z
     .enum(['transactional', 'bulk'])
     .default('transactional')
-    .describe('`bulk` is mail that many get alike; it should have `unsubscribe`.'),
+    .describe('`bulk` is the same mail for many recipients; it should have `unsubscribe`.'),
   unsubscribe: unsubscribe
     .optional()
     .describe(
-      'How recipients unsubscribe: by an address of yours, or `managed` by links of this service, one for each recipient. ' +
-        'Either goes into the header `List-Unsubscribe` only, which many mail programs show as a button; the text is left as ' +
-        'it is. Whoever unsubscribes by a link of this service is suppressed, for bulk mail where `stream` is `bulk`, ' +
-        'for all mail otherwise.',
+      'How recipients unsubscribe: an address of yours, or `managed` links of this service, one per ' +
+        'recipient. Either appears only in the header `List-Unsubscribe`, which many mail programs show as a ' +
+        'button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if ' +
+        '`stream` is `bulk`, else for all mail.',
     ),
   tracking: tracking
     .optional()
@@ -82,19 +81,17 @@ export const sendBody = z.strictObject({
   topic,
   scheduled_at: timeField()
     .optional()
-    .describe('When to send, with its zone, at most 30 days ahead; at once when absent.'),
+    .describe('When to send, with a time zone, at most 30 days ahead. Default: at once.'),
   ttl_seconds: z
     .int()
     .min(1)
     .max(TTL_SECONDS_MAX)
     .default(TTL_SECONDS_DEFAULT)
-    .describe(
-      'How long to try, in seconds from the time it is sent at; then recipients who did not get it are `expired`.',
-    ),
+    .describe('Seconds to try, from the sending time. Then undelivered recipients are `expired`.'),
   analysis: z
     .enum(['off', 'warn', 'block'])
     .default('off')
-    .describe('`warn` answers with what an analysis found, `block` refuses the message when it found errors.'),
+    .describe('`warn` returns the findings of an analysis, `block` refuses a message with errors.'),
 });
 export type SendBody = z.output<typeof sendBody>;
 

@@ -194,7 +194,7 @@ export const attachments = atMost(
     .array(
       z
         .strictObject({
-          filename: line(FILENAME_CHARACTERS_MAX).describe('What recipients see and save it as.'),
+          filename: line(FILENAME_CHARACTERS_MAX).describe('The name that recipients see.'),
           content: z
             .string()
             .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
@@ -203,12 +203,12 @@ export const attachments = atMost(
             .string()
             .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
             .default(CONTENT_TYPE_DEFAULT)
-            .describe('Its media type.'),
+            .describe('Media type.'),
           content_id: z
             .string()
             .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
             .optional()
-            .describe('Shows the file where the HTML names it: `cid:logo` for `logo`.'),
+            .describe('Shows the file where the HTML refers to it: `cid:logo` for `logo`.'),
         })
         .transform(
           ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({

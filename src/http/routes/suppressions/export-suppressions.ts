@@ -53,7 +53,12 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/suppressions/export',
-    { summary: 'All suppressed addresses as CSV', description: DESCRIPTION, answer: z.string(), mediaType: 'text/csv' },
+    {
+      summary: 'Export all suppressed addresses as CSV',
+      description: DESCRIPTION,
+      answer: z.string(),
+      mediaType: 'text/csv',
+    },
     async ({ caller: { organizationId, environment }, reply }) => {
       await readYourWrites(deps, ['suppressions']);
       reply.type('text/csv; charset=utf-8');

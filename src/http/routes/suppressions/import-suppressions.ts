@@ -133,7 +133,7 @@ export const importSuppressionsRoute = (route: RouteContext): void => {
     route,
     'POST /v1/suppressions/import',
     {
-      summary: 'Put the addresses of a CSV file on the list',
+      summary: 'Suppress the addresses of a CSV file',
       description: DESCRIPTION,
       body,
       examples: {

@@ -46,9 +46,9 @@ export const loadSuppression = async (
 const LIST = 'suppressions';
 const listQuery = z.strictObject({
   ...pageParameters,
-  reason: z.enum(SUPPRESSION_REASONS).optional().describe('With an entry in force for this reason.'),
-  scope: z.enum(SUPPRESSION_SCOPES).optional().describe('With an entry in force of this scope.'),
-  address: addressField().optional().describe('Of this address alone.'),
+  reason: z.enum(SUPPRESSION_REASONS).optional().describe('With an active entry of this reason.'),
+  scope: z.enum(SUPPRESSION_SCOPES).optional().describe('With an active entry of this scope.'),
+  address: addressField().optional().describe('Only this address.'),
 });
 
 const LIST_DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
@@ -100,7 +100,7 @@ export const getSuppressionRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/suppressions/:id',
-    { summary: 'Read what is on record against an address', description: GET_DESCRIPTION, answer: suppressionSchema },
+    { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
     async ({ caller, id, reply }) => {
       const { suppression, revision } = await loadSuppression(route.deps, caller, id);
       setRevision(reply, revision);
@@ -109,14 +109,14 @@ export const getSuppressionRoute = (route: RouteContext): void => {
   );
 };
 
-const checkQuery = z.strictObject({ address: addressField().describe('The address to ask about.') });
+const checkQuery = z.strictObject({ address: addressField().describe('The address to check.') });
 
 export const checkSuppressionRoute = (route: RouteContext): void => {
   const { store, contents, secrets, system } = route.deps.context;
   defineEndpoint(
     route,
     'GET /v1/suppressions/check',
-    { summary: 'Whether mail to an address would be kept back now', query: checkQuery, answer: suppressionCheckSchema },
+    { summary: 'Check whether an address is suppressed now', query: checkQuery, answer: suppressionCheckSchema },
     async ({ caller: { organizationId, environment }, query: { address } }) => {
       const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
       const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
@@ -144,7 +144,7 @@ export const deleteSuppressionRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'DELETE /v1/suppressions/:id',
-    { summary: 'Take an address off the list', description: DELETE_DESCRIPTION },
+    { summary: 'Remove a suppression', description: DELETE_DESCRIPTION },
     async ({ caller, origin, id, request }) => {
       await loadSuppression(deps, caller, id);
       const command = { suppressionId: id, environment: caller.environment, ...ifMatch(request) };
