@@ -13,10 +13,10 @@ import type { Database } from './database.ts';
 import { suppressionsProjection } from './suppressions.ts';
 
 /**
- * Before a message leaves, the log is asked whether each of its recipients is suppressed. Nearly none is, and in a log
- * where every stream is a call of its own that would be most of its calls. A stream that the read model has no row of,
- * and that nothing was appended to since the read model's position, is empty: a query and a look at the log's end tell
- * that of all who ask at the same moment. Any other stream is read, and so are all where the read model cannot be used.
+ * Skips reads of empty suppression streams. Before a message leaves, each recipient's stream is read; nearly all are empty,
+ * and in EventStoreDB each is a call. A stream is empty if the read model has no row of it and nothing was appended to it
+ * since the read model's position. One query and one read of the log's end answer this for all concurrent callers. Other
+ * streams are read, and all are if the read model cannot be used.
  */
 
 export interface AbsentStreamsOptions {
@@ -26,14 +26,14 @@ export interface AbsentStreamsOptions {
   readonly logger: Logger;
 }
 
-/** Events of the log's end in one page: more than come between two looks. */
+/** Events per page of the log's end: more than arrive between two reads. */
 const PAGE_EVENTS = 1_000;
-/** Streams kept that were appended to beyond the read model's position: more than that, and it is far behind. */
+/** Streams kept that changed after the read model's position. More means that it is far behind. */
 const TOUCHED_MAX = 10_000;
 
 const FILTER = { categories: [suppression.category] };
 
-/** Nothing where the read model is of another log or shape, or has parked events. */
+/** No row if the read model is of another log or version, or has parked events. */
 const READ = {
   name: 'read-known-suppressions',
   text: `
@@ -50,7 +50,7 @@ interface Row {
   readonly ids: readonly string[];
 }
 
-/** Streams that were appended to beyond `from`, up to `to`, with the position of the last event of each. */
+/** Streams that changed in (`from`, `to`], with the position of the last event of each. */
 interface LogEnd {
   from: Position;
   to: Position;
@@ -59,7 +59,7 @@ interface LogEnd {
 
 interface Look {
   readonly streams: Set<StreamName>;
-  /** Those that may have events; null: it is not known of any. */
+  /** Streams that may have events; null: unknown. */
   readonly present: Promise<ReadonlySet<StreamName> | null>;
 }
 
@@ -74,7 +74,7 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
     return (await db.query<Row>({ ...READ, values })).rows[0];
   };
 
-  /** Forgets what the read model has taken in. */
+  /** Forgets what the read model has applied. */
   const forgetTo = (known: LogEnd, position: Position): void => {
     if (position > known.to) {
       known.touched.clear();
@@ -84,8 +84,8 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
     known.from = position;
   };
 
-  /** Takes in what was appended up to now. */
-  const goOn = async (known: LogEnd): Promise<void> => {
+  /** Reads up to the log's head. */
+  const advance = async (known: LogEnd): Promise<void> => {
     const head = await store.head();
     while (known.to < head) {
       const page = await store.readAll({ from: known.to, to: head, filter: FILTER, limit: PAGE_EVENTS });
@@ -105,7 +105,7 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
     const row = await readRow(streams);
     if (row === undefined || row.position < end.from) return null;
     forgetTo(end, row.position);
-    await goOn(end);
+    await advance(end);
     const known = new Set(row.ids);
     const present = [...streams].filter((stream) => known.has(idOf(stream)) || end?.touched.has(stream) === true);
     if (end.touched.size > TOUCHED_MAX) end = null;
@@ -122,7 +122,7 @@ export const withAbsentSuppressions = ({ store, db, logger }: AbsentStreamsOptio
     }
   };
 
-  /** Joins the look that begins next: one under way may have begun before what the caller must see was appended. */
+  /** Joins the next read: one in flight may have begun before the append that the caller must see. */
   const ask = (stream: StreamName): Look['present'] => {
     if (next === null) {
       const streams = new Set<StreamName>();

@@ -14,7 +14,7 @@ import { templatesProjection } from './templates.ts';
 import { topicsProjection } from './topics.ts';
 import { webhooksProjection } from './webhooks.ts';
 
-/** Every projection. A new one is a line here, a name in `names.ts` and a migration. */
+/** Every projection. A new one is a line here, a name in `projection.ts` and a migration. */
 export const PROJECTIONS: readonly Projection[] = [
   apiKeysProjection,
   domainsProjection,

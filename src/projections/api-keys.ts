@@ -72,7 +72,7 @@ const EXPIRED = `
   order by expires_at
   limit $2`;
 
-/** Ids of keys whose time was over at `before` (ISO 8601), which nobody has noted; longest over first. */
+/** Ids of keys that expired by `before` (ISO 8601) without a recorded expiry, oldest first. */
 export const expiredKeys = async (
   db: Database,
   { before, limit }: { readonly before: string; readonly limit: number },

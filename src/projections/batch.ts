@@ -13,7 +13,7 @@ export interface Target {
 
 const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => streams.has(event.stream);
 
-/** Applies what is not parked; what follows a parked event of its stream waits behind it. */
+/** Applies a batch. Events of a stream with a parked event are parked too. */
 const applyAll = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<void> =>
   inTransaction(client, schema, async () => {
     const parked = await moveCheckpoint(client, projection, { batch, logId });
@@ -43,9 +43,9 @@ const applyOneByOne = (
   });
 
 /**
- * Applies a batch and moves the checkpoint in one transaction. If an event of it cannot be applied, all are tried one by
- * one, and it is parked.
- * @returns what was parked for the first time or behind another. @throws {Fenced}; faults that may pass.
+ * Applies a batch and moves the checkpoint in one transaction. If an event cannot be applied, the batch is repeated event
+ * by event, and that event is parked.
+ * @returns newly parked events. @throws {Fenced}, and temporary faults.
  */
 export const applyBatch = async (target: Target, batch: Batch): Promise<readonly RecordedEvent[]> => {
   try {
@@ -63,7 +63,7 @@ const PARK = `
   from json_to_recordset($1) as e(position text, stream text, revision integer, type text)
   on conflict (projection, position) do update set error = excluded.error`;
 
-/** Sets events aside for `retryParked`; their data stays where it is, in the log. */
+/** Parks events for `retryParked`. Their data stays in the log. */
 export const park = async (
   db: Database,
   { name }: Projection,
@@ -75,12 +75,12 @@ export const park = async (
   await db.query(PARK, [...asRecords(rows), name, error]);
 };
 
-/** Not a byte that PostgreSQL could refuse in turn. */
+/** Without bytes that PostgreSQL refuses. */
 const sentenceOf = (error: unknown): string => String(error).replaceAll('\0', '');
 
 /**
- * Applies one event by itself under a savepoint; if it cannot be applied, it is parked and its stream with it.
- * @param parked streams that are parked; added to. @returns whether it was applied. @throws faults that may pass.
+ * Applies one event under a savepoint, or parks it with its stream.
+ * @param parked streams that are parked; added to. @returns whether it was applied. @throws temporary faults.
  */
 export const applyOrPark = async (
   db: Database,
@@ -107,18 +107,18 @@ export const applyOrPark = async (
 };
 
 /**
- * SQLSTATE classes that blame the data: data exception, integrity violation, a program limit such as the size of an
- * index row. Everything else (connections, serialization, deadlock, shutdown, full disk, a table that is missing) is
- * about the moment or the installation and would fail for every event.
+ * SQLSTATE classes of faults in the data: data exception, integrity violation, a program limit such as the size of an
+ * index row. Any other fault (connection, serialization, deadlock, shutdown, full disk, missing table) is temporary or
+ * would fail for every event.
  */
 const DATA_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
 const STATEMENT_TOO_COMPLEX = '54001';
 
-/** What code throws about a value it cannot take; drivers and sockets throw plain errors. */
+/** Errors about a value. Drivers and sockets throw plain errors. */
 const isAboutAValue = (error: unknown): boolean =>
   error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError;
 
-/** Whether this event will fail however often it is tried, so that it is parked; all else is tried again. */
+/** Whether the event fails every time and must be parked. Other faults are retried. */
 export const isPoison = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof code !== 'string') return isAboutAValue(error);

@@ -10,7 +10,7 @@ interface Accepted {
   readonly day: string;
 }
 
-/** The unit is one live recipient accepted; what was suppressed, or failed through us, is free (api.md, Billing). */
+/** Counts accepted live recipients; suppressed and failed ones are free. */
 interface Changes {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
@@ -32,7 +32,7 @@ const ADD_RECIPIENTS = `
 
 const isLive = ({ metadata }: RecordedEvent): boolean => metadata.environment === 'live';
 
-/** Only free recipients make an earlier message's day needed. */
+/** Only these events need the day of an earlier message. */
 const isFree = ({ type }: RecordedEvent): boolean => type === 'RecipientFailed' || type === 'RecipientSuppressed';
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
@@ -104,9 +104,9 @@ export const billingProjection = defineProjection<MessageEvent, Changes>({
 
 export interface Usage {
   readonly billableRecipients: number;
-  /** Days in UTC that have any, in order. */
+  /** UTC days with any, in order. */
   readonly byDay: readonly { readonly date: string; readonly billableRecipients: number }[];
-  /** When the last event that has been counted in happened (ISO 8601); null: none yet. */
+  /** Time of the last counted event (ISO 8601); null: none yet. */
   readonly countedUpTo: string | null;
 }
 

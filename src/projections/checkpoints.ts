@@ -18,18 +18,18 @@ export interface Checkpoint {
 
 /** Consecutive events that are applied in one transaction. */
 export interface Batch {
-  /** Where the checkpoint must be before. */
+  /** The checkpoint before the batch. */
   readonly after: Position;
-  /** Where it is afterwards: at or behind the last event. */
+  /** The checkpoint after it: at or beyond the last event. */
   readonly position: Position;
   readonly events: readonly RecordedEvent[];
 }
 
-/** The checkpoint is not where this process left it: somebody else runs the projection, or a rebuild took its place. */
+/** The checkpoint moved: another process runs the projection, or a rebuild replaced it. */
 export class Fenced extends Error {
   override readonly name = 'Fenced';
   constructor(projection: string) {
-    super(`the checkpoint of read model ${projection} was moved by somebody else: this runner stops and starts over`);
+    super(`the checkpoint of read model ${projection} was moved by another process: this runner starts over`);
   }
 }
 
@@ -39,7 +39,7 @@ const ENSURE = `
 
 const READ = `select version, log_id as "logId", position from checkpoints where name = $1`;
 
-/** The checkpoint; made at the beginning of the log where there is none. */
+/** The checkpoint, created at the start of the log if missing. */
 export const readCheckpoint = async (
   db: Database,
   { name, version }: Projection,
@@ -50,7 +50,7 @@ export const readCheckpoint = async (
   return rows[0] ?? { version, logId, position: '' };
 };
 
-/** First statement of every transaction on a read model: whoever holds this row may change its tables. */
+/** First statement of every transaction on a read model: the holder of this row may change its tables. */
 const MOVE = `
   update checkpoints set position = $3, occurred_at = coalesce($4, occurred_at)
   where name = $1 and position = $2 and version = $5 and log_id = $6
@@ -73,13 +73,13 @@ export const moveCheckpoint = async (
   return new Set(row.parked);
 };
 
-/** What is said when the read models were made from another log. */
+/** The read models were made from another log. */
 export const otherLog = (known: string, given: string): StartRefused =>
   new StartRefused(
-    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and make them from this log with "npm run outbox -- projections rebuild all"`,
+    `the read models were made from log ${known}, and this is log ${given}: set EVENTSTORE_URL as the service that made them has it, or stop every service and rebuild them from this log with "npm run outbox -- projections rebuild all"`,
   );
 
-/** Whether a follower can go on from there. */
+/** Whether a follower can continue from this position. */
 export const isInLog = async (log: Pick<EventStore, 'readAll'>, position: Position): Promise<boolean> => {
   try {
     await log.readAll({ from: position, limit: 1 });
@@ -90,14 +90,14 @@ export const isInLog = async (log: Pick<EventStore, 'readAll'>, position: Positi
   }
 };
 
-/** @throws {StartRefused} the log is an older copy: it does not hold what the read models were made from. */
+/** @throws {StartRefused} the log is an older copy: it ends before the read models' checkpoints. */
 export const requireReached = async (db: Database, log: Pick<EventStore, 'readAll'>): Promise<void> => {
   const { rows } = await db.query<{ last: Position | null }>(
     'select max(position) as last from read_models.checkpoints',
   );
   if (await isInLog(log, rows[0]?.last ?? LOG_START)) return;
   throw new StartRefused(
-    'the log ends before what the read models have seen of it, so that it is an older copy: connect the log they belong to, or make them from this one with "npm run outbox -- projections rebuild all"',
+    'the log is an older copy: it ends before the last event of the read models. Connect the newer log, or rebuild them from this one with "npm run outbox -- projections rebuild all"',
   );
 };
 

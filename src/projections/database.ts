@@ -1,14 +1,14 @@
 import type { Pool, PoolClient } from 'pg';
 
-/** Whatever answers a query: a pool for reading, one connection inside a transaction. */
+/** A pool for reading, or one connection inside a transaction. */
 export type Database = Pick<Pool, 'query'> | Pick<PoolClient, 'query'>;
 
-/** Where the read models are that queries see, and where a rebuild makes the ones that will replace them. */
+/** The live read models, and those that a rebuild prepares. */
 export type ReadModelSchema = 'read_models' | 'read_models_building';
 
 /**
- * Runs `work` in one transaction, in which names of tables without a schema mean those of `schema`. The commit does not
- * wait for the disk: rows and checkpoint are lost together, and made again from the log.
+ * Runs `work` in one transaction with `schema` as the search path. The commit does not wait for the disk: a crash loses
+ * rows and checkpoint together, and they are derived from the log again.
  */
 export const inTransaction = async <T>(
   client: Database,
@@ -21,14 +21,14 @@ export const inTransaction = async <T>(
     await client.query('commit');
     return result;
   } catch (error) {
-    // Not waited for: a connection that is gone has rolled back by itself, and one that is silent does not answer.
+    // Not awaited: a lost connection has rolled back, and a silent one does not answer.
     void client.query('rollback').catch(() => undefined);
     throw error;
   }
 };
 
 /**
- * Rows as one parameter, for `json_to_recordset($1)`. Twelve columns of 10,000 rows as arrays for `unnest` cost three to
- * five times the time of this thread, which all projections share, and PostgreSQL gains a tenth by them.
+ * Rows as one parameter for `json_to_recordset($1)`. For 10,000 rows of twelve columns, arrays for `unnest` cost this
+ * thread, which all projections share, three to five times as much, and save PostgreSQL a tenth.
  */
 export const asRecords = (rows: readonly object[]): [string] => [JSON.stringify(rows)];

@@ -44,7 +44,7 @@ const LIST = `
   order by since desc, operator desc
   limit $4`;
 
-/** Providers that get nothing now, the latest first. Not recipient domains: whom others write to is not for everybody. */
+/** Suspended providers, newest first. Not recipient domains, which would show whom others write to. */
 export const listSuspensions = async (
   db: Database,
   { now, limit, after }: ListSuspensions,

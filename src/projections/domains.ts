@@ -43,7 +43,7 @@ export const domainsProjection = defineProjection<SendingDomainEvent, Folded<Sen
 
 export interface ListDomains {
   readonly organizationId: string;
-  /** The key's own domain for keys that see no other; null: all. */
+  /** The only visible domain of the key; null: all. */
   readonly domainId: string | null;
   readonly limit: number;
   readonly after: ListCursor | null;

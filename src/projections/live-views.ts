@@ -24,16 +24,16 @@ import { asRecords, type Database } from './database.ts';
 import type { Projection } from './projection.ts';
 
 /**
- * Copies events of the families that live views are folded from: the key cache, sender domains, holds, endpoints of
- * webhooks, and what the operator's commands list. `read-copy.ts` reads them in place of the whole log.
+ * Copies events of the families that live views are folded from: the key cache, sending domains, holds, webhook
+ * endpoints, and the lists of operator commands. `withCopyForFolding` reads them instead of the whole log.
  */
 
-/** Every event of theirs is needed. */
+/** Families of which every event is needed. */
 const KEPT_WHOLE = [organization.category, sendingDomain.category, apiKey.category, webhook.category, warmUp.category];
 
 /**
- * Their state follows from the last event of each type in a stream, taken in order: a destination that is suspended every
- * few minutes for a year is two rows. A new event of theirs that adds to an earlier one of its type moves the family up.
+ * Families whose state follows from the last event of each type in a stream: a destination suspended every few minutes for
+ * a year is two rows. An event that adds to an earlier one of its type moves its family to the list above.
  */
 const KEPT_LAST = [destination.category, domainRecords.category, reputation.category];
 
@@ -44,7 +44,7 @@ const copied: ReadonlySet<string> = new Set([...KEPT_WHOLE, ...KEPT_LAST]);
 export const areCopied = (categories: readonly string[] | undefined): boolean =>
   categories?.every((category) => copied.has(category)) ?? false;
 
-/** The events themselves are checked and in the shapes of today: an older process than the copy's refuses them. */
+/** Events are stored validated and in current schema versions: an older process refuses them. */
 const rowOf = (event: RecordedEvent) => {
   const category = categoryOf(event.stream);
   const { type, schemaVersion, data } = eventCodec.encode(event);
@@ -97,7 +97,7 @@ export interface ReadCopyOptions {
   readonly logger: Logger;
 }
 
-/** Nothing where the copy is of another log or shape, has parked events, or has lost rows. */
+/** No row if the copy is of another log or version, has parked events, or lost rows. */
 const READ = {
   name: 'read-live-view-events',
   text: `
@@ -138,14 +138,13 @@ const eventOf = ({ stream, revision, position, id, type, schemaVersion, data, me
   metadata: JSON.parse(metadata) as EventMetadata, // of an event that was read from the log
 });
 
-/** The read models are not there, or not those of this version: they are being made anew. */
+/** The tables are missing or of another version: they are being rebuilt. */
 const isOther = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('42');
 
 /**
- * The log, with reads that only fold whole families answered from their copy as far as that goes, and from the log
- * beyond: a start costs what those families have, however long the log is. The copy may be deleted at any moment; it is
- * then read as before.
+ * The log, with folds of whole families read from their copy as far as it goes, then from the log. A start costs as much as
+ * these families hold, however long the log is. Without the copy the log is read.
  */
 export const withCopyForFolding = ({ store, db, logger }: ReadCopyOptions): EventStore => {
   /** How far the copy went when it was last read. */
@@ -163,7 +162,7 @@ export const withCopyForFolding = ({ store, db, logger }: ReadCopyOptions): Even
     }
   };
 
-  /** null: it does not go beyond that. */
+  /** null: the copy has nothing after `from`. */
   const readCopy = async (options: ReadAllOptions): Promise<Page | null> => {
     const rows = await rowsOf(options);
     copiedTo = rows[0]?.checkpoint ?? null;

@@ -3,7 +3,7 @@ import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';
 
-/** How often checkpoints are read while somebody waits: what is added to the wait, against queries per second. */
+/** Shorter costs queries while callers wait, longer adds to their wait. */
 const POLL_MS = 10;
 const TIMEOUT_MS_DEFAULT = 2000;
 
@@ -12,7 +12,7 @@ interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Whether the named read models have passed a position of the log, or do so in time. */
+/** Waits until the named read models have passed a position. @returns false: not in time. */
 export type WaitFor = (names: readonly ProjectionName[], position: Position, options?: WaitOptions) => Promise<boolean>;
 
 const CHECKPOINTS = 'select name, position from read_models.checkpoints';
@@ -26,9 +26,8 @@ interface Checkpoint {
 type Passed = ReadonlyMap<string, Position>;
 
 /**
- * All who wait at the same time share one query; what it said is not kept. Commits of projections do not wait for the
- * disk (`database.ts`), so that checkpoints go back when the database crashes: one that was remembered would promise
- * rows that are lost until they are made again.
+ * Concurrent callers share one query; its result is not kept. Commits of projections do not wait for the disk
+ * (`database.ts`), so checkpoints can move back after a crash, and a kept one would promise lost rows.
  */
 const sharedRead = (pool: Database): (() => Promise<Passed>) => {
   let reading: Promise<Passed> | undefined;
@@ -38,7 +37,7 @@ const sharedRead = (pool: Database): (() => Promise<Passed>) => {
     return new Map(rows.map(({ name, position }) => [name, position]));
   };
 
-  // One that was begun before this call may say too little; the next poll says the rest.
+  // A query begun before this call may be too old; the next poll corrects that.
   return () => {
     reading ??= read().finally(() => {
       reading = undefined;
@@ -47,7 +46,7 @@ const sharedRead = (pool: Database): (() => Promise<Passed>) => {
   };
 };
 
-/** Reads the checkpoints, which whatever process runs the projections moves in the transaction of the rows. */
+/** Reads the checkpoints that projections, of any process, move with their rows. */
 export const createWaitFor = ({ pool, system }: { readonly pool: Database; readonly system: System }): WaitFor => {
   const read = sharedRead(pool);
   return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
@@ -64,7 +63,7 @@ export const createWaitFor = ({ pool, system }: { readonly pool: Database; reado
 
 export interface ProjectionLag {
   readonly name: string;
-  /** Age of the oldest event that is not in the read model; 0: none is missing. */
+  /** Age of the oldest event missing in the read model; 0: none. */
   readonly seconds: number;
   /** Events that could not be applied and wait for `retryParked`. */
   readonly parkedEvents: number;
@@ -87,7 +86,7 @@ export interface LagOptions {
   readonly system: System;
 }
 
-/** How far each read model is behind the log, wherever its projection runs. */
+/** Reads the lag of each read model, wherever its projection runs. */
 export const createLagReader = ({ pool, store, system }: LagOptions): (() => Promise<readonly ProjectionLag[]>) => {
   const ageBehind = async (position: Position): Promise<number> => {
     const { events } = await store.readAll({ from: position, limit: 1 });

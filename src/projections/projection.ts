@@ -21,8 +21,7 @@ export type ProjectionName =
   | 'live-views';
 
 /**
- * What to do with each event of the families a projection follows: note its change, or nothing. A type that is missing
- * here does not compile.
+ * How a projection handles each event type of its families. A missing type does not compile.
  */
 type Handlers<Followed extends OutboxEvent, Changes> = {
   readonly [Type in Followed['type']]:
@@ -32,20 +31,20 @@ type Handlers<Followed extends OutboxEvent, Changes> = {
 
 interface Definition<Followed extends OutboxEvent, Changes> {
   readonly name: ProjectionName;
-  /** Raised when the same events make other rows: the read model is then rebuilt at the next start. */
+  /** Raise it when the same events make other rows: the next start rebuilds the read model. */
   readonly version: number;
   /** Stream categories of the families it follows. */
   readonly categories: readonly string[];
   /** Tables that only this projection writes. */
   readonly tables: readonly string[];
   readonly handlers: Handlers<Followed, Changes>;
-  /** What the batch starts from: whatever of the rows it concerns has to be known, read in one query. */
+  /** Reads the rows that the batch concerns, in one query. */
   begin(db: Database, events: readonly RecordedEvent[]): Promise<Changes>;
-  /** Writes what the handlers noted: one statement for all rows of a table. */
+  /** Writes the changes: one statement per table. */
   write(db: Database, changes: Changes): Promise<void>;
 }
 
-/** A read model's writer. Tables are named without a schema: the transaction says which it is. */
+/** Writes a read model. Table names have no schema: the transaction sets it. */
 export interface Projection {
   readonly name: ProjectionName;
   readonly version: number;
@@ -83,12 +82,10 @@ export const defineProjection = <Followed extends OutboxEvent, Changes>({
   };
 };
 
-/** Read models of small things whose rows are simply the state of their aggregates. */
-
-/** States by id, as they are after the events so far. */
+/** States by id, for read models whose rows are aggregate states. */
 export type Folded<State> = Map<string, State>;
 
-/** The states, as stored, of all streams that these events are of. @param select rows `{id, state}` where id is any of $1. */
+/** Stored states of the streams of these events. @param select rows `{id, state}` where id is any of $1. */
 export const storedStates = async <State>(
   db: Database,
   select: string,
@@ -99,7 +96,7 @@ export const storedStates = async <State>(
   return new Map(rows.map(({ id, state }) => [id, state]));
 };
 
-/** Handler for every event of an aggregate's family: its own fold. */
+/** Handler that folds an event into its aggregate's state. */
 export const foldInto =
   <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) =>
   (states: Folded<State>, event: RecordedEvent<E>): void => {

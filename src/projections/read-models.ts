@@ -37,7 +37,7 @@ export interface ReadModelsOptions {
   readonly system: System;
 }
 
-/** Everything that can be asked of the read models; holds no resource of its own. */
+/** All queries of the read models; holds no resources. */
 export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
   messages: { list: (by: ListMessages) => listMessages(pool, by) },
   events: { page: (by: ReadFeed) => readFeed(pool, by) },

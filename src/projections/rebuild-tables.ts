@@ -18,8 +18,8 @@ const INDEXES = `
   where i.indrelid = $1::regclass and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`;
 
 /**
- * Empty tables like the live ones, without the indexes that only queries need. Their checkpoint goes first: whoever still
- * means to switch the tables that were here finds it gone.
+ * Creates empty tables like the live ones, without the indexes that only queries need. Deletes the checkpoint first, so
+ * that another rebuild cannot switch the tables it replaces.
  */
 export const makeTables = async (db: Database, { name, tables }: Projection): Promise<void> => {
   await db.query('delete from read_models_building.checkpoints where name = $1', [name]);
@@ -40,7 +40,7 @@ export const makeTables = async (db: Database, { name, tables }: Projection): Pr
   await db.query('delete from read_models_building.parked_events where projection = $1', [name]);
 };
 
-/** The indexes that queries need, made in one go, which is much cheaper than row by row. */
+/** Creates the indexes that queries need, which is much cheaper after the rows are in. */
 export const makeIndexes = async (db: Database, { tables }: Projection): Promise<void> => {
   for (const table of tables) {
     const { rows } = await db.query<{ definition: string }>(INDEXES, [`read_models.${table}`]);
@@ -49,7 +49,7 @@ export const makeIndexes = async (db: Database, { tables }: Projection): Promise
   }
 };
 
-/** What the live one has read further, in the same log, of events that are none of this read model's, it has read. */
+/** Keeps the later time of the two if the log is the same. */
 const SWITCH_CHECKPOINT = `
   with moved as (delete from read_models_building.checkpoints where name = $1 and position = $2 returning *)
   update read_models.checkpoints c set version = moved.version, log_id = moved.log_id, position = moved.position,
@@ -62,8 +62,8 @@ const SWITCH_PARKED = `
   insert into read_models.parked_events select * from moved`;
 
 /**
- * Puts the new tables in the place of the live ones; in the caller's transaction, which holds the live checkpoint.
- * @returns false where the new tables do not stand at that position: another process has begun to make them anew.
+ * Replaces the live tables by the new ones, in the caller's transaction, which holds the live checkpoint.
+ * @returns false: the new tables are not at this position, because another process rebuilds them.
  */
 export const switchTables = async (db: Database, { name, tables }: Projection, position: string): Promise<boolean> => {
   const { rowCount } = await db.query(SWITCH_CHECKPOINT, [name, position]);
@@ -77,10 +77,10 @@ export const switchTables = async (db: Database, { name, tables }: Projection, p
   return true;
 };
 
-/** What columns hold: text, numbers, times as ISO 8601, or JSON as an object. Undefined is null. */
+/** Values of a row: text, numbers, ISO 8601 times, or JSON as an object. Undefined is null. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** What would end a value, a row or the whole (PostgreSQL's manual, COPY, "Text Format"). */
+/** Characters with a meaning in COPY (PostgreSQL manual, COPY, "Text Format"). */
 const SPECIAL = /[\\\t\n\r]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
@@ -94,9 +94,8 @@ const cell = (value: unknown): string => {
 };
 
 /**
- * Inserts rows by COPY, which takes PostgreSQL half the time of an `insert` from JSON: for tables whose rows are only
- * added. One row that cannot be inserted lets all fail.
- * @param columns values of a row, by column.
+ * Inserts rows by COPY, in half the time of an `insert` from JSON. For append-only tables: one bad row fails all.
+ * @param columns property of a row, by column.
  */
 export const rowsInto = <R extends object>(table: string, columns: Readonly<Record<string, keyof R & string>>) => {
   const text = `copy ${table} (${Object.keys(columns).join(', ')}) from stdin`;

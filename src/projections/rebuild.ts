@@ -8,14 +8,14 @@ import type { Projection } from './projection.ts';
 import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
 import { endWhenGone, tryLockRebuilding, withConnection } from './session.ts';
 
-/** Events applied in one transaction of a rebuild, where nobody waits for locks: more cost memory, fewer cost commits. */
+/** Events per transaction of a rebuild. Higher costs memory, lower costs commits. */
 const REBUILD_EVENTS_MAX = 5_000;
-/** Pages that the quickest read model may be ahead of the slowest: more cost memory, fewer leave processors idle. */
+/** Pages by which the fastest read model may lead the slowest. Higher costs memory, lower leaves processors idle. */
 const PAGES_AHEAD = 3;
-/** How long the switch waits for queries that are reading the live tables, before it lets others pass and tries again. */
+/** How long the switch waits for queries on the live tables before it lets others pass and retries. */
 const SWITCH_LOCK_TIMEOUT = '2s';
 const SWITCH_ATTEMPTS_MAX = 10;
-/** Who freezes in the middle of the switch keeps all queries of the read model waiting for so long, then has to begin anew. */
+/** A process that freezes during the switch blocks queries of the read model this long, then must start over. */
 const SWITCH_SILENCE = '30s';
 
 export interface RebuildOptions {
@@ -33,9 +33,9 @@ export interface Rebuilt {
   readonly parkedEvents: number;
 }
 
-/** Another process rebuilds the read model at this moment. */
-export class RebuildInHand extends Error {
-  override readonly name = 'RebuildInHand';
+/** Another process is rebuilding the read model. */
+export class RebuildInProgress extends Error {
+  override readonly name = 'RebuildInProgress';
   constructor(projection: string) {
     super(`read model ${projection} is being rebuilt by another process`);
   }
@@ -52,21 +52,21 @@ interface Rebuilding extends RebuildOptions {
   readonly builds: readonly Build[];
 }
 
-/** One after another: of two processes that begin at once, one gets all. @throws {RebuildInHand} */
+/** Locks one after another, so that of two processes one gets all. @throws {RebuildInProgress} */
 const lock = async ({ client, projection }: Build['target']): Promise<void> => {
   await endWhenGone(client);
-  if (!(await tryLockRebuilding(client, projection.name))) throw new RebuildInHand(projection.name);
+  if (!(await tryLockRebuilding(client, projection.name))) throw new RebuildInProgress(projection.name);
 };
 
 const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
   await client.query('set search_path to read_models');
-  await readCheckpoint(client, projection, logId); // so that there is a live checkpoint to switch
+  await readCheckpoint(client, projection, logId); // creates the live checkpoint to switch
   await makeTables(client, projection);
   await client.query('set search_path to read_models_building');
   await readCheckpoint(client, projection, logId);
 };
 
-/** At the same time, each on its connection, which none gives back before all have ended. @throws what one threw. */
+/** Runs in parallel, each on its connection; returns when all have ended. @throws the first error. */
 const allOf = async (builds: readonly Build[], work: (target: Build['target']) => Promise<void>): Promise<void> => {
   const ended = await Promise.allSettled(builds.map(({ target }) => work(target)));
   for (const one of ended) if (one.status === 'rejected') throw one.reason;
@@ -79,7 +79,7 @@ const applyTo = async (build: Build, page: Page): Promise<void> => {
   build.position = page.position;
 };
 
-/** Each build applies page after page, and waits for no other. What ends one ends all, after the batch in hand. */
+/** Each build applies page after page without waiting for the others. An error ends all after the current batch. */
 const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) => {
   const failed = new AbortController();
   const applyNext = async (build: Build, before: Promise<void>, page: Page): Promise<void> => {
@@ -95,17 +95,17 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
   };
   let lanes = builds.map((build) => ({ build, last: Promise.resolve() }));
   return {
-    /** Resolves once all have applied this page. */
+    /** Resolves when all have applied this page. */
     apply: (page: Page): Promise<unknown> => {
       lanes = lanes.map(({ build, last }) => ({ build, last: applyNext(build, last, page) }));
       return Promise.all(lanes.map(({ last }) => last));
     },
-    /** Resolves once nobody is applying anything. */
+    /** Resolves when all are idle. */
     end: (): Promise<unknown> => Promise.allSettled(lanes.map(({ last }) => last)),
   };
 };
 
-/** Reads on from where these builds stand, all at the same position, until there is no more. @returns events read. */
+/** Reads the log from the builds' common position to its end. @returns events read. */
 const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build[]): Promise<number> => {
   const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
   const lanes = createLanes(builds, signal);
@@ -117,7 +117,7 @@ const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build
       signal?.throwIfAborted();
       const page = await store.readAll({ from: position, filter: { categories }, limit: REBUILD_EVENTS_MAX });
       const applied = lanes.apply(page);
-      applied.catch(() => {}); // thrown where it is waited for
+      applied.catch(() => {}); // thrown when awaited
       pages.push(applied);
       position = page.position;
       count += page.events.length;
@@ -133,17 +133,17 @@ const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build
 
 const LOCK_LIVE = 'select position, log_id as "logId" from read_models.checkpoints where name = $1 for update';
 
-/** Read models never go backwards, or whoever has read its own write might see it vanish. */
+/** Read models never move backwards: a client would see its own write vanish. */
 const catchUpTo = async (rebuilding: Rebuilding, build: Build, position: Position): Promise<void> => {
   while (build.position < position) {
     const from = build.position;
     await catchUp(rebuilding, [build]);
-    // In a log that is not ours alone a follower gets further than the last event of ours, and a reader does not.
+    // In a shared EventStoreDB a follower passes events of others, and a reader does not.
     if (build.position === from) await applyTo(build, { events: [], position });
   }
 };
 
-/** While this holds the live checkpoint, the running projection waits before its next batch and then goes on behind us. */
+/** Holds the live checkpoint, so that the running projection waits and then continues on the new tables. */
 const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
   withConnection(rebuilding.pool, (db) =>
     inTransaction(db, 'read_models', async () => {
@@ -157,11 +157,11 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
         live.position > build.position &&
         (await isInLog(rebuilding.store, live.position));
       if (isAhead) await catchUpTo(rebuilding, build, live.position);
-      if (!(await switchTables(db, projection, build.position))) throw new RebuildInHand(projection.name);
+      if (!(await switchTables(db, projection, build.position))) throw new RebuildInProgress(projection.name);
     }),
   );
 
-/** `lock_not_available`: queries kept the live tables for too long. */
+/** `lock_not_available`: queries held the live tables too long. */
 const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03';
 
 const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<void> => {
@@ -208,10 +208,10 @@ const withBuilds = async (
 };
 
 /**
- * Makes read models anew beside the live ones, reading the log once for all of them, and switches each in one
- * transaction; works beside running projections, of this process or another.
+ * Rebuilds read models beside the live ones, reading the log once for all, and switches each in one transaction. Works
+ * beside running projections, of this process or another.
  * The pool needs a connection for each, and two more.
- * @throws {RebuildInHand}
+ * @throws {RebuildInProgress}
  */
 export const rebuild = async (
   options: RebuildOptions,

@@ -17,7 +17,7 @@ export interface Retried {
   readonly stillParked: number;
 }
 
-/** Events of one stream that are tried in one transaction, while which the runner of the projection waits. */
+/** Events of one stream per transaction. The projection waits meanwhile. */
 const EVENTS_PER_TRANSACTION = 500;
 
 const STREAMS = `
@@ -25,7 +25,7 @@ const STREAMS = `
 
 const COUNT = 'select count(*)::int as count from read_models.parked_events where projection = $1';
 
-/** The runner moves this row first in every transaction: it waits, and then sees what is parked no more. */
+/** The runner updates this row first in every transaction, so it waits and then sees what is no longer parked. */
 const LOCK = 'select 1 from checkpoints where name = $1 for update';
 
 const REVISIONS = `
@@ -71,7 +71,7 @@ const retryWholeStream = async (job: Job): Promise<number> => {
   }
 };
 
-/** Tries again, in order, what could not be applied to a read model; works beside its running projection. */
+/** Retries the parked events of a read model in order. Works beside its running projection. */
 export const retryParked = async (
   { pool, store, projections = PROJECTIONS }: RetryParkedOptions,
   name: ProjectionName,

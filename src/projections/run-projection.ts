@@ -10,30 +10,28 @@ import type { Batch, LogFollower } from './log-follower.ts';
 import type { Projection } from './projection.ts';
 import { endWhenSilent, tryLockRunning, whileAlive, withConnection } from './session.ts';
 
-/** How often a process that stands by looks whether it is needed: the longest a read model stands still after a crash. */
+/** How often a standby process tries to take over: the longest a read model stalls after a crash. */
 const STANDBY_MS = 500;
-/** Waits after faults in a row: the first costs little, the last keeps a broken database from being asked all the time. */
+/** Waits after consecutive faults. */
 const BACK_OFF_MS = [50, 200, 1000, 5000] as const;
 
 /**
- * Events applied in one transaction: larger batches cost memory and lock time, smaller ones cost commits, and write a
- * message's row again for what another batch has brought.
+ * Events per transaction. Higher costs memory and lock time, lower costs commits and writes a message's row more often.
  */
 const BATCH_EVENTS_MAX = 4000;
 /**
- * Batches begin at most this often, so that events travel together. It is the most that is added to the age of a read
- * model; less costs more transactions.
+ * Shortest time between two batches. Longer makes read models older, shorter costs transactions.
  */
 const PACE_MS = 20;
-/** The same under load: a message's events then often meet in one batch, which writes its row once in place of thrice. */
+/** The same under load: a message's events then often share a batch, which writes its row once instead of three times. */
 const BUSY_PACE_MS = 100;
 /** A batch this large after the short pace means load: about a thousand events a second. */
 const BUSY_BATCH_EVENTS = 20;
-/** The longest under load. Longer makes read models older; shorter leaves a busy machine three times the transactions. */
+/** The longest pace under load. Longer makes read models older, shorter costs a busy machine three times the transactions. */
 const HEAVY_PACE_MS = 500;
 /**
- * Under load a batch begins after so many times the time that the last one took: as many events are heavy load for a slow
- * or busy machine that are light for a quick one. About three thousand events a second reach the longest on two cores.
+ * Under load the pace is this multiple of the time that the last batch took, so that a slow machine gets longer pauses.
+ * About 3,000 events a second reach the longest pace on two cores.
  */
 const PACE_PER_BATCH_TIME = 8;
 
@@ -43,12 +41,12 @@ export interface RunProjectionOptions {
   readonly logger: Logger;
   readonly logId: string;
   readonly log: Pick<LogFollower, 'next'>;
-  /** How long a session may say nothing before another process takes over (`session.ts`). */
+  /** How long a session may be silent before another process takes over (`session.ts`). */
   readonly silenceMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A newer version of this service has rebuilt the read model: this process would write what it no longer is. */
+/** A newer version of the service has rebuilt the read model: this process would write old rows. */
 class OutdatedProjection extends Error {
   override readonly name = 'OutdatedProjection';
   constructor({ name, version }: Projection, stored: number) {
@@ -61,18 +59,17 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 
-/** From the beginning of a batch to that of the next. @param tookMs how long it took to apply. */
+/** Time from the start of a batch to the start of the next. @param tookMs to apply it. */
 const paceMs = ({ isFull, events }: Batch, tookMs: number): number => {
   if (isFull) return 0;
   if (events.length < BUSY_BATCH_EVENTS) return PACE_MS;
   return Math.min(Math.max(PACE_PER_BATCH_TIME * tookMs, BUSY_PACE_MS), HEAVY_PACE_MS);
 };
 
-/** Batches of the log from a position on, paced; null: the signal aborted. */
+/** Reads batches of the log at a limited pace; null: the signal aborted. */
 const createNextBatch = (options: RunProjectionOptions): ((after: Position) => Promise<Batch | null>) => {
   const { log, system, signal } = options;
   let last: { readonly batch: Batch; readonly beganMs: number } | null = null;
-  /** Asked for the next, the last one has been applied. */
   const waitMs = (): number => {
     if (last === null) return 0;
     const tookMs = system.monotonicMs() - last.beganMs;
@@ -88,7 +85,7 @@ const createNextBatch = (options: RunProjectionOptions): ((after: Position) => P
   };
 };
 
-/** Applies batch after batch; the one in hand is finished when the signal aborts. */
+/** Applies batch after batch. The current one is finished when the signal aborts. */
 const follow = async (
   client: PoolClient,
   projection: Projection,
@@ -114,13 +111,13 @@ const follow = async (
   }
 };
 
-/** Asks for the projection's lock until no other process has it. */
+/** Waits for the projection's lock. */
 const standBy = async (client: PoolClient, { name }: Projection, options: RunProjectionOptions): Promise<void> => {
   while (!(options.signal.aborted || (await tryLockRunning(client, name))))
     await pause(options.system, STANDBY_MS, options.signal);
 };
 
-/** One turn at running a projection, on one connection: stands by while another process has it, until the signal aborts. */
+/** Runs a projection on one connection until the signal aborts; stands by while another process runs it. */
 const turn = (projection: Projection, options: RunProjectionOptions, onBatch: () => void): Promise<void> =>
   withConnection(options.pool, async (client) => {
     await endWhenSilent(client, options.silenceMs);
@@ -130,7 +127,7 @@ const turn = (projection: Projection, options: RunProjectionOptions, onBatch: ()
     await follow(client, projection, options, onBatch);
   });
 
-/** Faults in a row: one line in the log when they begin, and one, with their number, when they end. */
+/** Consecutive faults: one log line when they begin, one with their number when they end. */
 interface Faults {
   /** @returns how long to wait before the next turn; null: no next. */
   failed(error: unknown): number | null;
@@ -141,7 +138,7 @@ const createFaults = ({ name }: Projection, logger: Logger): Faults => {
   let inARow = 0;
   const begin = (error: unknown): void => {
     if (error instanceof Fenced) logger.warn({ projection: name }, error.message);
-    else logger.error({ projection: name, err: error }, 'a projection failed and is tried again');
+    else logger.error({ projection: name, err: error }, 'a projection failed and is retried');
   };
   return {
     failed: (error) => {
@@ -155,13 +152,13 @@ const createFaults = ({ name }: Projection, logger: Logger): Faults => {
       return waitMs;
     },
     worked: () => {
-      if (inARow > 0) logger.info({ projection: name, faults: inARow }, 'a projection goes on');
+      if (inARow > 0) logger.info({ projection: name, faults: inARow }, 'a projection recovered');
       inARow = 0;
     },
   };
 };
 
-/** One turn, whatever comes of it. @returns how long to wait before the next; null: no next. @throws what is final. */
+/** One turn. @returns how long to wait before the next; null: no next. @throws final errors. */
 const guardedTurn = async (
   projection: Projection,
   options: RunProjectionOptions,
@@ -177,8 +174,8 @@ const guardedTurn = async (
 };
 
 /**
- * Keeps one projection running until the signal aborts: stands by while another process runs it, starts over from its
- * checkpoint after faults and after being fenced off. Ends where a newer version has rebuilt the read model.
+ * Keeps one projection running until the signal aborts: stands by while another process runs it, and restarts from its
+ * checkpoint after faults. Ends if a newer version has rebuilt the read model.
  * @throws {UnknownEvent} this process is older than the log. @throws {MalformedEvent} @throws {StartRefused}
  */
 export const runProjection = async (projection: Projection, options: RunProjectionOptions): Promise<void> => {

@@ -11,16 +11,16 @@ import { rebuild } from './rebuild.ts';
 import { type RunProjectionOptions, runProjection } from './run-projection.ts';
 import { SILENCE_MS_MAX } from './session.ts';
 
-/** Connections a pool must have for a runner: one for each projection as long as it runs, as many for a rebuild of all. */
+/** Connections that a runner needs: one per projection, as many for a rebuild of all, and two more. */
 export const RUNNER_CONNECTIONS = 2 * PROJECTIONS.length + 2;
 
 export interface RunnerOptions {
   /** With at least `RUNNER_CONNECTIONS`. */
   readonly pool: Pool;
-  /** For rebuilds, whose statements take longer; as many connections. Default: the same. */
+  /** For rebuilds, whose statements take longer. Default: `pool`. */
   readonly rebuildPool?: Pool;
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
-  /** What else of the process follows the log shares it. Default: one of its own. */
+  /** Shared by other consumers of the process. Default: one of its own. */
   readonly log?: LogFollower;
   readonly system: System;
   readonly logger: Logger;
@@ -31,15 +31,15 @@ export interface RunnerOptions {
 
 export interface ProjectionRunner {
   /**
-   * Keeps the projections running until the signal aborts; batches in hand are finished. Processes that run at the same
-   * time share the work: each projection is run by one of them, the others stand by.
+   * Keeps the projections running until the signal aborts; current batches are finished. Processes share the work: each
+   * projection runs in one of them, the others stand by.
    * @throws {StartRefused} the read models were made from another log.
    * @throws {UnknownEvent} this process is older than the log; all projections have stopped. @throws {MalformedEvent}
    */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Wait after a rebuild that failed, or that another process has in hand. */
+/** Wait after a rebuild that failed or that another process runs. */
 const REBUILD_AGAIN_MS = 1000;
 
 const OUTDATED = `
@@ -68,7 +68,7 @@ export const createProjectionRunner = ({
     return projections.filter((projection) => rows.some(({ name }) => name === projection.name));
   };
 
-  /** @returns whether nothing is outdated any more. */
+  /** @returns whether all read models are current. */
   const rebuildOrWait = async (signal: AbortSignal): Promise<boolean> => {
     try {
       const old = await outdated();
@@ -77,13 +77,13 @@ export const createProjectionRunner = ({
       await rebuild({ pool: rebuildPool, store, logger, signal }, old);
     } catch (error) {
       if (isFatal(error)) throw error;
-      logger.warn({ err: error }, 'the rebuild did not come to its end and is tried again');
+      logger.warn({ err: error }, 'the rebuild failed and is retried');
       await system.sleep(REBUILD_AGAIN_MS, signal).catch(() => undefined);
     }
     return false;
   };
 
-  /** Makes anew what an older version of this service made, or waits while another process does. */
+  /** Rebuilds read models of older versions, or waits while another process does. */
   const renew = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted && !(await rebuildOrWait(signal)));
   };

@@ -5,18 +5,17 @@ import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';
 
 /**
- * A session that has said nothing for so long is ended by the server, and its locks with it: of a process that is frozen,
- * or on a machine that went away without a word, nobody else would ever hear. Longer leaves a read model standing still
- * for longer; shorter takes a busy moment for the end.
+ * The server ends a session that is silent for this long, with its locks: the process may be frozen or its machine gone.
+ * Longer leaves a read model stalled longer, shorter mistakes a busy moment for the end.
  */
 export const SILENCE_MS_MAX = 10_000;
-/** Signs of life in that time: more cost a query each, fewer leave less to spare for a busy moment. */
+/** Heartbeats in that time. Higher costs queries, lower tolerates less load. */
 const PULSES = 3;
 
-/** In the middle of a statement no time-out of the server's runs: there the network's own signs of life have to do. */
+/** TCP keepalive: during a statement no time-out of the server runs. */
 const KEEP_ALIVE_SECONDS = 5;
 
-/** Has the server end this session when the machine at its other side has gone. */
+/** Makes the server end this session when the client's machine is gone. */
 export const endWhenGone = async (db: Database): Promise<void> => {
   await db.query(`
     set tcp_keepalives_idle to ${KEEP_ALIVE_SECONDS};
@@ -24,7 +23,7 @@ export const endWhenGone = async (db: Database): Promise<void> => {
     set tcp_keepalives_count to ${PULSES}`);
 };
 
-/** Has the server end this session when it falls silent: called before the session takes what others wait for. */
+/** Makes the server end this session when it falls silent. Call it before taking locks. */
 export const endWhenSilent = async (db: Database, silenceMs: number): Promise<void> => {
   await endWhenGone(db);
   await db.query(`
@@ -38,7 +37,7 @@ export interface Pulse {
   readonly silenceMs: number;
 }
 
-/** @throws {Error} the server has not answered a sign of life in time. */
+/** @throws {Error} the server did not answer a heartbeat in time. */
 const answer = ({ db, system, silenceMs }: Pulse): Promise<unknown> => {
   const error = () => new Error(`PostgreSQL has said nothing for ${silenceMs} ms`);
   return withTimeout({ system, ms: silenceMs, error }, db.query('select'));
@@ -52,8 +51,8 @@ const beat = async (pulse: Pulse, over: AbortSignal): Promise<never> => {
 };
 
 /**
- * Waits for something that is not the session's, and keeps the session alive meanwhile.
- * @throws {Error} the session has ended: what it held may be somebody else's.
+ * Keeps the session alive while it waits for something else.
+ * @throws {Error} the session has ended: another process may hold its locks.
  */
 export const whileAlive = async <T>(pulse: Pulse, waiting: Promise<T>): Promise<T> => {
   const over = new AbortController();
@@ -65,8 +64,8 @@ export const whileAlive = async <T>(pulse: Pulse, waiting: Promise<T>): Promise<
 };
 
 /**
- * A connection of one's own, closed afterwards rather than given back, so that the locks of its session end with it.
- * That it was lost is told by the next query; without a listener the event alone would end the process.
+ * Runs `work` on a connection that is closed afterwards, so that its session's locks end. The next query reports a lost
+ * connection; without a listener the event would end the process.
  */
 export const withConnection = async <T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> => {
   const client = await pool.connect();

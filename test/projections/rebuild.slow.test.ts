@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { FEED_START } from '../../src/projections/events/queries.ts';
-import { RebuildInHand, rebuild } from '../../src/projections/rebuild.ts';
+import { RebuildInProgress, rebuild } from '../../src/projections/rebuild.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
 import { openLiveHistory } from './support/live-history.ts';
@@ -132,7 +132,7 @@ describe('rebuilding a read model', () => {
     );
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
     expect(refused).toHaveLength(1);
-    expect(refused[0]).toBeInstanceOf(RebuildInHand);
+    expect(refused[0]).toBeInstanceOf(RebuildInProgress);
   });
 
   test('that is ended in the middle leaves the live rows, and the next one starts afresh', async () => {

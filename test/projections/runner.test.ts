@@ -107,8 +107,8 @@ describe('running projections', () => {
     const { rows } = await pool.query('select key_id from read_models.api_keys order by 1');
     expect(rows.map(({ key_id }) => key_id)).toEqual(['key_1', 'key_3']);
     expect(sentences(logger)).toEqual([
-      'the checkpoint of read model api-keys was moved by somebody else: this runner stops and starts over',
-      'a projection goes on',
+      'the checkpoint of read model api-keys was moved by another process: this runner starts over',
+      'a projection recovered',
     ]);
   });
 
@@ -127,8 +127,8 @@ describe('running projections', () => {
     expect(await caughtUp(pool, store)).toBe(true);
     const ofKeys = logger.said.filter(({ fields }) => 'projection' in fields && fields.projection === 'api-keys');
     expect(ofKeys.map(({ sentence }) => sentence)).toEqual([
-      'a projection failed and is tried again',
-      'a projection goes on',
+      'a projection failed and is retried',
+      'a projection recovered',
     ]);
     expect(ofKeys[1]?.fields).toMatchObject({ faults: expect.any(Number) });
   });
@@ -160,7 +160,7 @@ describe('running projections', () => {
     for (let number = 0; number < 30; number += 1) await appendKey(store, `key_${number}`);
     const others = PROJECTIONS.filter(({ name }) => name !== broken.name);
     expect(await caughtUp(pool, store, others)).toBe(true);
-    expect(await until(() => sentences(logger).includes('a projection failed and is tried again'))).toBe(true);
+    expect(await until(() => sentences(logger).includes('a projection failed and is retried'))).toBe(true);
     const lag = await openReadModels(pool, store).lag();
     expect(lag.map(({ name, seconds }) => [name, seconds > 0])).toEqual(
       PROJECTIONS.map(({ name }) => [name, name === broken.name]).sort(),

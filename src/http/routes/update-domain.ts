@@ -35,9 +35,7 @@ const changes = z.strictObject({
     .nullable()
     .optional()
     .describe('How recipient pages show the sender. Replaced as a whole; null removes it.'),
-  tracking: tracking
-    .optional()
-    .describe('Default tracking of mail accepted from now on. A message can override it.'),
+  tracking: tracking.optional().describe('Default tracking of mail accepted from now on. A message can override it.'),
 });
 
 type SentBranding = NonNullable<z.output<typeof changes>['branding']>;

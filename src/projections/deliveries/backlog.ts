@@ -1,22 +1,21 @@
 import type { Database } from '../database.ts';
 
-/** Why mail waits whose time has not come: as its sender asked, after an attempt, or as it is kept back. */
+/** Why mail is not due yet: scheduled by its sender, deferred by an attempt, or held. */
 const WAIT_REASONS = ['scheduled', 'deferred', 'held'] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
-/** Mail that waits now. What is counted is the recipients of a message in one domain, as one. */
+/** Waiting mail. The recipients of a message in one domain count as one. */
 export interface Backlog {
-  /** By reason; `due`: its time has come. `BACKLOG_COUNTED_MAX` means so many or more. */
+  /** By reason. `BACKLOG_COUNTED_MAX` means that many or more. */
   readonly waiting: Readonly<Record<WaitReason | 'due', number>>;
-  /** How long the oldest has been due, in seconds; 0: nothing is. */
+  /** Seconds since the oldest became due; 0: nothing is due. */
   readonly oldestDueSeconds: number;
-  /** Destinations that get nothing for a while. */
+  /** Suspended destinations. */
   readonly pausedDestinations: number;
 }
 
 /**
- * Of each reason, by its index alone: a tenth of a second at most. More costs a scrape that much each time, fewer says
- * "many" where it is known how many.
+ * Counted per reason, by its index: 0.1 s at most. Higher makes scrapes slower, lower reports "many" too early.
  */
 export const BACKLOG_COUNTED_MAX = 100_000;
 
@@ -24,7 +23,7 @@ const countOf = (reason: WaitReason): string => `
   (select count(*)::int from (
     select from read_models.deliveries where waiting = '${reason}' and due_at > $1 limit $2) r) as ${reason}`;
 
-/** Of either stream by its index; what is in hand is due when its lease ends, and not before. */
+/** Each message class by its index. Mail in flight is due when its lease ends. */
 const BACKLOG = `
   select
     (select count(*)::int from (
@@ -43,7 +42,7 @@ interface Row extends Readonly<Record<WaitReason | 'due', number>> {
   readonly paused: number;
 }
 
-/** For whoever watches the service: of all organizations together. */
+/** The backlog of all organizations, for metrics. */
 export const readBacklog = async (db: Database, now: Date): Promise<Backlog> => {
   const values = [now.toISOString(), BACKLOG_COUNTED_MAX];
   const { rows } = await db.query<Row>({ name: 'backlog', text: BACKLOG, values });

@@ -6,16 +6,16 @@ import { earlierMessages } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import type { WaitReason } from './backlog.ts';
 
-/** A recipient that is not settled. */
+/** A recipient without a final outcome. */
 interface Open {
   readonly id: string;
-  /** When its next attempt is due; null: an attempt is in hand. */
+  /** When its next attempt is due; null: an attempt is in flight. */
   readonly dueAt: string | null;
-  /** End of the lease of the attempt in hand. */
+  /** End of the lease of the attempt in flight. */
   readonly until: string | null;
-  /** Whose release makes it due before its time: a domain, an organization, a warm-up. Absent: nobody's. */
+  /** Domain or organization whose release makes it due early. Absent: none. */
   readonly heldBy?: string;
-  /** Why it is not due before that. Absent: it was due at once, or an attempt is in hand. */
+  /** Why it waits until then. Absent: due at once, or an attempt is in flight. */
   readonly waiting?: WaitReason;
 }
 
@@ -26,7 +26,7 @@ interface Part {
   readonly stored: boolean;
 }
 
-/** A message as the timetable knows it. */
+/** A message of the timetable. */
 interface Scheduled {
   readonly environment: Environment;
   readonly bulk: boolean;
@@ -92,7 +92,7 @@ const accept = (messages: Changes, { data, metadata }: EventOf<'MessageAccepted'
   });
 };
 
-/** Gives recipients another due time, or an attempt. A message without rows has ended. */
+/** Changes the due time or the attempt of recipients. A message without rows has ended. */
 const change = (changes: Changes, messageId: string, ids: readonly string[], to: Omit<Open, 'id'>): void => {
   for (const part of changes.get(messageId)?.parts.values() ?? []) {
     part.recipients = part.recipients.map((one) => (ids.includes(one.id) ? { id: one.id, ...to } : one));
@@ -134,7 +134,7 @@ const end = (changes: Changes, { data }: Ending): void => {
   }
 };
 
-/** Due is what somebody has to look at: the next attempt, or the end of a lease. */
+/** Due at the next attempt, or at the end of a lease. */
 const rowOf = (
   messageId: string,
   { environment, bulk, expiresAt }: Scheduled,

@@ -1,7 +1,7 @@
 import type { Environment } from '../../domain/environment.ts';
 import type { Database } from '../database.ts';
 
-/** Recipients of a message in one domain who wait for an attempt, or for the end of one that was lost. */
+/** Recipients of a message in one domain that wait for an attempt, or for the end of a lost one's lease. */
 export interface DueDelivery {
   readonly messageId: string;
   /** A-labels. */
@@ -13,7 +13,7 @@ export interface DueDelivery {
   readonly expiresAt: string;
 }
 
-/** A row's place in the order in which rows are due. */
+/** A row's place in due order. */
 export type DuePlace = Pick<DueDelivery, 'dueAt' | 'messageId'>;
 
 export interface AskDue {
@@ -37,7 +37,7 @@ const DUE_BEHIND = `
   where d.bulk = $1 and d.due_at <= $2 and (d.due_at, d.message_id) > ($4::timestamptz, $5)
   order by d.due_at, d.message_id limit $3`;
 
-/** A row's place in the order of one destination. */
+/** A row's place within its destination. */
 export interface PlaceInDestination extends DuePlace {
   readonly destination: string;
 }
@@ -54,8 +54,8 @@ export const behindJson = (places: readonly PlaceInDestination[]): string =>
   );
 
 /**
- * Destinations one by one by their index (a loose scan: two probes a destination, 20 µs measured, however many rows each
- * has), so that a million rows which wait for one of them are not in the way of the next.
+ * Destinations one by one by their index (a loose scan: two probes per destination, 20 µs, however many rows it has), so
+ * that a million rows of one do not block the next.
  */
 const DUE_BY_DESTINATION = `
   with recursive step as (
@@ -91,7 +91,7 @@ export const shownDue = ({ message_id, destination, environment, due_at, expires
   expiresAt: expires_at.toISOString(),
 });
 
-/** What is due at or before this time and in nobody's hands, longest overdue first. */
+/** Deliveries due at or before this time, oldest first. */
 export const dueDeliveries = async (
   db: Database,
   { bulk, before, limit, behind }: AskDue,
@@ -110,9 +110,9 @@ export interface AskDueByDestination extends Omit<AskDue, 'behind'> {
   readonly after: string;
   /** Destinations of a page. */
   readonly destinations: number;
-  /** Destinations of which nothing is looked for. */
+  /** Destinations to skip. */
   readonly without: readonly string[];
-  /** Of these destinations only rows behind such a one. Absent: of none. */
+  /** For these destinations, only rows after the given one. */
   readonly behind?: readonly PlaceInDestination[];
 }
 
@@ -146,7 +146,7 @@ export interface AskHolders {
   readonly limit: number;
 }
 
-/** One by one by their index: a million rows of one are not in the way of the next. */
+/** One by one by their index, so that a million rows of one do not block the next. */
 const HOLDERS = `
   with recursive step as (
     (select held_by from read_models.deliveries where held_by > $1 order by held_by limit 1)
@@ -174,7 +174,7 @@ const HELD = `
   ) d on true
   limit $5`;
 
-/** Domains and organizations that keep mail back, in the order of their ids. */
+/** Domains and organizations that hold mail, in the order of their ids. */
 export const holdersOfMail = async (db: Database, { after, limit }: AskHolders): Promise<readonly string[]> => {
   const query = { name: 'holders-of-mail', text: HOLDERS, values: [after, limit] };
   return (await db.query<{ holder: string }>(query)).rows.map(({ holder }) => holder);
@@ -195,8 +195,8 @@ export interface AskHeld {
 }
 
 /**
- * What one of them keeps back, whenever it would be due, destination by destination: what is there for one that gets
- * nothing now is not in the way of the next.
+ * Mail held by a domain or organization, destination by destination, so that a suspended destination does not block the
+ * next.
  */
 export const heldMail = async (
   db: Database,

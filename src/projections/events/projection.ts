@@ -15,7 +15,7 @@ import type { Database } from '../database.ts';
 import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
-import { BOTH_ENVIRONMENTS } from './both-environments.ts';
+import { BOTH_ENVIRONMENTS } from './queries.ts';
 
 type DomainStandingEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;
 type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;

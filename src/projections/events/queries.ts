@@ -4,12 +4,14 @@ import type { Environment } from '../../domain/environment.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { Database } from '../database.ts';
 import { rowsToAsk } from '../page-of.ts';
-import { BOTH_ENVIRONMENTS } from './both-environments.ts';
 
-/** A place in the feed: behind this event. */
+/** Stands for live and test in the column `environment`, where an index could not find null. */
+export const BOTH_ENVIRONMENTS = 'both';
+
+/** A place in the feed: after this event. */
 export interface FeedCursor {
   readonly position: Position;
-  /** Which of the customer events that one event of the log makes. */
+  /** Number of the customer event among those of one log event. */
   readonly index: number;
 }
 
@@ -30,7 +32,7 @@ export interface ReadFeed {
   readonly organizationId: string;
   /** Events that concern both environments are in both feeds. */
   readonly environment: Environment;
-  /** For keys that see their own domain only: what concerns it and its messages. null: everything. */
+  /** The only visible domain of the key; null: all. */
   readonly domainId: string | null;
   /** null: all. */
   readonly types: readonly CustomerEventType[] | null;
@@ -42,9 +44,9 @@ export interface ReadFeed {
 export interface FeedPage {
   /** Oldest first. */
   readonly items: readonly FeedEvent[];
-  /** There are more behind `next`: none behind the newest page, whatever is before it. */
+  /** There are events after `next`. Never for the newest page. */
   readonly hasMore: boolean;
-  /** Pass as `after` to go on from here, now or when there is more. */
+  /** Pass as `after` to continue from here. */
   readonly next: FeedCursor;
 }
 
@@ -108,7 +110,7 @@ const alongOf = ({ domainId, types }: ReadFeed): { readonly along: Along; readon
   return types === null ? { along: 'environment', more: [] } : { along: 'type', more: [types] };
 };
 
-/** Some of the feed: what follows `after`, or the newest. */
+/** A page of the feed: the events after `after`, or the newest. */
 export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> => {
   const { organizationId, environment, after, limit } = by;
   const { along, more } = alongOf(by);

@@ -7,10 +7,10 @@ import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/po
 import type { ReplyStage, TlsPolicy } from '../../domain/ports/mail-transport.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/client.ts';
 
-/** Of the vault, by id; nothing shown here needs more than heads. */
+/** Heads of stored contents by id. */
 export type LoadedContents = ReadonlyMap<string, StoredHead>;
 
-/** What the other side said, its text included; null is what is not known, or a text that there is no more. */
+/** The server's reply; null: not known, or erased. */
 export interface SerializedSmtp {
   readonly code: number;
   readonly enhanced: string | null;
@@ -23,7 +23,7 @@ export interface SerializedSmtp {
   readonly stage: ReplyStage | null;
 }
 
-/** A customer event as the feed and webhooks show it: the JSON of one event. */
+/** The JSON of a customer event, in the feed and in webhooks. */
 export interface SerializedEvent {
   readonly id: string;
   readonly object: 'event';
@@ -67,7 +67,7 @@ interface SerializedEventData {
   readonly expires_at?: string | null;
 }
 
-/** Contents to be loaded before these events can be shown. */
+/** Ids of the contents that these events refer to. */
 export const contentIdsOf = (events: readonly CustomerEvent[]): readonly string[] => [
   ...new Set(
     events.flatMap(({ contentId, facts }) =>
@@ -128,11 +128,11 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): Serialized
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
-/** Without the fields that there are none of. */
+/** Drops undefined fields. */
 const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
 
-/** Of an opening or a click. The address is null once the contents are erased. */
+/** Data of an open or a click. The address is null once erased. */
 const engagementData = (
   { first, count, machine, client, network, linkId }: CustomerEvent['facts'],
   contents: LoadedContents,
@@ -158,7 +158,7 @@ const reasonOf = ({ reason, isOutcomeUnknown, records, limit }: CustomerEventFac
   return `${count} of ${of} recipients of bulk mail ${BECAME[measure]}: the limit is ${limitPercent} %`;
 };
 
-/** One event for its reader. @param contents at least those of `contentIdsOf`; what is missing was erased. */
+/** Serializes an event. @param contents those of `contentIdsOf`; missing ones were erased. */
 export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): SerializedEvent => {
   const { smtp, nextAttemptAt, scheduledAt, expiresAt, topicId, ...facts } = event.facts;
   return {
@@ -183,7 +183,7 @@ export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): 
   };
 };
 
-/** Events as the feed and webhooks show them: with what is personal, from the vault; what is erased is null or empty. */
+/** Serializes events with their personal data from the vault; erased data is null or empty. */
 export const serializeEvents = async (
   contents: Pick<Contents, 'heads'>,
   events: readonly CustomerEvent[],

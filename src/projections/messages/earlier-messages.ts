@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 
-/** Ids of messages that these events are about and that were accepted before them, so that their rows must be read. */
+/** Ids of messages that these events concern and that were accepted earlier: their rows must be read. */
 export const earlierMessages = (events: readonly RecordedEvent[]): readonly string[] => {
   const concerned = new Set<string>();
   const acceptedHere = new Set<string>();
@@ -11,7 +11,7 @@ export const earlierMessages = (events: readonly RecordedEvent[]): readonly stri
   return [...concerned.difference(acceptedHere)];
 };
 
-/** What a projection knows of a message. @throws {Error} nothing: an event came before the one that made the message. */
+/** A message's entry. @throws {RangeError} an event came before the message's acceptance. */
 export const known = <T>(messages: ReadonlyMap<string, T>, messageId: string): T => {
   const found = messages.get(messageId);
   if (found === undefined) throw new RangeError(`the acceptance of message ${messageId} has not been applied`);

@@ -25,7 +25,7 @@ interface Changes {
   readonly senders: Map<string, string>;
   /** To be added, by sender and day. */
   readonly counts: Map<string, Counted>;
-  /** When they were released, by id: `counts` came after. */
+  /** Release times by id; `counts` came after. */
   readonly released: Map<string, string>;
 }
 
@@ -67,7 +67,7 @@ const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
   for (const senderId of [domainId, organizationId]) changes.senders.set(senderId, organizationId);
 };
 
-/** Where an event is counted: with its domain and with its organization; nowhere where it is not about live bulk mail. */
+/** The counters of an event: its domain's and its organization's. None unless it concerns live bulk mail. */
 const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly Counted[] => {
   const domainId = changes.messages.get(data.messageId);
   if (domainId === undefined) return [];
@@ -88,7 +88,7 @@ const bounce = (changes: Changes, event: EventOf<'RecipientBounced'>): void => {
   const { late, category, shared } = event.data;
   for (const counted of countedBy(changes, event)) {
     if (late === true) counted.delivered -= 1;
-    // What others could have said holds nobody's mail up.
+    // A report that others could have sent does not count.
     if (shared !== true && category !== undefined && suppresses(category)) counted.bounced += 1;
   }
 };

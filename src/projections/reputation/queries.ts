@@ -11,13 +11,13 @@ interface Row extends Omit<SenderCounts, 'releasedAt'> {
   readonly releasedAt: Date | null;
 }
 
-/** Mail whose delivery is not counted any more may bounce late: fewer than none were delivered to. */
+/** A late bounce can outlive its delivery's day, so the sum may be negative. */
 const COUNTS = `
   select s.sender_id as "senderId", s.organization_id as "organizationId", s.released_at as "releasedAt",
     greatest(coalesce(sum(c.delivered), 0), 0)::float8 as delivered,
     coalesce(sum(c.bounced), 0)::float8 as bounced, coalesce(sum(c.complained), 0)::float8 as complained`;
 
-/** An organization of one domain stands as that does: it is told, and let go, once. */
+/** An organization with one domain is left out: it would repeat its domain. */
 const PAGE = `${COUNTS}
   from (
     select * from read_models.standing_senders o
@@ -49,7 +49,7 @@ export interface PageOfCounts {
   readonly limit: number;
 }
 
-/** What became of the live bulk mail of every domain that ever sent any, and of every organization with several of them, in the order of their ids. */
+/** Counts of live bulk mail by domain, and by organization with several domains, in the order of their ids. */
 export const pageOfCounts = async (
   db: Database,
   { from, after, limit }: PageOfCounts,
@@ -58,7 +58,7 @@ export const pageOfCounts = async (
   return rows.map(countsOf);
 };
 
-/** The same of one domain; null: it never sent any. @param by first day that counts, `YYYY-MM-DD`. */
+/** The same for one sender; null: it never sent any. @param by first day that counts, `YYYY-MM-DD`. */
 export const countsOfSender = async (
   db: Database,
   by: { readonly from: string; readonly senderId: string },

@@ -2,14 +2,14 @@ import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { binOf, type StatsMetric } from './metrics.ts';
 
-/** How a recipient ended, as counted. */
+/** The counted outcome of a recipient. */
 export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled';
 
-/** What of a recipient has been counted already, so that nothing is counted twice. */
+/** What was counted of a recipient, so that nothing is counted twice. */
 export interface CountedRecipient {
   readonly id: string;
   readonly domain: string;
-  /** When it was to be sent; absent: when it was accepted. */
+  /** Absent: at acceptance. */
   scheduledAt?: string;
   deferred: boolean;
   complained: boolean;
@@ -124,7 +124,7 @@ export const cohortOf = ({
   })),
 });
 
-/** Counts how a recipient ended; a later word, such as a bounce after delivery, takes the place of the earlier. */
+/** Counts a recipient's outcome. A later one, such as a bounce after delivery, replaces the earlier. */
 export const settle = (counts: BucketChange, recipient: CountedRecipient, outcome: Outcome): void => {
   if (recipient.outcome !== null) counts[recipient.outcome] -= 1;
   counts[outcome] += 1;

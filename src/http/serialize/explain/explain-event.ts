@@ -44,7 +44,7 @@ const scheduling = (
   opening: string,
 ): Told => ({
   type,
-  sentence: `${opening} ${atTime(scheduledAt)}; until ${atTime(expiresAt)} it is tried.`,
+  sentence: `${opening} ${atTime(scheduledAt)}; delivery is tried until ${atTime(expiresAt)}.`,
   facts: { recipient_ids: recipientIds, scheduled_at: scheduledAt, expires_at: expiresAt },
 });
 
@@ -64,8 +64,8 @@ const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
   const said = saidOf(smtp);
   const what =
     smtp.code === 0
-      ? `It could not be handed over for ${who}: ${reason}${said === '' ? '' : ` (${said})`}.`
-      : `${speakerOf(view, smtp)} did not take it for ${who}${whereOf(smtp)}${quoteOf(smtp)}. It may work later.`;
+      ? `It could not be sent to ${who}: ${reason}${said === '' ? '' : ` (${said})`}.`
+      : `${speakerOf(view, smtp)} temporarily refused it for ${who}${whereOf(smtp)}${quoteOf(smtp)}.`;
   return {
     type: 'deferred',
     sentence: `${what} ${nextOf(nextAttemptAt, view.message.expiresAt)}${securityOf(view, smtp)}`,
@@ -74,38 +74,38 @@ const deferred: Tell<Of<'RecipientDeferred'>> = (data, view) => {
 };
 
 const sharedOf = ({ shared }: { readonly shared?: true | undefined }): string =>
-  shared === true ? ' Others of the domain could have written it: the address is not suppressed for it.' : '';
+  shared === true ? ' Other addresses of the domain could have sent it, so the address is not suppressed.' : '';
 
-/** Who was not even asked has been found unable to take it. */
+/** Code 0: no server was asked, because the address cannot receive mail. */
 const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean): string => {
   const smtp = view.smtpOf(data.smtp);
   const who = view.nameOf([data.recipientId]);
   const said = saidOf(smtp);
   const why = said === '' ? data.reason : said;
   if (late) {
-    return `After it had been taken for ${who}, a report came that it could not be delivered: ${why}.${sharedOf(data)}`;
+    return `A report says that it could not be delivered to ${who} after all: ${why}.${sharedOf(data)}`;
   }
-  if (smtp.code === 0) return `${who} can never get it, and is not tried again: ${why}.`;
-  const refused = `${speakerOf(view, smtp)} refused it for ${who} for good${whereOf(smtp)}${quoteOf(smtp)}.`;
+  if (smtp.code === 0) return `${who} cannot receive it and is not tried again: ${why}.`;
+  const refused = `${speakerOf(view, smtp)} permanently refused it for ${who}${whereOf(smtp)}${quoteOf(smtp)}.`;
   return `${refused} It is not tried again.${securityOf(view, smtp)}`;
 };
 
-/** One line for each event; one that is missing here does not compile. */
+/** One entry per event type; a missing one does not compile. */
 const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   MessageAccepted: ({ recipients, stream, expiresAt }, view) => {
     const ids = recipients.map(({ id }) => id);
     return {
       type: 'accepted',
-      sentence: `It was accepted for ${view.nameOf(ids)}, as ${stream} mail; until ${atTime(expiresAt)} it is tried.`,
+      sentence: `It was accepted for ${view.nameOf(ids)}, as ${stream} mail; delivery is tried until ${atTime(expiresAt)}.`,
       facts: { recipient_ids: ids, stream, expires_at: expiresAt },
     };
   },
-  MessageScheduled: (data) => scheduling('scheduled', data, 'Its sender asked for it to be sent at'),
+  MessageScheduled: (data) => scheduling('scheduled', data, 'It was scheduled for'),
   MessageRescheduled: (data, _view, actor) =>
-    scheduling('rescheduled', data, `Another time was asked for by ${byWhom(actor)}: it is to be sent at`),
+    scheduling('rescheduled', data, `It was rescheduled by ${byWhom(actor)} for`),
   RecipientsHeld: ({ recipientIds, until, ...held }, view) => ({
     type: 'held',
-    sentence: `It is kept back for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
+    sentence: `It is held for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
     facts: { recipient_ids: recipientIds, reason: held.reason, next_attempt_at: until },
   }),
   AttemptStarted: ({ attempt, recipientIds, leaseUntil }, view) => {
@@ -114,43 +114,43 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
       type: 'attempt_started',
       sentence: `Attempt ${attempt} began, for ${view.nameOf(recipientIds)} (${listed(destinations.slice(0, 3))}${
         destinations.length > 3 ? ' and others' : ''
-      }). If nothing is heard of it by ${atTime(leaseUntil)}, it is looked at again.`,
+      }). Without an outcome by ${atTime(leaseUntil)} it is checked again.`,
       facts: { attempt, recipient_ids: recipientIds, destinations, lease_until: leaseUntil },
     };
   },
   AttemptOutcomeUnknown: ({ attempt, recipientIds, nextAttemptAt }, view) => ({
     type: 'outcome_unknown',
     sentence:
-      `Nobody knows what came of attempt ${attempt} for ${view.nameOf(recipientIds)}: it ended after the message may have ` +
-      `been sent, and no answer is on record. A later attempt has the same Message-ID, by which a second copy can be told. ` +
+      `The outcome of attempt ${attempt} for ${view.nameOf(recipientIds)} is unknown: the message may have been sent, but no ` +
+      `reply was recorded. A later attempt has the same Message-ID, so that a second copy can be recognized. ` +
       nextOf(nextAttemptAt, view.message.expiresAt),
     facts: { attempt, recipient_ids: recipientIds, next_attempt_at: nextAttemptAt },
   }),
   RecipientDelivered: (data, view) => {
     const facts = replyFacts(view, data);
     const { smtp } = facts;
-    const taken = `${speakerOf(view, smtp)} took it for ${view.nameOf([data.recipientId])}${quoteOf(smtp)}.`;
+    const taken = `${speakerOf(view, smtp)} accepted it for ${view.nameOf([data.recipientId])}${quoteOf(smtp)}.`;
     return { type: 'delivered', sentence: `${taken}${securityOf(view, smtp)}`, facts };
   },
   RecipientDeferred: deferred,
   RecipientBounced: (data, view) => {
-    // Events from before `late` was written say it by their history alone.
+    // Without `late` the history tells.
     const late = data.late ?? view.wasDelivered(data.recipientId, data.sequence);
     const facts = { ...replyFacts(view, data), reason: data.reason, late };
     return { type: 'bounced', sentence: bouncedSentence(data, view, late), facts };
   },
-  RecipientExpired: ending('expired', 'is given up'),
+  RecipientExpired: ending('expired', 'expired'),
   RecipientFailed: ending('failed', 'cannot be sent to'),
-  RecipientSuppressed: ending('suppressed', 'gets nothing'),
+  RecipientSuppressed: ending('suppressed', 'is suppressed'),
   RecipientCancelled: (data, view, actor) => {
-    const told = ending('cancelled', 'does not get it any more')(data, view, actor);
+    const told = ending('cancelled', 'was cancelled')(data, view, actor);
     return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor)}).`) };
   },
   RecipientOpened: explainOpened,
   RecipientClicked: explainClicked,
   RecipientComplained: (data, view) => ({
     type: 'complained',
-    sentence: `${view.nameOf([data.recipientId])} complained of it as unwanted mail.${sharedOf(data)}`,
+    sentence: `${view.nameOf([data.recipientId])} reported it as spam.${sharedOf(data)}`,
     facts: {},
   }),
   RecipientUnsubscribed: ({ recipientId, method, topicId }, view) => {

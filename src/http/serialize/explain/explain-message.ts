@@ -26,44 +26,44 @@ import {
 } from './explanation.ts';
 
 /**
- * The whole explanation of a message (`GET /v1/messages/{id}/explain`): its request, its checks, what happened, what
- * it waits for, and its end in one sentence.
+ * Explains a message (`GET /v1/messages/{id}/explain`): its request, checks, events and waits, with a one-sentence
+ * summary.
  */
 
-/** What was known when the message was accepted; null is what cannot be told any more. */
+/** Facts from the time of acceptance; null: no longer known. */
 export interface Circumstances {
   readonly keyName: string | null;
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
-  /** It had HTML, which is never accepted unchecked. */
+  /** It had HTML, which is always checked. */
   readonly hadHtml: boolean;
   readonly analysis: ToldAnalysis | null;
 }
 
 const PROVED: Readonly<Record<VerificationMethod, string>> = {
-  dns: 'by its DNS',
-  capture: 'without proof, because mail stayed on this machine',
+  dns: 'by its DNS records',
+  capture: 'without a check, because mail is captured',
 };
 
 const domainSentence = ({ message: { accepted, environment } }: View, { verification }: Circumstances): string => {
   const { fromDomain } = accepted;
   if (verification !== null) {
     const how = `${PROVED[verification.method]} (${atTime(verification.verifiedAt)})`;
-    return `The domain ${fromDomain} may be sent from: it had been verified ${how}.`;
+    return `The domain ${fromDomain} may send: it was verified ${how}.`;
   }
-  if (environment === 'test') return `The domain ${fromDomain} was not verified: a test key needs no proof.`;
-  return `The domain ${fromDomain} was allowed to be sent from; its verification is not on record.`;
+  if (environment === 'test') return `The domain ${fromDomain} was not verified: a test key does not require it.`;
+  return `The domain ${fromDomain} was allowed to send; its verification is not on record.`;
 };
 
 const keySentence = ({ message: { accepted, environment } }: View, { keyName }: Circumstances): string => {
   const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
-  const simulated = environment === 'test' ? ': nothing leaves, what becomes of it is simulated' : '';
+  const simulated = environment === 'test' ? ': nothing is sent, the outcome is simulated' : '';
   return `API key ${name} is valid, may send, and belongs to the ${environment} environment${simulated}.`;
 };
 
-const SAFE_TO_REPEAT = 'with an Idempotency-Key, so that repeating the request sends nothing twice';
-const UNSAFE_TO_REPEAT = 'without an Idempotency-Key, so that repeating the request sends another message';
+const SAFE_TO_REPEAT = 'with an Idempotency-Key: repeating the request sends nothing twice';
+const UNSAFE_TO_REPEAT = 'without an Idempotency-Key: repeating the request sends another message';
 
-/** What came before the acceptance: the request, the key, and the checks. */
+/** The steps before acceptance: the request, the key and the checks. */
 export const explainRequest = (view: View, circumstances: Circumstances): readonly ExplainedStep[] => {
   const [first] = view.happenings;
   if (first === undefined) return [];
@@ -89,7 +89,7 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
       ...(keyName === null ? {} : { api_key_name: keyName }),
     }),
     step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
-    ...(hadHtml ? [step('html_checked', 'Its HTML was read and has no errors that mail programs stumble over.')] : []),
+    ...(hadHtml ? [step('html_checked', 'Its HTML was checked and is valid.')] : []),
     ...(analysis === null ? [] : [step('analyzed', analysisSentence(analysis), analysisFacts(analysis))]),
   ];
 };
@@ -99,10 +99,10 @@ const analysisSentence = ({ score, verdict, findings }: ToldAnalysis): string =>
 
 const analysisFacts = ({ score, verdict }: ToldAnalysis): StepFacts => ({ score, verdict });
 
-/** What has become of one who is not waited for any more, in the plural and the singular alike. */
+/** Final statuses in words that fit singular and plural. */
 const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' | 'sending' | 'deferred'>, string>> = {
   delivered: 'delivered',
-  bounced: 'refused for good',
+  bounced: 'permanently refused',
   failed: 'failed',
   suppressed: 'suppressed',
   cancelled: 'cancelled',
@@ -143,34 +143,34 @@ const marks = (recipients: readonly Recipient[]): string => {
   const complained = recipients.filter((each) => each.complained).length;
   const unsubscribed = recipients.filter((each) => each.unsubscribedAt !== null || each.leftTopicAt !== null).length;
   return [
-    ...(complained === 0 ? [] : [`; ${complained} complained of it`]),
+    ...(complained === 0 ? [] : [`; ${complained} complained`]),
     ...(unsubscribed === 0 ? [] : [`; ${unsubscribed} unsubscribed`]),
   ].join('');
 };
 
-/** Whoever is waited for shortest; what may happen at any moment comes before what has a time. */
+/** The wait that ends first; one without a time comes before one with a time. */
 const soonest = (waits: readonly ExplainedWait[]): ExplainedWait | undefined =>
   [...waits].sort((left, right) => ((left.next_attempt_at ?? '') < (right.next_attempt_at ?? '') ? -1 : 1))[0];
 
-/** One sentence: how it stands, and why, and what happens next. */
+/** One sentence: the status, its reason, and the next step. */
 export const summarize = (view: View, waits: readonly ExplainedWait[]): string => {
   const { recipients } = view.message;
   const next = soonest(waits);
   if (next !== undefined) return `${standing(recipients)}${marks(recipients)}: ${next.sentence}`;
   const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
   const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
-  // That they were refused is said already.
+  // The status already says that they were refused.
   const reasons = recipients
     .filter(({ status }) => status !== 'delivered')
     .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
   const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
-  return `${standing(recipients)}${why}${marks(recipients)}; it has its end${since}, and nothing more is tried.`;
+  return `${standing(recipients)}${why}${marks(recipients)}; complete${since}.`;
 };
 
 const TOLD = {
   all: null,
-  newest: 'Earlier webhook tries are left out: GET /v1/webhooks/{id}/deliveries lists them.',
-  unavailable: 'What webhooks were told is left out: it cannot be read just now.',
+  newest: 'Earlier webhook attempts are omitted: GET /v1/webhooks/{id}/deliveries lists them.',
+  unavailable: 'Webhook attempts are omitted: they cannot be read right now.',
 } as const;
 
 /** Everything that is known of a message. */
@@ -187,10 +187,10 @@ export interface Known extends Waiting {
   readonly disabledWebhooks: DisabledWebhooks;
 }
 
-/** Tries to tell endpoints; the newest. */
+/** The newest webhook attempts. */
 const TRIES_MAX = 200;
 
-/** What came in the log keeps its order; the tries are put between by their times. */
+/** Events keep the order of the log; webhook attempts are inserted by time. */
 const merged = (events: readonly ExplainedStep[], tries: readonly ExplainedStep[]): readonly ExplainedStep[] => {
   const steps: ExplainedStep[] = [];
   let told = 0;
@@ -206,12 +206,12 @@ const merged = (events: readonly ExplainedStep[], tries: readonly ExplainedStep[
 
 const leftOut = (events: number, tries: string | null, messageId: string): string | null => {
   const where = `GET /v1/messages/${messageId}/events lists them`;
-  const said = events === 0 ? null : `${events} events after the first ${FIRST_EVENTS} are left out: ${where}.`;
+  const said = events === 0 ? null : `${events} events after the first ${FIRST_EVENTS} are omitted: ${where}.`;
   const told = [said, tries].filter((sentence) => sentence !== null);
   return told.length === 0 ? null : told.join(' ');
 };
 
-/** The causal chain of a message, in plain sentences with the codes beside them. */
+/** Explains a message in plain sentences, with the codes behind them. */
 export const explainMessage = (known: Known): Explanation => {
   const { message, happenings } = known;
   const { messageId } = message.accepted;

@@ -5,18 +5,18 @@ import { atTime, type View } from './explanation.ts';
 /** What a mail server replied, when, and how the connection was secured, in words. */
 
 const WHERE: Readonly<Record<ReplyStage, string>> = {
-  connect: 'when it was to be connected to',
-  session: 'before any mail was offered to it',
-  mail: 'when it was told who the sender is',
-  recipient: 'when it was told who the recipient is',
-  content: 'when it had been given the message',
+  connect: 'on connecting',
+  session: 'before the message was offered',
+  mail: 'when given the sender',
+  recipient: 'when given the recipient',
+  content: 'after receiving the message',
 };
 
 const HELD_TO: Readonly<Record<TlsPolicy, string>> = {
-  opportunistic: 'encrypted because it offers that',
-  required: 'encrypted, as the settings of this service demand',
-  'mta-sts': 'encrypted and its certificate checked, as the policy of its domain demands (MTA-STS)',
-  dane: 'encrypted and its certificate checked, as its DNS demands (DANE)',
+  opportunistic: 'encrypted (opportunistic TLS)',
+  required: 'encrypted, as the settings of this service require',
+  'mta-sts': 'encrypted and its certificate checked, as the policy of its domain requires (MTA-STS)',
+  dane: 'encrypted and its certificate checked, as its DNS requires (DANE)',
 };
 
 /** Longer replies are whole among the facts; here they would hide the sentence. */
@@ -42,7 +42,7 @@ export const quoteOf = (smtp: SerializedSmtp): string => {
 /** Who spoke: nothing leaves in the test environment. */
 export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
   if (message.environment === 'test') return 'The simulation of the test environment';
-  if (mx === null) return 'The other side';
+  if (mx === null) return 'The mail server';
   return address === null || address === mx ? mx : `${mx} (${address})`;
 };
 
@@ -60,4 +60,4 @@ export const securityOf = ({ message }: View, { code, tls, cipher, policy }: Ser
 export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
   nextAttemptAt < expiresAt
     ? `It is tried again at ${atTime(nextAttemptAt)}.`
-    : `Its time to live ends at ${atTime(expiresAt)}, before another attempt: it expires then.`;
+    : `It expires at ${atTime(expiresAt)}, before another attempt.`;

@@ -9,45 +9,45 @@ import { atTime, type ExplainedWait, type Happening, type View, type WaitReason 
 
 /** Why recipients wait, and until when. */
 
-const BAD = 'too much of it bounced or was complained about';
+const BAD = 'its bounce or complaint rate is too high';
 
 const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
-  domain_slowed: `bulk mail of its sending domain leaves message by message, because ${BAD}`,
+  domain_slowed: `bulk mail of its sending domain is sent one message at a time, because ${BAD}`,
   domain_paused: `bulk mail of its sending domain is paused, because ${BAD}`,
-  organization_slowed: `bulk mail of its organization leaves message by message, because ${BAD}`,
+  organization_slowed: `bulk mail of its organization is sent one message at a time, because ${BAD}`,
   organization_paused: `bulk mail of its organization is paused, because ${BAD}`,
-  warm_up: 'its sending domain is new to those who receive its mail, and has sent as much as it may for now',
+  warm_up: 'its sending domain is warming up and has used its daily quota',
 };
 
 const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt: string): string => {
-  const released = heldBy === null ? '' : 'It goes on when that ends. ';
+  const released = heldBy === null ? '' : 'It continues when that ends. ';
   return until < expiresAt
-    ? `${released}At ${atTime(until)} it is looked at again in any case.`
-    : `${released}Its time to live ends at ${atTime(expiresAt)}: if it still waits then, it expires.`;
+    ? `${released}It is checked again at ${atTime(until)} at the latest.`
+    : `${released}It expires if it still waits at ${atTime(expiresAt)}.`;
 };
 
-/** Why recipients are kept back, and until when, in words that follow a colon. */
+/** Why recipients are held and until when, in words that follow a colon. */
 export const explainHold = (held: Pick<Held, 'reason' | 'heldBy' | 'until'>, expiresAt: string): string =>
   `${KEPT_BACK[held.reason]}. ${afterHold(held, expiresAt)}`;
 
 export interface Waiting {
   readonly now: string;
-  /** Of recipients' domains whose servers get nothing now. */
+  /** Suspensions by recipient domain. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
-  /** By the ids of those whose standing keeps recipients back; who is missing stands well. */
+  /** Reputations that hold recipients, by domain or organization id. Absent: good. */
   readonly standings: ReadonlyMap<string, Reputation>;
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
 type Deferred = Extract<Happening, { readonly type: 'RecipientDeferred' }>['data'];
 
-/** A worker takes what is due within a second or two; longer is worth a word, shorter would alarm for nothing. */
+/** Due mail normally starts within a second or two. Shorter would alarm for nothing. */
 const UNUSUAL_MS = 60_000;
 
 const SUSPENDED: Readonly<Record<Exclude<Suspension['reason'], 'recipient_domain'>, string>> = {
   busy: 'asked for less mail for now',
   unreachable: 'could not be reached',
-  refused: 'take no sessions with this service',
+  refused: 'refuse connections from this service',
 };
 
 const why = (reason: WaitReason, sentence: string, next: string | null): Why => ({
@@ -65,18 +65,18 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
   const begun = view.happenings.findLast(({ type, data }) => type === 'AttemptStarted' && data.attempt === attempt);
   const since = begun === undefined ? '' : `, since ${atTime(begun.metadata.occurredAt)}`;
   if (until > now) {
-    const sentence = `It is being handed over for ${who} at this moment${since}; if nothing is heard by ${atTime(until)}, it is looked at again.`;
+    const sentence = `It is being sent to ${who} now${since}; without an outcome by ${atTime(until)} it is checked again.`;
     return why('in_hand', sentence, until);
   }
-  const sentence = `Attempt ${attempt} for ${who} was begun${since} and not heard of by ${atTime(until)}: a copy may have arrived, and it is looked at again within moments.`;
+  const sentence = `Attempt ${attempt} for ${who} began${since}; its outcome was not recorded by ${atTime(until)}. A copy may have arrived; it is checked again within moments.`;
   return why('attempt_lost', sentence, null);
 };
 
-/** Events from before replies were classified are judged by what was said, while that is kept. */
+/** An event without a category is classified by its reply, while that is kept. */
 const isGreylisting = ({ category }: Deferred, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
   (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
 
-/** It has been tried; its next time stands. */
+/** Why it waits for another attempt. */
 const retryOf = (who: string, recipient: Recipient, view: View, next: string): Why => {
   const last = view.happenings.findLast(
     (each) =>
@@ -84,31 +84,31 @@ const retryOf = (who: string, recipient: Recipient, view: View, next: string): W
   );
   const then = nextOf(next, view.message.expiresAt);
   if (last?.type !== 'RecipientDeferred') {
-    return why('outcome_unknown', `Nobody knows whether an earlier attempt reached ${who}. ${then}`, next);
+    return why('outcome_unknown', `It is unknown whether an earlier attempt reached ${who}. ${then}`, next);
   }
   const smtp = view.smtpOf(last.data.smtp);
   const said = saidOf(smtp);
   if (smtp.code === 0) {
     const more = said === '' ? '' : ` (${said})`;
-    return why('not_handed_over', `It could not be handed over for ${who}: ${last.data.reason}${more}. ${then}`, next);
+    return why('not_handed_over', `It could not be sent to ${who}: ${last.data.reason}${more}. ${then}`, next);
   }
   const speaker = speakerOf(view, smtp);
   if (isGreylisting(last.data, smtp)) {
-    const sentence = `${speaker} lets senders that it does not know wait for a while (greylisting): ${said}, for ${who}. ${then}`;
+    const sentence = `${speaker} makes unknown senders wait (greylisting): ${said}, for ${who}. ${then}`;
     return why('greylisted', sentence, next);
   }
-  return why('told_to_wait', `${speaker} did not take it for ${who}, and may later: ${said}. ${then}`, next);
+  return why('told_to_wait', `${speaker} temporarily refused it for ${who}: ${said}. ${then}`, next);
 };
 
-/** What was in the way, and what was not tried for it. */
+/** Why a destination is suspended. */
 const inTheWayOf = ({ operator, domain, reason, since, mx }: Suspension): string => {
   const time = atTime(since);
   if (reason === 'recipient_domain') {
     const about = mx === null ? '' : `, about ${mx},`;
-    return `What ${domain} itself says${about} in its DNS or its policies leaves no server that may have its mail, and since ${time} none is tried`;
+    return `The DNS records or policies of ${domain}${about} leave no server for its mail, and deliveries are suspended since ${time}`;
   }
   const whose = isOwnDestination(operator) ? domain : operator;
-  return `The mail servers of ${whose} ${SUSPENDED[reason]} and get nothing since ${time}`;
+  return `The mail servers of ${whose} ${SUSPENDED[reason]}, and deliveries are suspended since ${time}`;
 };
 
 const suspendedOf = (who: string, suspension: Suspension): Why => {
@@ -121,22 +121,22 @@ const dueOf = (who: string, due: string, now: string): Why => {
   const ageMs = Date.parse(now) - Date.parse(due);
   const slow =
     ageMs > UNUSUAL_MS
-      ? ', which is unusually long: the other side takes few in a time, all workers are busy, or none is running'
+      ? ', which is unusually long: its destination limits the rate, all workers are busy, or none is running'
       : '';
-  return why('due_now', `${who} is next: it waits for its turn since ${atTime(due)}${slow}.`, null);
+  return why('due_now', `${who} is due since ${atTime(due)}${slow}.`, null);
 };
 
-/** What kept it back may have ended, and nobody has looked at it since. */
+/** Whether the hold is still in force: it may have ended since it was recorded. */
 const isStillHeld = ({ reason, heldBy, until }: Held, { standings, now }: Waiting): boolean => {
   const holder = heldBy === null ? undefined : standings.get(heldBy);
   return reason === 'warm_up' || heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
 };
 
-/** What keeps it back, whatever has come of it before; undefined: nothing does. */
+/** The hold or suspension in force; undefined: none. */
 const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: Waiting): Why | undefined => {
   const { domain, held, nextAttemptAt } = recipient;
   if (held !== null && isStillHeld(held, waiting)) {
-    const opening = `It is kept back for ${who} since ${atTime(held.since)}`;
+    const opening = `It is held for ${who} since ${atTime(held.since)}`;
     return why('held', `${opening}: ${explainHold(held, view.message.expiresAt)}`, held.until);
   }
   const suspension = waiting.suspensions.get(domain);
@@ -144,13 +144,13 @@ const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: Wait
   return suspension !== undefined && suspension.until > tried ? suspendedOf(who, suspension) : undefined;
 };
 
-/** It is free to be taken: when it is, and by whom not. */
+/** Why a recipient without an attempt in flight waits. */
 const waitingOf = (recipient: Recipient, view: View, waiting: Waiting): Why => {
   const { now } = waiting;
   const who = view.nameOf([recipient.id]);
   const due = recipient.nextAttemptAt ?? view.message.acceptedAt;
   if (recipient.status === 'scheduled' && due > now) {
-    return why('scheduled', `Its sender asked for it to be sent to ${who} at ${atTime(due)}.`, due);
+    return why('scheduled', `It is scheduled for ${who} at ${atTime(due)}.`, due);
   }
   const otherwise = (): Why => (due > now ? retryOf(who, recipient, view, due) : dueOf(who, due, now));
   return keptBackOf(who, recipient, view, waiting) ?? otherwise();
@@ -161,7 +161,7 @@ const whyOf = (recipient: Recipient, view: View, waiting: Waiting): Why =>
     ? waitingOf(recipient, view, waiting)
     : inHandOf(view.nameOf([recipient.id]), view, recipient.lease, waiting.now);
 
-/** Why each recipient that does not have it yet does not, in the order of the recipients. */
+/** Why each undelivered recipient waits, in the order of the recipients. */
 export const explainWaits = (view: View, waiting: Waiting): readonly ExplainedWait[] =>
   view.message.recipients
     .filter(({ status }) => isOpen(status))

@@ -8,18 +8,18 @@ const POSTER = actorOf('worker:post-webhooks');
 
 const answered = (webhookId: string, { status, durationMs }: WebhookTry): string =>
   status === null
-    ? `there was no answer after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
+    ? `it did not answer after ${Math.round(durationMs)} ms (GET /v1/webhooks/${webhookId}/deliveries says why)`
     : `it answered ${status} after ${Math.round(durationMs)} ms`;
 
 const nextOf = ({ dueAt, webhookId }: WebhookDelivery, disabled: DisabledWebhooks): string => {
-  if (disabled.has(webhookId)) return 'The endpoint is disabled: it waits.';
-  return dueAt === null ? '' : `The next try is at ${atTime(dueAt.toISOString())}.`;
+  if (disabled.has(webhookId)) return 'It waits because the endpoint is disabled.';
+  return dueAt === null ? '' : `The next attempt is at ${atTime(dueAt.toISOString())}.`;
 };
 
 const afterLast = (delivery: WebhookDelivery, disabled: DisabledWebhooks): string => {
   switch (delivery.state) {
     case 'delivered':
-      return 'It has it.';
+      return 'It is complete.';
     case 'failed':
       return 'It is not tried again.';
     case 'pending':
@@ -39,21 +39,21 @@ const stepsOf = (delivery: WebhookDelivery, view: View, disabled: DisabledWebhoo
   const next = delivery.state === 'pending' && dueAt !== null ? { next_attempt_at: dueAt.toISOString() } : {};
   const what = `${event.type}${aboutWhom(delivery, view)}`;
   if (tries.length === 0) {
-    const sentence = `Endpoint ${webhookId} is to be told ${what}. ${afterLast(delivery, disabled)}`.trimEnd();
+    const sentence = `Endpoint ${webhookId} waits for ${what}. ${afterLast(delivery, disabled)}`.trimEnd();
     const about = { at: createdAt.toISOString(), actor: POSTER, type: 'webhook_owed', sentence } as const;
     return [{ ...about, ...recipient, facts: { ...facts, ...next } }];
   }
   return tries.map((tried, index): ExplainedStep => {
     const isLast = index === tries.length - 1;
     const then = isLast ? ` ${afterLast(delivery, disabled)}` : '';
-    const sentence = `Endpoint ${webhookId} was told ${what}: ${answered(webhookId, tried)}.${then}`.trimEnd();
+    const sentence = `Endpoint ${webhookId} was sent ${what}: ${answered(webhookId, tried)}.${then}`.trimEnd();
     const took = { attempt: index + 1, status: tried.status, duration_ms: Math.round(tried.durationMs) };
     const about = { at: tried.at.toISOString(), actor: POSTER, type: 'webhook_tried', sentence } as const;
     return { ...about, ...recipient, facts: { ...facts, ...took, ...(isLast ? next : {}) } };
   });
 };
 
-/** Every try to tell an endpoint of this message's events, oldest first. */
+/** Webhook attempts for this message's events, oldest first. */
 export const explainWebhooks = (
   deliveries: readonly WebhookDelivery[],
   view: View,

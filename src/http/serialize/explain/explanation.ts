@@ -39,32 +39,32 @@ export const STEP_TYPES = [
 ] as const;
 export type StepType = (typeof STEP_TYPES)[number];
 
-/** Why a recipient does not have it yet. */
+/** Why a recipient waits. */
 export const WAIT_REASONS = [
-  /** Its sender asked for a later time. */
+  /** Scheduled for a later time. */
   'scheduled',
-  /** Its time has come, and no worker has taken it yet. */
+  /** Due, and no worker has claimed it yet. */
   'due_now',
-  /** A worker is handing it over. */
+  /** A worker is sending it. */
   'in_hand',
-  /** A worker had it, and was not heard of in time. */
+  /** A worker claimed it and recorded no outcome in time. */
   'attempt_lost',
   /** A copy may have arrived. */
   'outcome_unknown',
-  /** Mail of its kind is kept back for now, whoever it is for. */
+  /** Held by reputation or warm-up. */
   'held',
-  /** Its servers get nothing for now. */
+  /** Its destination is suspended. */
   'destination_suspended',
-  /** Strangers are asked to come back (RFC 6647). */
+  /** Greylisting (RFC 6647). */
   'greylisted',
-  /** The other side said so. */
+  /** The mail server refused it temporarily. */
   'told_to_wait',
-  /** Nothing was said. */
+  /** It could not be sent, and there was no reply. */
   'not_handed_over',
 ] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
-/** The address is null once the contents are gone. */
+/** The address is null once the contents are erased. */
 export interface ExplainedRecipient {
   readonly id: string;
   readonly address: string | null;
@@ -74,11 +74,11 @@ export interface ExplainedWait {
   readonly recipient: ExplainedRecipient;
   readonly reason: WaitReason;
   readonly sentence: string;
-  /** When something happens at the latest; null: at any moment. */
+  /** Latest time of the next step; null: any moment. */
   readonly next_attempt_at: string | null;
 }
 
-/** The codes beside a sentence. */
+/** The codes behind a sentence. */
 export interface StepFacts {
   readonly request_id?: string;
   readonly api_key_id?: string;
@@ -127,12 +127,12 @@ export interface ExplainedStep {
 export interface Explanation {
   readonly object: 'explanation';
   readonly message_id: string;
-  /** How it stands and why, and what happens next. */
+  /** The status, its reason and the next step. */
   readonly summary: string;
   readonly waiting_because: readonly ExplainedWait[];
   /** In the order in which they happened. */
   readonly steps: readonly ExplainedStep[];
-  /** What there was no room for, and where it is told; null: nothing. */
+  /** What was omitted, and where to find it; null: nothing. */
   readonly left_out: string | null;
 }
 
@@ -150,7 +150,7 @@ export const byWhom = (actor: string): string => {
   const { type, id } = actorOf(actor);
   if (type === 'key') return `API key ${id}`;
   if (type === 'recipient') return 'the recipient';
-  return type === 'operator' ? 'the operator of the service' : 'the service itself';
+  return type === 'operator' ? 'the operator of the service' : 'the service';
 };
 
 export type Happening = RecordedEvent<MessageEvent>;
@@ -188,13 +188,13 @@ export interface View {
   /** Of these recipients, each once. */
   domainsOf(ids: readonly string[]): readonly string[];
   smtpOf(facts: SmtpFacts): SerializedSmtp;
-  /** Address of a link; null: it is gone. @param linkId of its contents. */
+  /** Address of a link; null: erased. @param linkId of its contents. */
   urlOf(linkId: string): string | null;
-  /** Whether it had been delivered to him before its event of this number. */
+  /** Whether it was delivered to the recipient before the event of this number. */
   wasDelivered(recipientId: string, sequence: number): boolean;
 }
 
-/** All fifty would hide what the sentence says. */
+/** More names would hide what the sentence says. */
 const NAMED_MAX = 3;
 
 /** `a`, `a and b`, `a, b and c`. */

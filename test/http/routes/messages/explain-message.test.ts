@@ -133,30 +133,30 @@ describe('GET /v1/messages/{id}/explain', () => {
 
     const done = await explain(id);
     expect(done.waiting_because).toEqual([]);
-    expect(done.summary).toMatch(/^All of its 2 recipients are delivered; it has its end since /);
+    expect(done.summary).toMatch(/^All of its 2 recipients are delivered; complete since /);
     const types = done.steps.slice(0, 11).map(({ type }) => type);
     expect(types.join(' ')).toBe(
       'requested key_checked domain_checked html_checked analyzed accepted ' +
         'attempt_started delivered deferred attempt_started delivered',
     );
     expect(sentences(done).slice(0, 6)).toEqual([
-      expect.stringMatching(/^Request req_[0-9a-f]{32} came from API key key_\w+, with an Idempotency-Key,/),
+      expect.stringMatching(/^Request req_[0-9a-f]{32} came from API key key_\w+, with an Idempotency-Key:/),
       expect.stringMatching(/^API key "Shop" \(key_\w+\) is valid/),
-      expect.stringMatching(/^The domain example\.test may be sent from: it had been verified without proof/),
-      'Its HTML was read and has no errors that mail programs stumble over.',
+      expect.stringMatching(/^The domain example\.test may send: it was verified without a check/),
+      'Its HTML was checked and is valid.',
       expect.stringMatching(/^Its contents were analyzed: \d+ of 100 points/),
       expect.stringMatching(/^It was accepted for ada@example\.org and bob@example\.org, as transactional mail/),
     ]);
     expect(done.steps[8]).toMatchObject({
       sentence: expect.stringMatching(
-        /^mx\.example\.org \(192\.0\.2\.7\) did not take it for bob@example\.org when it was told who the recipient is: 451 4\.7\.1 "Greylisted, try later"\. It may work later\. It is tried again at .* The connection was encrypted because it offers that, by TLSv1\.3 with TLS_AES_256_GCM_SHA384\.$/,
+        /^mx\.example\.org \(192\.0\.2\.7\) temporarily refused it for bob@example\.org when given the recipient: 451 4\.7\.1 "Greylisted, try later"\. It is tried again at .* The connection was encrypted \(opportunistic TLS\), by TLSv1\.3 with TLS_AES_256_GCM_SHA384\.$/,
       ),
       facts: { attempt: 1, smtp: { text: 'Greylisted, try later', tls: 'TLSv1.3' } },
     });
     const tried = done.steps.filter(({ type }) => type === 'webhook_tried');
     expect(tried.map(({ sentence }) => sentence)).toEqual([
-      `Endpoint ${webhookId} was told message.accepted of ada@example.org: it answered 500 after 12 ms.`,
-      `Endpoint ${webhookId} was told message.accepted of ada@example.org: it answered 200 after 12 ms. It has it.`,
+      `Endpoint ${webhookId} was sent message.accepted of ada@example.org: it answered 500 after 12 ms.`,
+      `Endpoint ${webhookId} was sent message.accepted of ada@example.org: it answered 200 after 12 ms. It is complete.`,
     ]);
     expect(done.steps.filter(({ type }) => type === 'webhook_owed')).toHaveLength(7);
   });
@@ -169,9 +169,9 @@ describe('GET /v1/messages/{id}/explain', () => {
     ]);
     await service.request({ method: 'POST', url: `/v1/messages/${id}/cancel`, key: keys.test ?? '' });
     const { summary, steps } = await explain(id, 'test');
-    expect(summary).toMatch(/^All of its 2 recipients are cancelled \(cancelled by its sender\); it has its end since/);
+    expect(summary).toMatch(/^All of its 2 recipients are cancelled \(cancelled by its sender\); complete since/);
     expect(steps.at(-1)).toMatchObject({ type: 'cancelled', actor: { type: 'key' } });
-    expect(steps[1]?.sentence).toContain('nothing leaves');
+    expect(steps[1]?.sentence).toContain('nothing is sent');
   });
 
   test('reports a suspended destination, and leaves it out if the DNS does not answer in time', async () => {
@@ -217,7 +217,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     const answer = await without.request({ url: `/v1/messages/${id}/explain`, key: keys.reader ?? '' });
     await without.server.close();
     expect(answer.json()).toMatchObject({
-      left_out: 'What webhooks were told is left out: it cannot be read just now.',
+      left_out: 'Webhook attempts are omitted: they cannot be read right now.',
       waiting_because: [{ reason: 'due_now' }, { reason: 'due_now' }],
     });
   });

@@ -38,12 +38,12 @@ const ended = { ...about, sequence: 9, recipientId: 'rcp_1', reason: 'because of
 const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & { type: Type }, RegExp] } = {
   MessageAccepted: [
     messageAccepted(),
-    /accepted for ada@example\.net, as transactional mail; until 2026-11-24 12:00:00 UTC/,
+    /accepted for ada@example\.net, as transactional mail; delivery is tried until 2026-11-24 12:00:00 UTC/,
   ],
-  MessageScheduled: [messageScheduled(), /asked for it to be sent at 2026-11-22 08:00:00 UTC/],
+  MessageScheduled: [messageScheduled(), /scheduled for 2026-11-22 08:00:00 UTC/],
   MessageRescheduled: [
     { ...messageScheduled(), type: 'MessageRescheduled' },
-    /Another time was asked for by API key key_9: .* 2026-11-22 08:00:00 UTC/,
+    /rescheduled by API key key_9 for 2026-11-22 08:00:00 UTC/,
   ],
   RecipientsHeld: [
     {
@@ -57,22 +57,22 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
         until: minute(60),
       },
     },
-    /kept back for ada@example\.net: bulk mail of its sending domain is paused, .*goes on when that ends\. At 2026-11-21 13:00:00 UTC/,
+    /held for ada@example\.net: bulk mail of its sending domain is paused, .*continues when that ends\. It is checked again at 2026-11-21 13:00:00 UTC/,
   ],
   AttemptStarted: [
     attemptStarted(1, ['rcp_1']) as MessageEvent & { type: 'AttemptStarted' },
-    /Attempt 1 began, for ada@example\.net \(example\.net\)\. If nothing is heard of it by 2026-11-21 12:05:00 UTC/,
+    /Attempt 1 began, for ada@example\.net \(example\.net\)\. Without an outcome by 2026-11-21 12:05:00 UTC/,
   ],
   AttemptOutcomeUnknown: [
     {
       type: 'AttemptOutcomeUnknown',
       data: { ...about, sequence: 9, attempt: 1, recipientIds: ['rcp_1'], nextAttemptAt: minute(5) },
     },
-    /Nobody knows what came of attempt 1 for ada@example\.net: .* same Message-ID.* tried again at 2026-11-21 12:05:00 UTC/,
+    /outcome of attempt 1 for ada@example\.net is unknown: .* same Message-ID.* tried again at 2026-11-21 12:05:00 UTC/,
   ],
   RecipientDelivered: [
     { type: 'RecipientDelivered', data: attempted() },
-    /mx\.example\.net \(192\.0\.2\.7\) took it for ada@example\.net: 250 2\.0\.0 "As it was said"\. .*MTA-STS.*TLSv1\.3 with TLS_AES/,
+    /mx\.example\.net \(192\.0\.2\.7\) accepted it for ada@example\.net: 250 2\.0\.0 "As it was said"\. .*MTA-STS.*TLSv1\.3 with TLS_AES/,
   ],
   RecipientDeferred: [
     {
@@ -83,21 +83,21 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
         nextAttemptAt: minute(7),
       },
     },
-    /did not take it for ada@example\.net when it was told who the recipient is: 451 4\.7\.1 .*may work later\. It is tried again at 2026-11-21 12:07:00 UTC/,
+    /temporarily refused it for ada@example\.net when given the recipient: 451 4\.7\.1 .*It is tried again at 2026-11-21 12:07:00 UTC/,
   ],
   RecipientBounced: [
     { type: 'RecipientBounced', data: { ...attempted({ code: 550, enhanced: '5.1.1' }), reason: 'x' } },
-    /refused it for ada@example\.net for good .*550 5\.1\.1.*not tried again/,
+    /permanently refused it for ada@example\.net .*550 5\.1\.1.*not tried again/,
   ],
-  RecipientExpired: [{ type: 'RecipientExpired', data: ended }, /ada@example\.net is given up: because of this\./],
+  RecipientExpired: [{ type: 'RecipientExpired', data: ended }, /ada@example\.net expired: because of this\./],
   RecipientFailed: [{ type: 'RecipientFailed', data: ended }, /ada@example\.net cannot be sent to: because of this\./],
   RecipientSuppressed: [
     { type: 'RecipientSuppressed', data: ended },
-    /ada@example\.net gets nothing: because of this\./,
+    /ada@example\.net is suppressed: because of this\./,
   ],
   RecipientCancelled: [
     { type: 'RecipientCancelled', data: ended },
-    /ada@example\.net does not get it any more: because of this \(by API key key_9\)\./,
+    /ada@example\.net was cancelled: because of this \(by API key key_9\)\./,
   ],
   RecipientOpened: [
     {
@@ -115,7 +115,7 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
   ],
   RecipientComplained: [
     { type: 'RecipientComplained', data: { ...about, sequence: 9, recipientId: 'rcp_1' } },
-    /ada@example\.net complained of it as unwanted mail/,
+    /ada@example\.net reported it as spam/,
   ],
   RecipientUnsubscribed: [
     { type: 'RecipientUnsubscribed', data: { ...about, sequence: 9, recipientId: 'rcp_1', method: 'one_click' } },
@@ -166,7 +166,7 @@ describe('a step of an explanation', () => {
     };
     expect(lastOf(accepted, { event })?.sentence).toContain('was not encrypted');
     const simulated = explain(recorded([accepted, { event }], 'test')).steps.at(-1)?.sentence;
-    expect(simulated).toContain('The simulation of the test environment took it');
+    expect(simulated).toContain('The simulation of the test environment accepted it');
     expect(simulated).not.toContain('encrypted');
   });
 
@@ -174,14 +174,14 @@ describe('a step of an explanation', () => {
     const nothing = { code: 0, enhanced: '5.1.10', mx: null, stage: 'connect', tls: null } as const;
     const event: MessageEvent = { type: 'RecipientBounced', data: { ...attempted(nothing), reason: 'x' } };
     expect(lastOf(accepted, { event })?.sentence).toBe(
-      'ada@example.net can never get it, and is not tried again: 5.1.10 "As it was said".',
+      'ada@example.net cannot receive it and is not tried again: 5.1.10 "As it was said".',
     );
   });
 
   test('tells a report that came after the delivery from a refusal', () => {
     const data = { ...attempted({ code: 550, enhanced: '5.1.1' }), sequence: 10, reason: 'x' };
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] }, { event: { type: 'RecipientBounced', data } });
-    expect(step?.sentence).toMatch(/^After it had been taken for ada@example\.net, a report came/);
+    expect(step?.sentence).toMatch(/^A report says that it could not be delivered to ada@example\.net/);
     expect(step?.facts.late).toBe(true);
   });
 
@@ -189,7 +189,7 @@ describe('a step of an explanation', () => {
     const nextAttemptAt = messageAccepted().data.expiresAt;
     const data = { ...attempted({ code: 451 }), reason: 'x', nextAttemptAt };
     expect(lastOf(accepted, { event: { type: 'RecipientDeferred', data } })?.sentence).toContain(
-      'Its time to live ends at 2026-11-24 12:00:00 UTC, before another attempt: it expires then.',
+      'It expires at 2026-11-24 12:00:00 UTC, before another attempt.',
     );
   });
 
@@ -207,10 +207,10 @@ describe('what came before the acceptance', () => {
 
   test('is the request, its key, and the checks', () => {
     expect(first(accepted)).toEqual([
-      'Request req_1 came from API key key_9, without an Idempotency-Key, so that repeating the request sends another message.',
+      'Request req_1 came from API key key_9, without an Idempotency-Key: repeating the request sends another message.',
       'API key "Shop" (key_1) is valid, may send, and belongs to the live environment.',
-      'The domain example.test may be sent from: it had been verified by its DNS (2026-11-21 12:00:00 UTC).',
-      'Its HTML was read and has no errors that mail programs stumble over.',
+      'The domain example.test may send: it was verified by its DNS records (2026-11-21 12:00:00 UTC).',
+      'Its HTML was checked and is valid.',
       expect.stringMatching(/^It was accepted/),
     ]);
   });
@@ -219,7 +219,7 @@ describe('what came before the acceptance', () => {
     const analysis = { score: 93, verdict: 'warn', findings: [] } as const;
     const circumstances = { keyName: null, verification: null, hadHtml: false, analysis };
     const sentences = first({ event: messageAccepted({ idempotent: true }) }, { circumstances });
-    expect(sentences[0]).toContain('with an Idempotency-Key, so that repeating the request sends nothing twice');
+    expect(sentences[0]).toContain('with an Idempotency-Key: repeating the request sends nothing twice');
     expect(sentences[1]).toContain('API key key_1 is valid');
     expect(sentences[3]).toBe('Its contents were analyzed: 93 of 100 points, 0 findings, verdict "warn".');
   });
@@ -231,6 +231,6 @@ describe('a long life', () => {
     const { steps, left_out } = explain(recorded([accepted, ...starts]));
     expect(steps).toHaveLength(404);
     expect(steps.at(-1)?.facts.attempt).toBe(600);
-    expect(left_out).toBe('201 events after the first 100 are left out: GET /v1/messages/msg_1/events lists them.');
+    expect(left_out).toBe('201 events after the first 100 are omitted: GET /v1/messages/msg_1/events lists them.');
   });
 });

@@ -58,13 +58,11 @@ describe('an explanation says why a recipient waits', () => {
       {
         recipient: { id: 'rcp_1', address: 'ada@example.net' },
         reason: 'due_now',
-        sentence: 'ada@example.net is next: it waits for its turn since 2026-11-21 12:00:00 UTC.',
+        sentence: 'ada@example.net is due since 2026-11-21 12:00:00 UTC.',
         next_attempt_at: null,
       },
     ]);
-    expect(summary).toBe(
-      'Its only recipient is waiting: ada@example.net is next: it waits for its turn since 2026-11-21 12:00:00 UTC.',
-    );
+    expect(summary).toBe('Its only recipient is waiting: ada@example.net is due since 2026-11-21 12:00:00 UTC.');
     const late = explain(recorded([accepted]), { now: minute(180) }).summary;
     expect(late).toContain('since 2026-11-21 12:00:00 UTC, which is unusually long');
   });
@@ -78,14 +76,14 @@ describe('an explanation says why a recipient waits', () => {
     const { waiting_because, summary } = explain(recorded([accepted, started]));
     expect(waiting_because).toMatchObject([{ reason: 'in_hand', next_attempt_at: minute(5) }]);
     expect(summary).toContain(
-      'It is being handed over for ada@example.net at this moment, since 2026-11-21 12:01:00 UTC; if nothing is heard by 2026-11-21 12:05:00 UTC, it is looked at again.',
+      'It is being sent to ada@example.net now, since 2026-11-21 12:01:00 UTC; without an outcome by 2026-11-21 12:05:00 UTC it is checked again.',
     );
   });
 
   test('because whoever had it in hand was not heard of', () => {
     const [wait] = explain(recorded([accepted, started]), { now: minute(6) }).waiting_because;
     expect(wait).toMatchObject({ reason: 'attempt_lost', next_attempt_at: null });
-    expect(wait?.sentence).toContain('a copy may have arrived');
+    expect(wait?.sentence).toContain('A copy may have arrived');
   });
 
   test('because nobody knows what came of it', () => {
@@ -130,8 +128,8 @@ describe('an explanation says why a recipient waits', () => {
       suspensions: new Map([['example.net', { ...suspension, ...alone }]]),
     }).waiting_because;
     expect(own?.sentence).toBe(
-      'What example.net itself says, about nosuch.mail.example, in its DNS or its policies leaves no server that may have its mail, ' +
-        'and since 2026-11-21 12:00:00 UTC none is tried: ada@example.net is tried when that ends, at 2026-11-21 12:45:00 UTC.',
+      'The DNS records or policies of example.net, about nosuch.mail.example, leave no server for its mail, ' +
+        'and deliveries are suspended since 2026-11-21 12:00:00 UTC: ada@example.net is tried when that ends, at 2026-11-21 12:45:00 UTC.',
     );
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
@@ -162,16 +160,16 @@ describe('an explanation of a recipient who is kept back', () => {
     const [wait] = explain(recorded([accepted, held()]), { standings }).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(1440) });
     expect(wait?.sentence).toBe(
-      'It is kept back for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of its sending domain is paused, ' +
-        'because too much of it bounced or was complained about. It goes on when that ends. ' +
-        'At 2026-11-22 12:00:00 UTC it is looked at again in any case.',
+      'It is held for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of its sending domain is paused, ' +
+        'because its bounce or complaint rate is too high. It continues when that ends. ' +
+        'It is checked again at 2026-11-22 12:00:00 UTC at the latest.',
     );
   });
 
   test('says that it expires, where nothing comes before that', () => {
     const until = messageAccepted().data.expiresAt;
     const [wait] = explain(recorded([accepted, held({ until })]), { standings }).waiting_because;
-    expect(wait?.sentence).toContain('Its time to live ends at 2026-11-24 12:00:00 UTC: if it still waits then');
+    expect(wait?.sentence).toContain('It expires if it still waits at 2026-11-24 12:00:00 UTC');
   });
 
   test('says that it is next once its domain is released or recovers, and whoever is looked at has done so', () => {
@@ -186,7 +184,7 @@ describe('an explanation of a recipient who is kept back', () => {
     const warmUp = held({ reason: 'warm_up', heldBy: null, until: minute(60) });
     const [wait] = explain(recorded([accepted, warmUp])).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(60) });
-    expect(wait?.sentence).toMatch(/as much as it may for now\. At 2026-11-21 13:00:00 UTC it is looked at again/);
+    expect(wait?.sentence).toMatch(/used its daily quota\. It is checked again at 2026-11-21 13:00:00 UTC/);
     const [later] = explain(recorded([accepted, warmUp]), { now: minute(60) }).waiting_because;
     expect(later).toMatchObject({ reason: 'due_now' });
   });
@@ -207,16 +205,14 @@ describe('a summary', () => {
   test('counts who has it and says what the next one waits for', () => {
     const [event] = deferred(451, null);
     expect(explain(recorded([two, delivered('rcp_2'), event])).summary).toMatch(
-      /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.net did not take it for ada@example\.net/,
+      /^Of its 2 recipients, 1 delivered and 1 waiting: mx\.example\.net temporarily refused it for ada@example\.net/,
     );
   });
 
   test('says that it has its end', () => {
     const { summary, waiting_because } = explain(recorded([two, delivered('rcp_1'), delivered('rcp_2')]));
     expect(waiting_because).toEqual([]);
-    expect(summary).toBe(
-      'All of its 2 recipients are delivered; it has its end since 2026-11-21 12:03:00 UTC, and nothing more is tried.',
-    );
+    expect(summary).toBe('All of its 2 recipients are delivered; complete since 2026-11-21 12:03:00 UTC.');
   });
 
   test('says why not everybody has it, and who complained', () => {
@@ -232,7 +228,7 @@ describe('a summary', () => {
       { event: complained, at: 10 },
     ];
     expect(explain(recorded(events)).summary).toBe(
-      'Of its 2 recipients, 1 delivered and 1 expired (it was too late); 1 complained of it; it has its end since 2026-11-21 12:09:00 UTC, and nothing more is tried.',
+      'Of its 2 recipients, 1 delivered and 1 expired (it was too late); 1 complained; complete since 2026-11-21 12:09:00 UTC.',
     );
   });
 });

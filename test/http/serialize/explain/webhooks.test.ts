@@ -28,7 +28,7 @@ const delivery = (more: Partial<WebhookDelivery>): WebhookDelivery => ({
 const told = (more: Partial<WebhookDelivery>, disabled: readonly string[] = []) =>
   explain(happenings, { deliveries: [delivery(more)], disabledWebhooks: new Set(disabled) }).steps.slice(5);
 
-const TOLD = 'Endpoint whk_1 was told message.accepted of ada@example.net';
+const TOLD = 'Endpoint whk_1 was sent message.accepted of ada@example.net';
 
 describe('a webhook in an explanation', () => {
   test('is told of before its first try, with the time of that', () => {
@@ -38,7 +38,7 @@ describe('a webhook in an explanation', () => {
       at: NOW,
       recipient: { id: 'rcp_1', address: 'ada@example.net' },
       sentence:
-        'Endpoint whk_1 is to be told message.accepted of ada@example.net. The next try is at 2026-11-21 12:10:00 UTC.',
+        'Endpoint whk_1 waits for message.accepted of ada@example.net. The next attempt is at 2026-11-21 12:10:00 UTC.',
       facts: { webhook_id: 'whk_1', event_id: event.id, event_type: 'message.accepted', next_attempt_at: minute(10) },
     });
   });
@@ -46,8 +46,8 @@ describe('a webhook in an explanation', () => {
   test('has a step for each try, and the last says what comes next', () => {
     const steps = told({ tries: [tried(null, 1), tried(503, 2)] });
     expect(steps.map(({ sentence }) => sentence)).toEqual([
-      `${TOLD}: there was no answer after 12 ms (GET /v1/webhooks/whk_1/deliveries says why).`,
-      `${TOLD}: it answered 503 after 12 ms. The next try is at 2026-11-21 12:10:00 UTC.`,
+      `${TOLD}: it did not answer after 12 ms (GET /v1/webhooks/whk_1/deliveries says why).`,
+      `${TOLD}: it answered 503 after 12 ms. The next attempt is at 2026-11-21 12:10:00 UTC.`,
     ]);
     expect(steps.map(({ facts }) => [facts.attempt, facts.status, facts.duration_ms, facts.next_attempt_at])).toEqual([
       [1, null, 12, undefined],
@@ -56,9 +56,9 @@ describe('a webhook in an explanation', () => {
   });
 
   test.each([
-    ['delivered', [], 'It has it.'],
+    ['delivered', [], 'It is complete.'],
     ['failed', [], 'It is not tried again.'],
-    ['pending', ['whk_1'], 'The endpoint is disabled: it waits.'],
+    ['pending', ['whk_1'], 'It waits because the endpoint is disabled.'],
   ] as const)('that is %s (disabled: %j) says so', (state, disabled, sentence) => {
     const dueAt = state === 'pending' ? new Date(minute(10)) : null;
     const [step] = told({ state, dueAt, tries: [tried(200, 1)] }, disabled);
@@ -76,6 +76,6 @@ describe('a webhook in an explanation', () => {
     expect(steps).toHaveLength(5 + 200);
     const times = steps.map(({ at }) => at);
     expect(times).toEqual(times.toSorted());
-    expect(left_out).toBe('Earlier webhook tries are left out: GET /v1/webhooks/{id}/deliveries lists them.');
+    expect(left_out).toBe('Earlier webhook attempts are omitted: GET /v1/webhooks/{id}/deliveries lists them.');
   });
 });
