@@ -104,8 +104,9 @@ const problemOfError = (source: string, text: string, error: MjmlError): Templat
   return problemAt(source, offset, (SENTENCES[details.type] ?? error.message) + name);
 };
 
-const compileMjml = async (source: string): Promise<CompiledHtml> => {
-  const { text, restore } = withPlaceholders(source, false);
+/** @returns `needsInlining`: it has styles that are to be written into elements (`mj-style inline`). */
+const compileMjml = async (source: string): Promise<CompiledHtml & { readonly needsInlining?: boolean }> => {
+  const { text, restore, lost: lostIn } = withPlaceholders(source, false);
   const problem = depthProblem(source, text, MJML_DEPTH_MAX) ?? elementProblem(source, text);
   if (problem !== null) return { problem };
   const { Engine } = await import('mrml');
@@ -114,9 +115,12 @@ const compileMjml = async (source: string): Promise<CompiledHtml> => {
   engine.setRenderOptions({ disableComments: false, socialIconOrigin: null, fonts: {} });
   const result = engine.toHtml(text);
   engine.free();
-  return result.type === 'success'
-    ? { html: restore(result.content) }
-    : { problem: problemOfError(source, text, result) };
+  if (result.type === 'error') return { problem: problemOfError(source, text, result) };
+  const lost = lostIn(result.content);
+  if (lost !== null)
+    return { problem: problemAt(source, lost, 'MJML makes nothing of this: it needs a plain value here') };
+  const needsInlining = result.warnings.some(({ kind }) => kind === 'inline-style-unsupported');
+  return { html: restore(result.content), needsInlining };
 };
 
 /** Rules for media and states cannot be written into elements: style sheets stay as well. */
@@ -124,6 +128,25 @@ const INLINE_OPTIONS = { loadRemoteStylesheets: false, keepStyleTags: true } as 
 const CSS_INLINE_WASM = import.meta.resolve('@css-inline/css-inline-wasm/index_bg.wasm');
 let cssInlineReady: Promise<void> | undefined;
 const IS_DOCUMENT = /<(?:html|head|body|!doctype)\b/i;
+
+const TABLE_BODY = /<tbody\b/gi;
+/** Marks the bodies of tables that the source has. */
+const WRITTEN = 'data-outbox-written';
+const MARK = new RegExp(` ${WRITTEN}(?:="")?`);
+const TABLE_BODY_EDGE = /<(\/?)tbody\b([^>]*)>/gi;
+
+/**
+ * Without the bodies that a parser adds to tables: one around rows that Liquid writes conditionally or in a loop would be
+ * opened and closed a different number of times.
+ */
+const withoutImplied = (html: string): string => {
+  const open: boolean[] = [];
+  return html.replace(TABLE_BODY_EDGE, (_, slash: string, rest: string) => {
+    if (slash === '') open.push(MARK.test(rest));
+    const isWritten = slash === '' ? MARK.test(rest) : (open.pop() ?? true);
+    return isWritten ? `<${slash}tbody${rest.replace(MARK, '')}>` : '';
+  });
+};
 
 const loadCssInline = async () => {
   const library = await import('@css-inline/css-inline-wasm');
@@ -141,16 +164,18 @@ const inline = async (html: string, css: string): Promise<CompiledHtml> => {
   const problem = depthProblem(html, withPlaceholders(html, false).text, HTML_DEPTH_MAX);
   if (problem !== null) return { problem };
   const cssInline = await loadCssInline();
+  const marked = text.replace(TABLE_BODY, `<tbody ${WRITTEN}`);
   const inlined = IS_DOCUMENT.test(html)
-    ? cssInline.inline(text, { ...INLINE_OPTIONS, extraCss: styles })
-    : cssInline.inlineFragment(text, styles, INLINE_OPTIONS);
-  return { html: sheet.restore(inlined) };
+    ? cssInline.inline(marked, { ...INLINE_OPTIONS, extraCss: styles })
+    : cssInline.inlineFragment(marked, styles, INLINE_OPTIONS);
+  return { html: sheet.restore(withoutImplied(inlined)) };
 };
 
 const compile = async ({ html, format, inlineCss }: TemplateSource): Promise<CompiledHtml> => {
   const made = format === 'mjml' ? await compileMjml(html) : { html };
-  if ('problem' in made || inlineCss === null) return made;
-  return inline(made.html, inlineCss);
+  if ('problem' in made) return { problem: made.problem };
+  const css = inlineCss ?? (made.needsInlining === true ? '' : null);
+  return css === null ? { html: made.html } : inline(made.html, css);
 };
 
 /** A library that ran out of its memory or stack cannot be used again: the thread ends, and the next task gets a new one. */

@@ -46,10 +46,17 @@ const readOn = (before: Context, piece: string): Context => {
   return context;
 };
 
+const COMMENT = /^\{%-?\s*(?:comment|#)/;
+
+const numberOf = (inComment: string | undefined, inText: string | undefined): number =>
+  Number.parseInt(inComment ?? inText ?? '', RADIX);
+
 export interface WithPlaceholders {
   /** Offsets of what is no Liquid are the same as in the source when no comments are used. */
   readonly text: string;
   restore(compiled: string): string;
+  /** Offset in the source of the first tag that something compiled does not hold; null: it holds all, but for comments. */
+  lost(compiled: string): number | null;
 }
 
 /**
@@ -58,6 +65,7 @@ export interface WithPlaceholders {
  */
 export const withPlaceholders = (source: string, comments: boolean): WithPlaceholders => {
   const tags: string[] = [];
+  const offsets: number[] = [];
   let context: Context = { isInTag: false, rawText: null };
   let text = '';
   let end = 0;
@@ -67,13 +75,19 @@ export const withPlaceholders = (source: string, comments: boolean): WithPlaceho
     const word = `${START}${tags.length.toString(RADIX)}`.padEnd(tag.length - 1, END) + END;
     text += piece + (comments && !context.isInTag && context.rawText === null ? `<!--${word}-->` : word);
     tags.push(tag);
+    offsets.push(index);
     end = index + tag.length;
   }
   return {
     text: text + source.slice(end),
     restore: (compiled) =>
       compiled.replace(PLACEHOLDER, (whole, inComment?: string, inText?: string) => {
-        return tags[Number.parseInt(inComment ?? inText ?? '', RADIX)] ?? whole;
+        return tags[numberOf(inComment, inText)] ?? whole;
       }),
+    lost: (compiled) => {
+      const held = new Set(Array.from(compiled.matchAll(PLACEHOLDER), ([, first, second]) => numberOf(first, second)));
+      const missing = tags.findIndex((tag, number) => !held.has(number) && !COMMENT.test(tag));
+      return offsets[missing] ?? null;
+    },
   };
 };

@@ -58,6 +58,7 @@ describe('MJML', () => {
     [around('\n <mj-text>x</mj-text><mj-txet>y</mj-txet>'), 2, 22, 'unknown element <mj-txet>'],
     ['<mjml><mj-body><mj-include path="/etc/passwd"/></mj-body></mjml>', 1, 17, 'mj-include is not supported'],
     [around('<mj-wrapper>'.repeat(5000)), 1, expect.any(Number), 'nested more than 50 deep'],
+    [around('\n<mj-image src="x" width="{{ w }}"/>'), 2, 26, 'MJML makes nothing of this: it needs a plain value here'],
   ])('is refused with line and column: %.60s', async (source, line, column, sentence) => {
     expect(await mjml(source)).toEqual({ problem: { line, column, sentence: expect.stringContaining(sentence) } });
   });
@@ -71,9 +72,15 @@ describe('styles', () => {
       ),
     );
     expect(html).toContain('<td title="{{ "a" | upcase }}" style="color: {{ color }};">{{ i }}</td>');
-    expect(html).toContain('<table>{% for i in list %}<tbody><tr {{ attributes }}>');
+    expect(html).toContain('<table>{% for i in list %}<tr {{ attributes }}>');
     expect(html).toContain('</tr>{% endfor %}');
     expect(html).toContain('@media (max-width: 9px)');
+  });
+
+  test('leave tables as Liquid writes them: no body is added to them, and theirs stay', async () => {
+    const rows = '{% if a %}<tr><td>1</td></tr>{% endif %}';
+    const html = `<table>${rows}</table><table><tbody class="x">${rows}</tbody></table>`;
+    expect(htmlOf(await inlined(html, 'td { margin: 0 }'))).toBe(html.replaceAll('<td>', '<td style="margin: 0;">'));
   });
 
   test('of layouts are written into a part that has none, which stays a part', async () => {
@@ -83,6 +90,11 @@ describe('styles', () => {
   test('of MJML are written into what it makes', async () => {
     const source = `<mjml><mj-head><mj-style>.big { font-weight: bold }</mj-style></mj-head><mj-body><mj-section><mj-column><mj-text><b class="big">x</b></mj-text></mj-column></mj-section></mj-body></mjml>`;
     expect(htmlOf(await mjml(source, ''))).toContain('<b class="big" style="font-weight: bold;">');
+  });
+
+  test('of MJML that are marked so are written into elements without being asked for', async () => {
+    const source = `<mjml><mj-head><mj-style inline="inline">b { margin: 0 }</mj-style></mj-head><mj-body><mj-section><mj-column><mj-text><b>x</b></mj-text></mj-column></mj-section></mj-body></mjml>`;
+    expect(htmlOf(await mjml(source))).toContain('<b style="margin: 0;">');
   });
 
   test('are loaded from nowhere', async () => {
