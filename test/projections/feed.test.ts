@@ -11,6 +11,7 @@ import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
+import { STANDING, STANDING_OF_ALL, TEMPLATE } from './support/feed-events.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 
 const FEED: ReadFeed = {
@@ -58,31 +59,6 @@ const TOPIC: readonly OutboxEvent[] = [
   { type: 'TopicDeleted', data: { topicId: 'top_1' } },
 ];
 
-const STANDING: readonly OutboxEvent[] = [
-  { type: 'SendingWarned', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 400, limitPercent: 2 } },
-  { type: 'SendingSlowed', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 280, limitPercent: 4 } },
-  { type: 'SendingPaused', data: { domainId: 'dom_1', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 } },
-  { type: 'SendingReleased', data: { domainId: 'dom_1' } },
-  { type: 'SendingRecovered', data: { domainId: 'dom_1' } },
-];
-
-const STANDING_OF_ALL: readonly OutboxEvent[] = [
-  {
-    type: 'OrganizationSendingWarned',
-    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 400, limitPercent: 2 },
-  },
-  {
-    type: 'OrganizationSendingSlowed',
-    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 280, limitPercent: 4 },
-  },
-  {
-    type: 'OrganizationSendingPaused',
-    data: { organizationId: 'org_mine', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 },
-  },
-  { type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } },
-  { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_mine' } },
-];
-
 const WARM_UP: readonly OutboxEvent[] = [
   { type: 'WarmUpStarted', data: { domainId: 'dom_1', startsOn: '2026-11-21', plan: [50, 100] } },
   { type: 'WarmUpEnded', data: { domainId: 'dom_1' } },
@@ -126,6 +102,7 @@ const openFeed = async () => {
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
+  await given('template-tpl_1', TEMPLATE, { environment: null });
   await given('standing-dom_1', STANDING);
   await given('standing-org_mine', STANDING_OF_ALL);
   await given('warmUp-dom_1', WARM_UP);
@@ -148,7 +125,7 @@ describe('the feed', () => {
       .filter(({ organizationId }) => organizationId === 'org_mine');
     for (const environment of ['live', 'test'] as const) {
       const { items } = await readFeed(pool, { ...FEED, environment });
-      const shown = items.map(({ cursor: _, ...event }) => event);
+      const shown = items.map(({ cursor: _, domainId: _domain, ...event }) => event);
       expect(shown).toEqual(all.filter((event) => event.environment === environment || event.environment === null));
     }
     expect(new Set(all.map(({ type }) => type))).toEqual(new Set(CUSTOMER_EVENT_TYPES));

@@ -53,7 +53,7 @@ describe('/docs', () => {
 
   test('shows bodies as tables of fields, and each example as a command', () => {
     const section = sectionOf('sendMessage');
-    expect(section).toMatch(/<td class="d0"><code>subject<\/code> <b title="required">\*<\/b><\/td>/);
+    expect(section).toMatch(/<td class="d0"><code>to<\/code> <b title="required">\*<\/b><\/td>/);
     expect(section).toMatch(/<td class="d1"><code>filename<\/code>/);
     expect(section).toContain(`-d &#39;{`.replace('&#39;', "'"));
     expect(section).not.toContain('additionalProperties');

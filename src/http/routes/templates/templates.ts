@@ -42,10 +42,10 @@ export const createTemplateRoute = (route: RouteContext): void => {
           alias: 'order-shipped',
           name: 'Order shipped',
           subject: 'Your order {{ order }} is on its way',
-          html: '<p>Your order {{ order }} will arrive on {{ arrives | date: "long" }}.</p>',
+          html: '<p>Your order {{ order }} of {{ items }} items will arrive soon.</p>',
           variables: [
             { name: 'order', type: 'string', example: 'A-1042' },
-            { name: 'arrives', type: 'date', example: '2026-01-31' },
+            { name: 'items', type: 'number', example: 3 },
           ],
         },
         'In two languages': {
@@ -53,7 +53,7 @@ export const createTemplateRoute = (route: RouteContext): void => {
           name: 'Hello',
           subject: 'Hello {{ name }}',
           html: '<p>Hello {{ name }}</p>',
-          variables: [{ name: 'name', type: 'string', required: false, default: 'you' }],
+          variables: [{ name: 'name', type: 'string', default: 'you' }],
           locales: { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } },
         },
       },

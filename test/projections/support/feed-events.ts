@@ -1,0 +1,40 @@
+import type { OutboxEvent } from '../../../src/domain/events.ts';
+
+/** One of each event of a template, and of the reputation of a domain and of an organization. */
+
+const CONTENT = { contentId: 'content-3', contentDigest: 'd' };
+export const TEMPLATE: readonly OutboxEvent[] = [
+  {
+    type: 'TemplateCreated',
+    data: { templateId: 'tpl_1', alias: 'hello', name: 'Hello', description: null, ...CONTENT },
+  },
+  { type: 'TemplateDraftChanged', data: { templateId: 'tpl_1', name: 'Hello', description: null, ...CONTENT } },
+  { type: 'TemplatePublished', data: { templateId: 'tpl_1', version: 1, ...CONTENT } },
+  { type: 'TemplateRolledBack', data: { templateId: 'tpl_1', version: 1 } },
+  { type: 'TemplateDeleted', data: { templateId: 'tpl_1' } },
+];
+
+export const STANDING: readonly OutboxEvent[] = [
+  { type: 'SendingWarned', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 400, limitPercent: 2 } },
+  { type: 'SendingSlowed', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 280, limitPercent: 4 } },
+  { type: 'SendingPaused', data: { domainId: 'dom_1', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 } },
+  { type: 'SendingReleased', data: { domainId: 'dom_1' } },
+  { type: 'SendingRecovered', data: { domainId: 'dom_1' } },
+];
+
+export const STANDING_OF_ALL: readonly OutboxEvent[] = [
+  {
+    type: 'OrganizationSendingWarned',
+    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 400, limitPercent: 2 },
+  },
+  {
+    type: 'OrganizationSendingSlowed',
+    data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 280, limitPercent: 4 },
+  },
+  {
+    type: 'OrganizationSendingPaused',
+    data: { organizationId: 'org_mine', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 },
+  },
+  { type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } },
+  { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_mine' } },
+];
