@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { operator } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -16,16 +19,29 @@ const USER_AGENT =
 /** Sooner it is taken for a filter (`record-engagement.ts`). */
 const AFTER_DELIVERY_MS = 3_500;
 
+const TEMPLATE = `name: Sale
+subject: "Sale, {{ name }}"
+variables:
+  - { name: name, type: string, example: Ann }
+  - { name: web, type: url, example: "https://example.com" }
+`;
+const TEMPLATE_HTML = `<p>Hello {{ name }}</p>
+<p><a id="sale" href="{{ web }}/sale?a=1&amp;b=%41#top">Sale</a>
+  <a href="{{ web }}/off" data-outbox-track="off">Off</a> <a href="mailto:x@example.test">Mail</a></p>
+`;
+
 interface FeedEvent {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-describe('tracked mail', () => {
+/** From files in a repository to statistics, as customers do it. */
+describe('mail by a template that was pushed from files, tracked', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
   let api: ApiClient;
   let id: string;
+  let templateId: string;
   let raw: string;
   let html: string;
   /** Where links lead, and the mail as a page, as webmail shows it. */
@@ -52,12 +68,19 @@ describe('tracked mail', () => {
     data = await newDataDir();
     program = await startProgram({ dataDir: data.path });
     api = apiClient(program.baseUrl, program.keys.live);
+    const folder = join(data.path, 'templates');
+    await mkdir(join(folder, 'sale'), { recursive: true });
+    await writeFile(join(folder, 'sale/template.yaml'), TEMPLATE);
+    await writeFile(join(folder, 'sale/template.html'), TEMPLATE_HTML);
+    const env = { OUTBOX_URL: program.baseUrl, OUTBOX_API_KEY: program.keys.live };
+    await operator({ dataDir: data.path, env }, 'templates', 'push', folder, '--publish');
     const sent = await api.post('/v1/messages/send', {
-      ...{ from: 'shop@example.test', to: 'ann@example.net', subject: 'Sale' },
-      html: `<p><a id="sale" href="${webUrl}/sale?a=1&amp;b=%41#top">Sale</a> <a href="${webUrl}/off" data-outbox-track="off">Off</a> <a href="mailto:x@example.test">Mail</a></p>`,
+      ...{ from: 'shop@example.test', to: 'ann@example.net' },
+      template: { id: 'sale', variables: { name: 'Ann & Bob', web: webUrl } },
       tracking: { opens: true, clicks: true },
     });
     id = sent.body.id;
+    templateId = (await api.get('/v1/templates/sale')).body.id;
     await eventually(
       () => api.get(`/v1/messages/${id}`),
       ({ body }) => body.status === 'delivered',
@@ -123,7 +146,9 @@ describe('tracked mail', () => {
         ),
       );
       expect(events.find(({ type }) => type === 'message.clicked')?.data.url).toBe(`${webUrl}/sale?a=1&b=%41#top`);
-      const { totals } = (await api.get('/v1/stats')).body;
+      const { body: message } = await api.get(`/v1/messages/${id}`);
+      expect(message).toMatchObject({ subject: 'Sale, Ann & Bob' });
+      const { totals } = (await api.get(`/v1/stats?template=${templateId}`)).body;
       expect(totals).toMatchObject({ opened: 1, clicked: 1, machine_opened: 0, machine_clicked: 0 });
       const { steps } = (await api.get(`/v1/messages/${id}/explain`)).body;
       const sentences = steps.map(({ sentence }: { readonly sentence: string }) => sentence).join('\n');
