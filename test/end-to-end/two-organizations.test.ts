@@ -86,7 +86,10 @@ const keyOf = (tenant: Tenant, name: string): TenantKey => {
 /** Every path that names something of an organization. */
 const pathsTo = ({ ids }: Pick<Tenant, 'ids'>) =>
   guarded().flatMap((operation) =>
-    (ids[idPrefix(operation) ?? ''] ?? []).map((id) => ({ operation, path: operation.path.replace('{id}', id) })),
+    (ids[idPrefix(operation) ?? ''] ?? []).map((id) => ({
+      operation,
+      path: operation.path.replace('{id}', id).replace('{version}', '1').replace(/diff$/, 'diff?with=1'),
+    })),
   );
 
 const attemptsOn = async (victim: Tenant) => {

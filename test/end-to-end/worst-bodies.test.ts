@@ -18,7 +18,8 @@ const PAUSE_UNITS_MAX = 5;
 const ONLY = new RegExp(process.env.WORST_ONLY ?? '');
 const ANSWER_CHARACTERS_MAX = 200_000;
 /** Answers that are no fault of the service. */
-const REFUSED = new Set([400, 403, 404, 413, 422]);
+/** 409: the alias of a template is taken from the first body on. */
+const REFUSED = new Set([400, 403, 404, 409, 413, 422]);
 
 interface Pause {
   readonly what: string;

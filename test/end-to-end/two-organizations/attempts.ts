@@ -23,6 +23,9 @@ export const BODIES: Readonly<Record<string, object>> = {
   updateTopic: { name: 'Mine now' },
   updateDomain: { branding: { name: 'Mine now' } },
   rotateKey: { grace_period_minutes: 0, revoke_previous: true },
+  changeTemplate: { name: 'Mine now' },
+  rollBackTemplate: { version: 1 },
+  testSendTemplate: { to: 'mallory@example.net' },
 };
 
 const isEmpty = ({ data }: AnyBody): void => expect(data).toEqual([]);
@@ -91,6 +94,9 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       refused: [403, 'other_organization'] as const,
     })),
   listTopics: () => [{ query: '?limit=100' }],
+  // An alias is its organization's own.
+  createTemplate: () => [],
+  listTemplates: (victim) => cursorsOf(victim, '/v1/templates'),
   // A webhook names nothing but an address.
   registerWebhook: () => [],
   listWebhooks: () => [{}],

@@ -11,6 +11,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   dom: ['/v1/domains/ID'],
   sup: ['/v1/suppressions/ID'],
   top: ['/v1/topics/ID'],
+  tpl: ['/v1/templates/ID', '/v1/templates/ID/versions', '/v1/templates/ID/versions/1'],
   whk: ['/v1/webhooks/ID', '/v1/webhooks/ID/deliveries?limit=100'],
 };
 
@@ -18,7 +19,13 @@ const LISTS = [
   ...['/v1/messages?limit=100', '/v1/api-keys?limit=100', '/v1/domains?limit=100', '/v1/webhooks?limit=100'],
   ...['/v1/suppressions?limit=100', '/v1/suppressions/check?address=nobody@example.net'],
   ...['/v1/events?limit=100', `/v1/stats?granularity=month&from=${YEAR_2000}&to=${YEAR_2100}`, '/v1/billing'],
-  ...['/v1/topics?limit=100', '/v1/billing/usage', '/v1/inbox?limit=100', '/v1/organization'],
+  ...[
+    '/v1/topics?limit=100',
+    '/v1/templates?limit=100',
+    '/v1/billing/usage',
+    '/v1/inbox?limit=100',
+    '/v1/organization',
+  ],
 ];
 
 /** Moves by itself: what the reader does is a use, and the count follows the log of everybody. */

@@ -119,6 +119,12 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
   const suppressions = [await create(live, '/v1/suppressions', nobody), await create(test, '/v1/suppressions', nobody)];
   suppressions.push(await create(live, '/v1/suppressions', { address: 'nobody.else@example.net' }));
   const topics = [await create(live, '/v1/topics', { name: `Offers of ${name}`, default: 'in' })];
+  const content = { name: `Of ${name}`, subject: `Of ${name}`, html: '<p>Hello</p>' };
+  const templates = [
+    await create(live, '/v1/templates', { alias: 'hello', ...content }),
+    await create(live, '/v1/templates', { alias: 'goodbye', ...content }),
+  ];
+  for (const id of templates) await live.post(`/v1/templates/${id}/publish`);
   const neighboursMessage = await create(neighbour, '/v1/messages/send', messageFrom(second.name));
   const testKey = { name: 'test', domain_id: domain.id, permissions: ['send'] };
   keyIds.push(await create(test, '/v1/api-keys', testKey));
@@ -131,6 +137,14 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
     keys,
     neighbour,
     neighboursMessage,
-    ids: { msg: messages, key: keyIds, dom: [domain.id, second.id], whk: webhooks, sup: suppressions, top: topics },
+    ids: {
+      msg: messages,
+      key: keyIds,
+      dom: [domain.id, second.id],
+      whk: webhooks,
+      sup: suppressions,
+      top: topics,
+      tpl: templates,
+    },
   };
 };

@@ -39,6 +39,7 @@ export const createTopicTenant = () => {
   const make = async (more: object = {}, by = key): Promise<string> => {
     const { status, body } = await ask('POST', '/v1/topics', { name: 'Offers', default: 'in', ...more }, by);
     expect(status).toBe(201);
+    await ask('GET', '/v1/topics', undefined, by); // pages do not wait for the read model
     return body.id;
   };
 

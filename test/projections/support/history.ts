@@ -30,6 +30,7 @@ import { createSteppableSystem, type SteppableSystem } from '../../support/syste
 import { engageSome } from './engage-some.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
+import { templateSome } from './template-some.ts';
 
 /** An organization with a verified domain, and the keys and webhooks made so far. */
 interface Tenant {
@@ -159,7 +160,6 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   };
 
   type Action = (tenant: Tenant) => Promise<unknown>;
-
   const hence = (seconds: number): string => new Date(system.now().getTime() + seconds * 1000).toISOString();
 
   /** Some message of late, and who may change it. */
@@ -174,7 +174,6 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     const { messageId, origin } = await someMessage();
     await cancelMessage(context, origin, { messageId });
   };
-
   const rescheduleSome: Action = async () => {
     const { messageId, origin } = await someMessage();
     await rescheduleMessage(context, origin, { messageId, scheduledAt: hence(below(100_000)) });
@@ -188,7 +187,6 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     keys.push(key.keyId);
   };
 
-  /** No domain is deleted here. */
   const byOperator = { by: 'operator', loadKeyCache: async () => createKeyCacheProjection() } as const;
 
   const rotateSomeKey: Action = async ({ organizationId, keys }) => {
@@ -222,8 +220,9 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     ...Array.from({ length: 18 }, () => attempt),
     ...[cancelSome, rescheduleSome, rescheduleSome],
     ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
-    ({ organizationId }) => suppressSome(context, originOf(organizationId, 'live'), below),
-    ({ organizationId }) => suspendSome(context, originOf(organizationId, 'live'), below),
+    (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
+    (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
+    (tenant) => templateSome(context, originOf(tenant.organizationId, 'live'), below),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
