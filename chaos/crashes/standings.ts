@@ -18,7 +18,7 @@ const JUDGED_MS = 6_000;
 const violation = (what: string): Violation => ({ promise: 'scenario', what });
 
 const isPaused = ({ status, text }: Answered): boolean => status === 200 && JSON.parse(text).level === 'paused';
-const isKeptBack = ({ text }: Answered): boolean => text.includes('is paused, because too much of it bounced');
+const isKeptBack = ({ text }: Answered): boolean => text.includes('bulk mail of its sending domain is paused');
 const isDone = ({ status }: Answered): boolean => status === 200;
 
 /** One event there and one back, nothing in between, and no mail either. (An organization of one domain stands as that does.) */

@@ -185,9 +185,11 @@ export const makeRequest = (material: Material, random: Random): FuzzRequest => 
   const tools: Tools = { ...material, random, sample: samplerOf(material.document, material.known, random) };
   const located = random.pick(random.chance(0.4) ? taking(material.operations) : material.operations);
   const body = bodyFor(located, tools);
+  const method = random.chance(0.96) ? located.method : random.pick(METHODS);
   return {
-    method: random.chance(0.96) ? located.method : random.pick(METHODS),
-    path: pathOf(located, tools) + queryOf(located, tools),
+    method,
+    // By the method that is sent: a DELETE in place of a GET would end the campaign's own key.
+    path: pathOf({ ...located, method }, tools) + queryOf(located, tools),
     headers: headersOf(located, body, tools),
     body: body?.bytes ?? null,
   };
