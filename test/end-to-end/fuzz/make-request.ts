@@ -86,13 +86,19 @@ const pathOf = ({ method, path, operation }: Located, tools: Tools): string => {
   ]);
 };
 
+/** A wait for what never comes is answered in its time, which is longer than an answer may take here. */
+const WAIT_SECONDS_MAX = 5;
+
+const wanted = (name: string, value: unknown): string =>
+  name === 'wait' && typeof value === 'number' ? String(Math.min(value, WAIT_SECONDS_MAX)) : String(value);
+
 const queryOf = ({ operation }: Located, { random, sample }: Tools): string => {
   const described = operation.parameters.filter((one) => one.in === 'query');
   const parts = described
     .filter(() => random.chance(0.3))
     .map(
       ({ name, schema }) =>
-        `${name}=${encode(random.chance(0.7) ? String(sample(schema, name)) : hostileText(random).slice(0, 2_000))}`,
+        `${name}=${encode(random.chance(0.7) ? wanted(name, sample(schema, name)) : hostileText(random).slice(0, 2_000))}`,
     );
   if (random.chance(0.04))
     parts.push(
