@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
+import axe from 'axe-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -57,10 +56,9 @@ describe('pages for recipients', () => {
 
   /** What axe finds on these pages in a real browser. Their own policy would keep it from running. */
   const check = async (pages: readonly string[], theme: keyof typeof THEMES): Promise<Checked> => {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'));
     const server = createServer(({ url = '' }, response) => {
       const [, kind, index] = url.split('/');
-      if (kind === 'axe.js') return response.setHeader('content-type', 'text/javascript').end(axe);
+      if (kind === 'axe.js') return response.setHeader('content-type', 'text/javascript').end(axe.source);
       const page = pages[Number(index)]?.replace('</body>', '<script src="/axe.js"></script></body>');
       response.setHeader('content-type', 'text/html; charset=utf-8');
       return response.end(kind === 'page' ? page : HARNESS.replace('COUNT', String(pages.length)));
