@@ -1,6 +1,8 @@
-// Reads vitest's JSON report: prints "passed failed", then a line for everything that failed or was skipped.
+// Reads vitest's JSON report: prints "passed failed", then the files to run once more (an empty line when something was
+// skipped, or more than three files failed), then a line for everything that failed or was skipped.
 // Usage: node .ci/report.mjs <report> <exit status of vitest>
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
 const [, , file, status] = process.argv;
 
@@ -12,16 +14,25 @@ function read() {
   }
 }
 
+/** The most files whose failure may be the machine's. */
+const FILES_MAX = 3;
+
 const report = read();
 const wrong = [];
+const failed = new Set();
+let skipped = false;
 for (const suite of report.testResults) {
+  if (suite.status === 'failed') failed.add(relative(process.cwd(), suite.name));
   if (suite.message) wrong.push(`${suite.name}: ${suite.message}`);
   for (const test of suite.assertionResults) {
     if (test.status === 'passed') continue;
+    if (test.status !== 'failed') skipped = true;
     wrong.push(`${suite.name}: ${test.fullName} (${test.status}) ${test.failureMessages?.[0] ?? ''}`.trimEnd());
   }
 }
 if (wrong.length === 0 && status !== '0') wrong.push(`ended with ${status}, and no test failed`);
 
-process.stdout.write(`${report.numPassedTests} ${wrong.length}\n`);
+const again = !skipped && failed.size <= FILES_MAX ? [...failed] : [];
+
+process.stdout.write(`${report.numPassedTests} ${wrong.length}\n${again.join(' ')}\n`);
 for (const line of wrong) process.stdout.write(`  ${line.slice(0, 2000)}\n`);

@@ -35,7 +35,7 @@ describe('rebuilding a read model', () => {
       }),
       { numRuns: 3 },
     );
-  }, 60_000);
+  }, 180_000);
 
   test('leaves its indexes, constraints and options as they were', async () => {
     const pool = await openPool();
@@ -81,7 +81,7 @@ describe('rebuilding a read model', () => {
     const live = await allRows(pool);
     await rebuild({ pool, store: history.store, logger: silentLogger }, PROJECTIONS);
     expect(await allRows(pool)).toEqual(live);
-  }, 60_000);
+  }, 180_000);
 
   test('never takes back what a reader has seen, and never fails its queries', async () => {
     const pool = await openPool();
