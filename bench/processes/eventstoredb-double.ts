@@ -21,7 +21,7 @@ await serveParent(async (costs: DoubleInput) => {
   const double = await startEventStoreDbDouble('24.6.0');
   Object.assign(double.costs, costs);
   return {
-    facts: { url: double.url },
+    facts: { url: double.directUrl },
     answers: {
       outcomesAfter: (position: string) => {
         const after = Number.parseInt(position.slice(0, COMMIT_DIGITS), 16);

@@ -64,8 +64,9 @@ export const defineProjection = <Followed extends OutboxEvent, Changes>({
 }: Definition<Followed, Changes>): Projection => {
   const byType = new Map(Object.entries(handlers) as [string, AnyHandler<Changes>][]);
   const handlerOf = ({ type }: RecordedEvent): AnyHandler<Changes> => byType.get(type) ?? 'ignored';
+  // The type first: most projections see nothing of most events.
   const concerns = (event: RecordedEvent): boolean =>
-    rest.categories.includes(categoryOf(event.stream)) && handlerOf(event) !== 'ignored';
+    handlerOf(event) !== 'ignored' && rest.categories.includes(categoryOf(event.stream));
 
   return {
     ...rest,

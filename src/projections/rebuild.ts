@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import type { EventStore, Page, Position } from '../domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { applyBatch, type Target } from './batch.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
@@ -10,7 +10,9 @@ import { endWhenGone, tryLockRebuilding, withConnection } from './session.ts';
 
 /** Events per transaction of a rebuild. Higher costs memory, lower costs commits. */
 const REBUILD_EVENTS_MAX = 5_000;
-/** Pages by which the fastest read model may lead the slowest. Higher costs memory, lower leaves processors idle. */
+/** The same for large events: bytes of data in a page. */
+const REBUILD_BYTES_MAX = 16_000_000;
+/** Pages by which reading may lead the slowest read model. Higher costs memory, lower leaves processors idle. */
 const PAGES_AHEAD = 3;
 /** How long the switch waits for queries on the live tables before it lets others pass and retries. */
 const SWITCH_LOCK_TIMEOUT = '2s';
@@ -20,7 +22,7 @@ const SWITCH_SILENCE = '30s';
 
 export interface RebuildOptions {
   readonly pool: Pool;
-  readonly store: Pick<EventStore, 'logId' | 'readAll'>;
+  readonly store: Pick<EventStore, 'logId' | 'readAll' | 'head'>;
   readonly logger: Logger;
   /** Ends the rebuild between two batches; the live read models stay as they are. */
   readonly signal?: AbortSignal;
@@ -105,23 +107,49 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
   };
 };
 
-/** Reads the log from the builds' common position to its end. @returns events read. */
-const catchUp = async ({ store, signal }: RebuildOptions, builds: readonly Build[]): Promise<number> => {
+/** What is read next: the head of the log as it was then, and the page after a position that all builds have reached. */
+interface Reading {
+  readonly head: Promise<Position>;
+  page: Promise<Page>;
+}
+
+const readPage = ({ store }: RebuildOptions, builds: readonly Build[], from: Position): Promise<Page> => {
   const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
+  const bounds = { limit: REBUILD_EVENTS_MAX, bytesMax: REBUILD_BYTES_MAX };
+  const page = store.readAll({ from, filter: { categories }, ...bounds });
+  page.catch(() => {}); // thrown when awaited
+  return page;
+};
+
+const beginReading = (options: RebuildOptions, builds: readonly Build[]): Reading => {
+  const head = options.store.head();
+  head.catch(() => {}); // thrown when awaited
+  return { head, page: readPage(options, builds, builds[0]?.position ?? LOG_START) };
+};
+
+/**
+ * Reads the log from the builds' common position to its head. Each page is read while those before it are applied, so that
+ * a log far away costs little time. @returns events read.
+ */
+const catchUp = async (
+  options: RebuildOptions,
+  builds: readonly Build[],
+  reading: Reading = beginReading(options, builds),
+): Promise<number> => {
+  const { signal } = options;
   const lanes = createLanes(builds, signal);
   const pages: Promise<unknown>[] = [];
-  let position = builds[0]?.position ?? '';
   let count = 0;
   try {
-    for (;;) {
+    for (let isRead = false; !isRead; ) {
       signal?.throwIfAborted();
-      const page = await store.readAll({ from: position, filter: { categories }, limit: REBUILD_EVENTS_MAX });
+      const page = await reading.page;
+      isRead = page.position >= (await reading.head);
+      if (!isRead) reading.page = readPage(options, builds, page.position);
       const applied = lanes.apply(page);
       applied.catch(() => {}); // thrown when awaited
       pages.push(applied);
-      position = page.position;
       count += page.events.length;
-      if (page.events.length < REBUILD_EVENTS_MAX) break;
       if (pages.length > PAGES_AHEAD) await pages.shift();
     }
     await Promise.all(pages);
@@ -177,9 +205,10 @@ const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<
 
 const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
   const { builds, logger } = rebuilding;
+  const reading = beginReading(rebuilding, builds);
   for (const { target } of builds) await lock(target);
   await allOf(builds, prepare);
-  const events = await catchUp(rebuilding, builds);
+  const events = await catchUp(rebuilding, builds, reading);
   await allOf(builds, ({ client, projection }) => makeIndexes(client, projection));
   const later = await catchUp(rebuilding, builds);
   for (const one of builds) {
@@ -203,7 +232,7 @@ const withBuilds = async (
   if (projection === undefined) return build({ ...options, builds });
   return withConnection(options.pool, (client) => {
     const target = { client, projection, schema: 'read_models_building', logId: options.logId } as const;
-    return withBuilds(options, rest, [...builds, { target, position: '', parkedEvents: 0 }]);
+    return withBuilds(options, rest, [...builds, { target, position: LOG_START, parkedEvents: 0 }]);
   });
 };
 

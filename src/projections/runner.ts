@@ -19,7 +19,7 @@ export interface RunnerOptions {
   readonly pool: Pool;
   /** For rebuilds, whose statements take longer. Default: `pool`. */
   readonly rebuildPool?: Pool;
-  readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
+  readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'subscribe'>;
   /** Shared by other consumers of the process. Default: one of its own. */
   readonly log?: LogFollower;
   readonly system: System;

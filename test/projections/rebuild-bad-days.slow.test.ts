@@ -7,7 +7,7 @@ import { makeTables, switchTables } from '../../src/projections/rebuild-tables.t
 import { keyCreated } from '../support/controls/api-key.ts';
 import { silentLogger } from '../support/logger.ts';
 import { createHistory } from './support/history.ts';
-import { appendKey, newStore, system, until } from './support/keys-log.ts';
+import { appendKey, newStore, until } from './support/keys-log.ts';
 import { openLiveHistory } from './support/live-history.ts';
 import { caughtUp, openPool, startRunner } from './support/open.ts';
 import { allRows } from './support/read-model-rows.ts';
@@ -26,17 +26,55 @@ describe('a rebuild on a bad day', () => {
     let pages = 0;
     const readAll: EventStore['readAll'] = async (options) => {
       pages += 1;
-      const page = await store.readAll(options);
-      if (pages === 2) ending.abort();
-      return page;
+      return store.readAll(options);
     };
-    const slow = tampered(() => system.sleep(100));
+    const slow = tampered(async () => {
+      await until(() => pages === 2);
+      ending.abort();
+    });
     const options = { pool, store: { ...store, readAll }, logger: silentLogger, signal: ending.signal };
     await expect(rebuild(options, [slow])).rejects.toThrow('aborted');
     const { rows } = await pool.query(`select position from read_models_building.checkpoints where name = $1`, [
       slow.name,
     ]);
     expect(Number(rows[0].position)).toBe(PAGE_EVENTS);
+  });
+
+  test('reads before it has tables to fill, and a page further than what is applied', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    for (let key = 0; key < PAGE_EVENTS + 10; key += 1) await appendKey(store, `key_${key}`);
+    let asked = 0;
+    const hasApplied = Promise.withResolvers<void>();
+    const readAll: EventStore['readAll'] = async (options) => {
+      asked += 1;
+      return store.readAll(options);
+    };
+    const waiting = tampered(() => hasApplied.promise);
+    const client = await pool.connect();
+    await client.query('begin; lock table read_models_building.checkpoints in access exclusive mode');
+    const rebuilding = rebuild({ pool, store: { ...store, readAll }, logger: silentLogger }, [waiting]);
+    expect(await until(() => asked === 1)).toBe(true);
+    await client.query('rollback');
+    client.release();
+    expect(await until(() => asked === 2)).toBe(true);
+    hasApplied.resolve();
+    await rebuilding;
+  });
+
+  test('ends at the head that the log had when it began, though events keep coming', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_0');
+    let read = 0;
+    const readAll: EventStore['readAll'] = async (options) => {
+      read += 1;
+      const page = await store.readAll(options);
+      await appendKey(store, `key_${read}`);
+      return page;
+    };
+    await rebuild({ pool, store: { ...store, readAll }, logger: silentLogger }, [tampered(async () => undefined)]);
+    expect(read).toBeLessThan(10);
   });
 
   test('where one read model fails ends for all, and leaves the live rows', async () => {

@@ -20,6 +20,8 @@ export interface EventStoreDbDouble
     Pick<Relay, 'stop' | 'freeze' | 'thaw' | 'cut' | 'sentBytes' | 'connections'> {
   /** `esdb://127.0.0.1:<port>?tls=false` */
   readonly url: string;
+  /** The same past the relay, which costs as much processor time as the server and can then break nothing. */
+  readonly directUrl: string;
   readonly log: StoredLog;
   readonly badDays: BadDays;
   readonly costs: Costs;
@@ -71,9 +73,12 @@ export const startEventStoreDbDouble = async (style: ServerStyle = '24.10.5'): P
     getSupportedMethods: (_: unknown, callback: sendUnaryData<SupportedMethods>) =>
       callback(null, supportedMethods(style)),
   });
-  const relay = await startRelay(await listen(server));
+  const serverPort = await listen(server);
+  const relay = await startRelay(serverPort);
+  const urlOf = (port: number): string => `esdb://127.0.0.1:${port}?tls=false`;
   return {
-    url: `esdb://127.0.0.1:${relay.port}?tls=false`,
+    url: urlOf(relay.port),
+    directUrl: urlOf(serverPort),
     log,
     badDays,
     costs,
