@@ -1,3 +1,4 @@
+import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { createDomainCommand, listDomainsCommand, verifyDomainCommand } from './domains.ts';
@@ -34,6 +35,8 @@ export const COMMANDS: readonly Command[] = [
   rebuildProjectionCommand,
   retryParkedCommand,
   copyLogCommand,
+  backupCommand,
+  restoreCommand,
   reencryptCommand,
   doctorCommand,
   pullTemplatesCommand,

@@ -1,3 +1,4 @@
+import { heldSince } from '../adapters/backup/restore-hold.ts';
 import { load } from '../commands/execute.ts';
 import { readDirectory } from '../composition/directory.ts';
 import type { MailSettings } from '../composition/mail-settings.ts';
@@ -81,6 +82,14 @@ const isRefusedForUs = ({ status, smtp }: Recipient): boolean =>
 
 const replyOf = ({ smtp, category }: Recipient): string =>
   `${smtp?.mx} says ${smtp?.code} ${smtp?.enhanced ?? ''} (${category ?? 'unknown'})`;
+
+const restoreProblems = async ({ pool }: Operator): Promise<readonly string[]> => {
+  const since = await heldSince(pool);
+  if (since === undefined) return [];
+  return [
+    `mail accepted before the restore of ${since.toISOString()} is held: \`npm run outbox -- restore --release\` delivers it`,
+  ];
+};
 
 const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ id: string }>(DEFERRED);
@@ -196,6 +205,7 @@ export const doctorCommand: OperatorCommand = {
       ...(await roleProblems(operator, backlog.waiting.due)),
       ...readModelProblems(await readModels.lag()),
       ...waitingProblems(backlog),
+      ...(await restoreProblems(operator)),
       ...(await refusalProblems(operator)),
       ...(await mailProblems(operator, config)),
       ...(smarthost.works === false ? [smarthost.sentence] : []),

@@ -1,7 +1,9 @@
 import type { Registry } from 'prom-client';
+import { openRestoreHold } from '../adapters/backup/restore-hold.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { retryWhileAway } from '../async/retry.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
@@ -64,6 +66,8 @@ export const openWorkers = async (
   closers.add('mail transport', mail.live.close);
   closers.add('simulated mail transport', mail.test.close);
   const readModels = createReadModels({ pool, store, system });
+  const restoreHold = await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger));
+  closers.add('hold after a restore', restoreHold.close);
   const workers = createWorkers({
     store,
     contents: context.contents,
@@ -81,6 +85,7 @@ export const openWorkers = async (
     ...(mail.destinations === undefined ? {} : { destinations: mail.destinations }),
     timetable: readModels.deliveries,
     heldMail: readModels.deliveries,
+    isHeldAfterRestore: restoreHold.holds,
     expiredKeys: readModels.apiKeys.expired,
     senders: { counts: readModels.standings.page, limits: config.sendingLimits },
     capturing: context.capturing,

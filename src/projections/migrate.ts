@@ -41,6 +41,9 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((file) => /^\d{5}_/.test(file))
     .sort();
 
+/** Number of the newest migration of this version. */
+export const lastMigration = (): number => migrationOf(filesIn(MIGRATIONS).at(-1) ?? '0').number;
+
 const isThere = async (sql: Sql, schema: string): Promise<boolean> => {
   const [row] = await sql<{ there: boolean }[]>`select to_regnamespace(${schema}) is not null as there`;
   return row?.there === true;

@@ -1,6 +1,7 @@
 import { suspendDestination } from '../commands/destination.ts';
 import { destination } from '../domain/destination/destination.ts';
 import type { Environment } from '../domain/environment.ts';
+import type { Message } from '../domain/message/message.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
@@ -54,6 +55,8 @@ export interface WorkersDependencies {
   readonly timetable: Timetable;
   /** Queries for held mail. Absent: it goes on when its time comes. */
   readonly heldMail?: HeldMail;
+  /** Mail that may have left before a restore. Absent: there is none. */
+  readonly isHeldAfterRestore?: (message: Message) => boolean;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */

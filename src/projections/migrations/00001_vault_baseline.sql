@@ -90,6 +90,14 @@ create table vault.webhook_failures (
   since timestamptz not null
 );
 
+-- Written by a restore: mail that was accepted before is held until it is released. Not part of a backup.
+create table vault.restore_hold (
+  only_row boolean primary key default true check (only_row),
+  restored_at timestamptz not null,
+  backup_taken_at timestamptz not null,
+  released_at timestamptz
+);
+
 -- Who was at the other end of requests that managed something; events name them by id. Swept after a year.
 create table vault.request_origins (
   id uuid primary key,

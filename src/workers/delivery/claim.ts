@@ -38,6 +38,8 @@ export interface ClaimParts {
   readonly sendingDomains: Pick<SendingDomains, 'isDeletedFor'>;
   /** Why mail has to wait though it is due. Absent: nothing holds it. */
   readonly holdOf?: NonNullable<ClaimAttempt['holdOf']>;
+  /** Mail that may have left before a restore, which the operator has to release. Absent: there is none. */
+  readonly isHeldAfterRestore?: ((message: Message) => boolean) | undefined;
   readonly recentlyQueued: Pick<RecentlyQueued, 'addNotDue'>;
   /** Absent: nothing is counted. */
   readonly metrics?: DeliveryMetrics | undefined;

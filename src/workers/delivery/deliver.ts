@@ -63,6 +63,10 @@ interface Limits {
 export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Promise<Attempted | null> => {
   const known = await loadMessage(parts, due.messageId);
   if (known.state.status === 'absent') return null;
+  if (parts.isHeldAfterRestore?.(known.state) === true) {
+    parts.recentlyQueued.addNotDue(due, parts.system.now().toISOString());
+    return null;
+  }
   await parts.unrecorded.room(() => !signal.aborted);
   if (signal.aborted) return null;
   // The claim follows the wait for memory: a lease does not run while larger messages are sent.

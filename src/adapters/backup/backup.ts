@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdCompress } from 'node:zlib';
+import { Client } from 'pg';
+import { to } from 'pg-copy-streams';
+import { z } from 'zod';
+import type { System } from '../../domain/ports/system.ts';
+import { StartRefused } from '../../domain/start-refused.ts';
+import { createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
+import { CANARY } from '../secrets/secret-key.ts';
+
+/**
+ * A backup is a folder: a file for each table of the log and the vault, as `COPY` writes it, compressed (zstd), and
+ * `manifest.json`, written last. All tables are read in one repeatable-read transaction: what was appended together is in
+ * the backup together, whatever the service does meanwhile. Rows are streamed; memory does not grow with the database.
+ */
+
+export const MANIFEST = 'manifest.json';
+const FORMAT = 1;
+const CHECK_TEXT = 'the key is right';
+
+const tableSchema = z.object({
+  /** With its schema; the parent's name for a partition. */
+  table: z.string().regex(/^[a-z_]+\.[a-z_]+$/),
+  file: z.string().regex(/^[a-z0-9_.]+$/),
+  columns: z.array(z.string().regex(/^[a-z_]+$/)).min(1),
+  rows: z.int(),
+  /** Of the compressed file. */
+  bytes: z.int(),
+  sha256: z.string(),
+});
+
+export const manifestSchema = z.object({
+  format: z.literal(FORMAT),
+  /** Versions of this program and of the server, and the number of the last migration. */
+  outbox: z.string(),
+  postgres: z.string(),
+  migration: z.int(),
+  takenAt: z.iso.datetime(),
+  log: z.object({
+    engine: z.enum(['postgres', 'eventstoredb']),
+    id: z.string(),
+    /** Of the last event that the backup covers. */
+    position: z.string(),
+  }),
+  /** A sentence sealed under `SECRET_KEY`: opens under the same key alone, and tells nothing of it. */
+  secretKeyCheck: z.string(),
+  tables: z.array(tableSchema),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+export type BackedUpTable = Manifest['tables'][number];
+
+/** @throws {WrongSecretKey} the backup was made under another key. */
+export const requireSameKey = ({ secretKeyCheck }: Manifest, keys: SecretKeys, system: System): void => {
+  createSecretBox(keys, 'vault.secrets', system).open(CANARY, Buffer.from(secretKeyCheck, 'base64'));
+};
+
+/** A connection without time limits: a table may take hours. */
+export const connectForCopy = async (url: string): Promise<Client> => {
+  const client = new Client({ connectionString: url, application_name: 'outbox backup', keepAlive: true });
+  client.on('error', () => undefined); // told by the query that it breaks
+  await client.connect();
+  await client.query(`set statement_timeout = 0; set lock_timeout = '30s'; set datestyle = iso; set timezone = utc`);
+  return client;
+};
+
+/** The migrations that ran belong to the database, and a hold to the service that was restored. */
+const LEFT_OUT = ['vault.migrations', 'vault.restore_hold'];
+
+/** Tables that hold rows, partitions included. `target` is where a restore writes them. */
+const TABLES = `
+  select format('%I.%I', n.nspname, c.relname) as name,
+    format('%I.%I', n.nspname, coalesce(p.relname, c.relname)) as target,
+    array_agg(a.attname::text order by a.attnum) as columns
+  from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+  left join pg_inherits i on i.inhrelid = c.oid
+  left join pg_class p on p.oid = i.inhparent
+  where n.nspname = any($1) and c.relkind = 'r'
+  group by n.nspname, c.relname, p.relname order by 1`;
+
+interface Table {
+  readonly name: string;
+  readonly target: string;
+  readonly columns: readonly string[];
+}
+
+export const tablesIn = async (client: Client, schemas: readonly string[]): Promise<readonly Table[]> => {
+  const { rows } = await client.query<Table>(TABLES, [schemas]);
+  return rows.filter(({ name }) => !LEFT_OUT.includes(name));
+};
+
+const FACTS = `
+  select now() as taken_at, current_setting('server_version') as postgres,
+    (select max(migration_id) from vault.migrations) as migration`;
+const OWN_LOG = `
+  select id::text, (select lpad(coalesce(max(position), 0)::text, 16, '0') from event_log.events) as position
+  from event_log.log`;
+
+/** Passes bytes on, and counts and digests them. */
+export const digesting = () => {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  return {
+    pass: new Transform({
+      transform: (chunk: Buffer, _encoding, done) => {
+        hash.update(chunk);
+        bytes += chunk.length;
+        done(null, chunk);
+      },
+    }),
+    end: () => ({ bytes, sha256: hash.digest('hex') }),
+  };
+};
+
+const writeTable = async (client: Client, { name, target, columns }: Table, folder: string): Promise<BackedUpTable> => {
+  const file = `${name}.copy.zst`;
+  const rows = client.query(to(`copy ${name} (${columns.join(', ')}) to stdout`));
+  const digest = digesting();
+  const written = createWriteStream(join(folder, file), { flags: 'wx', mode: 0o600, flush: true });
+  await pipeline(rows, createZstdCompress(), digest.pass, written);
+  return { table: target, file, columns: [...columns], rows: rows.rowCount, ...digest.end() };
+};
+
+const writeManifest = async (folder: string, manifest: Manifest): Promise<void> => {
+  const file = await open(join(folder, MANIFEST), 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+};
+
+export interface BackUp {
+  readonly databaseUrl: string;
+  /** Must not exist. */
+  readonly folder: string;
+  readonly secretKeys: SecretKeys;
+  readonly system: System;
+  /** Version of this program. */
+  readonly version: string;
+  /** A log outside the database, which the vault is backed up for. Absent: the log is in this database. */
+  readonly elsewhere?: { readonly id: string; readonly position: string } | undefined;
+  onTable(table: BackedUpTable): void;
+}
+
+const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
+  const { folder, secretKeys, system, version, elsewhere, onTable } = options;
+  await client.query('begin transaction isolation level repeatable read, read only');
+  const tables = await tablesIn(client, elsewhere === undefined ? ['event_log', 'vault'] : ['vault']);
+  await client.query(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`);
+  const facts = (await client.query<{ taken_at: Date; postgres: string; migration: number }>(FACTS)).rows[0];
+  const own = elsewhere ?? (await client.query<{ id: string; position: string }>(OWN_LOG)).rows[0];
+  if (facts === undefined || own === undefined) throw new StartRefused('there is no log in this database');
+  const written: BackedUpTable[] = [];
+  for (const table of tables) {
+    const one = await writeTable(client, table, folder);
+    onTable(one);
+    written.push(one);
+  }
+  await client.query('commit');
+  const check = createSecretBox(secretKeys, 'vault.secrets', system).seal(CANARY, CHECK_TEXT);
+  const manifest: Manifest = {
+    format: FORMAT,
+    outbox: version,
+    postgres: facts.postgres,
+    migration: facts.migration,
+    takenAt: facts.taken_at.toISOString(),
+    log: { engine: elsewhere === undefined ? 'postgres' : 'eventstoredb', id: own.id, position: own.position },
+    secretKeyCheck: check.toString('base64'),
+    tables: written,
+  };
+  await writeManifest(folder, manifest);
+  return manifest;
+};
+
+/** Backs up the log and the vault, also while services run. What failed leaves no folder. @throws {StartRefused} */
+export const backUp = async (options: BackUp): Promise<Manifest> => {
+  const { folder, databaseUrl } = options;
+  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'EEXIST' ? 'it exists: a backup goes to a new folder' : error.message;
+    throw new StartRefused(`${folder} cannot be made: ${why}`);
+  });
+  const client = await connectForCopy(databaseUrl);
+  try {
+    return await writeAll(options, client);
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  } finally {
+    await client.end();
+  }
+};

@@ -1,0 +1,71 @@
+import type { Pool } from 'pg';
+import type { Message } from '../../domain/message/message.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { orUnavailable } from '../postgres/pool.ts';
+
+/**
+ * After a restore nobody here knows what left between the backup and the loss: mail that the backup has as waiting may
+ * have been delivered. It is held until the operator releases it. What was accepted after the restore leaves as always,
+ * and so does what is scheduled for later than the restore: it cannot have left before.
+ */
+
+export interface RestoreHold {
+  holds(message: Message): boolean;
+  close(): Promise<void>;
+}
+
+const READ = 'select restored_at as "restoredAt" from vault.restore_hold where released_at is null';
+const RELEASE = 'update vault.restore_hold set released_at = now() where released_at is null returning restored_at';
+
+/** How late a release is noticed; each look is a query of one row, while mail is held. */
+const LOOK_EVERY_MS = 2_000;
+
+/** When the database was restored, if its mail is held. */
+export const heldSince = async (pool: Pool): Promise<Date | undefined> => {
+  const { rows } = await orUnavailable(pool.query<{ restoredAt: Date }>(READ));
+  return rows[0]?.restoredAt;
+};
+
+/** @returns false: no mail was held. */
+export const releaseRestored = async (pool: Pool): Promise<boolean> =>
+  ((await orUnavailable(pool.query(RELEASE))).rowCount ?? 0) > 0;
+
+/** Read once: a restore needs a stopped service, so a hold never begins under a running one. */
+export const openRestoreHold = async (
+  pool: Pool,
+  system: Pick<System, 'sleep'>,
+  logger: Logger,
+): Promise<RestoreHold> => {
+  const restoredAt = await heldSince(pool);
+  let held = restoredAt?.toISOString();
+  const closing = new AbortController();
+
+  const watch = async (): Promise<void> => {
+    while (held !== undefined && !closing.signal.aborted) {
+      await system.sleep(LOOK_EVERY_MS, closing.signal).catch(() => undefined);
+      const since = await heldSince(pool).catch(() => restoredAt); // asked again
+      if (since === undefined) held = undefined;
+    }
+    if (!closing.signal.aborted) logger.info({}, 'mail from before the restore is released');
+  };
+
+  if (held !== undefined) {
+    const told = 'mail accepted before the restore is held: `npm run outbox -- restore --release` delivers it';
+    logger.warn({ restoredAt: held }, told);
+  }
+  const watching = held === undefined ? undefined : watch();
+
+  return {
+    holds: (message) =>
+      held !== undefined &&
+      message.status !== 'absent' &&
+      message.environment === 'live' &&
+      message.acceptedAt <= held &&
+      (message.schedule?.current ?? '') <= held,
+    close: async () => {
+      closing.abort();
+      await watching;
+    },
+  };
+};

@@ -1,0 +1,133 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress } from 'node:zlib';
+import { type Client, escapeIdentifier } from 'pg';
+import { from } from 'pg-copy-streams';
+import { StartRefused } from '../../domain/start-refused.ts';
+import {
+  type BackedUpTable,
+  connectForCopy,
+  digesting,
+  MANIFEST,
+  type Manifest,
+  manifestSchema,
+  tablesIn,
+} from './backup.ts';
+
+/**
+ * Restores a backup into an empty database, all or nothing: every file is read and compared with the manifest before the
+ * first row is written, and all rows are written in one transaction. Rows are streamed.
+ */
+
+const readManifest = async (folder: string): Promise<Manifest> => {
+  const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new StartRefused(`${folder} is no backup, or one that was not finished: ${MANIFEST}: ${error.code}`);
+  });
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch {
+    throw new StartRefused(`${join(folder, MANIFEST)} is damaged, or was written by a newer version`);
+  }
+};
+
+const requireIntact = async (
+  folder: string,
+  { file, bytes, sha256 }: BackedUpTable,
+  streams: readonly NodeJS.ReadWriteStream[] = [],
+  target: NodeJS.WritableStream = new Writable({ write: (_chunk, _encoding, done) => done() }),
+): Promise<void> => {
+  const digest = digesting();
+  const source = createReadStream(join(folder, file));
+  await pipeline([source, digest.pass, ...streams, target]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new StartRefused(`the backup is incomplete: ${file} is missing`);
+    throw error;
+  });
+  const found = digest.end();
+  if (found.bytes !== bytes || found.sha256 !== sha256) {
+    throw new StartRefused(`the backup is damaged: ${file} is not what was written. Nothing was restored`);
+  }
+};
+
+/** The manifest of a backup all files of which are whole. @throws {StartRefused} */
+export const readBackup = async (folder: string): Promise<Manifest> => {
+  const manifest = await readManifest(folder);
+  for (const table of manifest.tables) await requireIntact(folder, table);
+  return manifest;
+};
+
+/** What a start that was refused leaves in a database that holds nothing. */
+const MADE_WITH_THE_SCHEMA = ['event_log.log'];
+
+/** @throws {StartRefused} somebody's data is there. */
+export const requireEmpty = async (databaseUrl: string): Promise<void> => {
+  const client = await connectForCopy(databaseUrl);
+  try {
+    const tables = await tablesIn(client, ['event_log', 'vault', 'read_models']);
+    for (const { name } of tables.filter((one) => !MADE_WITH_THE_SCHEMA.includes(one.name))) {
+      const { rowCount } = await client.query(`select from ${name} limit 1`);
+      if (rowCount === 0) continue;
+      throw new StartRefused(`the database is not empty (${name} has rows): restore into a new one`);
+    }
+  } finally {
+    await client.end();
+  }
+};
+
+/** Identity columns go on after the last number. */
+const IDENTITIES = `
+  select attrelid::regclass::text as table, attname::text as column from pg_attribute
+  where attidentity <> '' and attrelid = any($1::regclass[])`;
+
+const load = async (client: Client, folder: string, table: BackedUpTable): Promise<void> => {
+  const columns = table.columns.map(escapeIdentifier).join(', ');
+  const copy = client.query(from(`copy ${table.table} (${columns}) from stdin`));
+  await requireIntact(folder, table, [createZstdDecompress()], copy);
+  if (copy.rowCount !== table.rows) {
+    throw new StartRefused(`${table.file} holds ${copy.rowCount} rows instead of ${table.rows}: nothing was restored`);
+  }
+};
+
+const goOnNumbering = async (client: Client, tables: readonly string[]): Promise<void> => {
+  const { rows } = await client.query<{ table: string; column: string }>(IDENTITIES, [tables]);
+  for (const { table, column } of rows) {
+    await client.query(
+      `select setval(pg_get_serial_sequence($1, $2), (select coalesce(max(${escapeIdentifier(column)}), 0) + 1 from ${table}), false)`,
+      [table, column],
+    );
+  }
+};
+
+export interface Restore {
+  readonly databaseUrl: string;
+  readonly folder: string;
+  readonly manifest: Manifest;
+  /** Of this moment on, mail that was accepted earlier is held (`restore-hold.ts`). */
+  readonly restoredAt: Date;
+  onTable(table: BackedUpTable): void;
+}
+
+/** Writes a backup into tables that are there and empty. */
+export const restore = async ({ databaseUrl, folder, manifest, restoredAt, onTable }: Restore): Promise<void> => {
+  const client = await connectForCopy(databaseUrl);
+  try {
+    await client.query('begin');
+    if (manifest.log.engine === 'postgres') await client.query('delete from event_log.log');
+    for (const table of manifest.tables) {
+      await load(client, folder, table);
+      onTable(table);
+    }
+    const tables = [...new Set(manifest.tables.map((one) => one.table))];
+    await goOnNumbering(client, tables);
+    await client.query('insert into vault.restore_hold (restored_at, backup_taken_at) values ($1, $2)', [
+      restoredAt,
+      manifest.takenAt,
+    ]);
+    await client.query('commit');
+    await client.query(`analyze ${tables.join(', ')}`);
+  } finally {
+    await client.end(); // rolls back what was not committed
+  }
+};

@@ -1,0 +1,161 @@
+import { type BackedUpTable, backUp, type Manifest, requireSameKey } from '../adapters/backup/backup.ts';
+import { readBackup, requireEmpty, restore } from '../adapters/backup/restore.ts';
+import { releaseRestored } from '../adapters/backup/restore-hold.ts';
+import { createPostgresContents } from '../adapters/contents/postgres.ts';
+import { createLogger } from '../adapters/logger.ts';
+import { createPool } from '../adapters/postgres/pool.ts';
+import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import { createSystem } from '../adapters/system.ts';
+import { resetRecording } from '../composition/copy-log.ts';
+import { type Closers, createClosers } from '../composition/lifecycle.ts';
+import { openDatabase } from '../composition/open-database.ts';
+import { openEventStore } from '../composition/open-engines.ts';
+import { openOperator } from '../composition/open-operator.ts';
+import { version } from '../composition/version.ts';
+import { type Config, readConfig } from '../config.ts';
+import { WrongSecretKey } from '../domain/ports/secrets.ts';
+import { lastMigration, migrate } from '../projections/migrate.ts';
+import {
+  CommandFailed,
+  type Invocation,
+  type OperatorCommand,
+  type PlainCommand,
+  type Result,
+  UsageError,
+} from './command.ts';
+
+/** Progress goes to standard error; results go to standard output. */
+const printTable = ({ file, rows, bytes }: BackedUpTable): void => {
+  process.stderr.write(`${file}: ${rows} rows, ${bytes} bytes\n`);
+};
+
+const folderOf = ({ positionals }: Invocation, usage: string): string => {
+  const [folder, ...more] = positionals;
+  if (folder === undefined || more.length > 0) throw new UsageError(`Usage: ${usage}`);
+  return folder;
+};
+
+const summaryOf = ({ log, takenAt, tables }: Manifest): Record<string, unknown> => ({
+  taken_at: takenAt,
+  log_id: log.id,
+  position: log.position,
+  rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+  bytes: tables.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+const SEPARATE_LOG =
+  'this backup covers the vault alone. It goes with a backup of EventStoreDB that was made before it, and covers that log up to this position';
+
+export const backupCommand: OperatorCommand = {
+  name: 'backup',
+  usage: '<new folder>',
+  summary: 'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it',
+  options: {},
+  takesName: true,
+  needs: 'engines',
+  run: async ({ databaseUrl, secretKeys, system, log }, invocation, { eventStoreUrl }) => {
+    const folder = folderOf(invocation, 'backup <new folder>');
+    // Before the vault is read: contents are stored before the events that name them.
+    const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
+    const parts = { databaseUrl, folder, secretKeys, system, version: await version(), elsewhere };
+    const manifest = await backUp({ ...parts, onTable: printTable });
+    const next = 'keep SECRET_KEY (for the built-in database: the file secret-key of DATA_DIR) in another place';
+    return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };
+  },
+};
+
+const requireKey = (manifest: Manifest, keys: Parameters<typeof requireSameKey>[1]): void => {
+  try {
+    requireSameKey(manifest, keys, createSystem());
+  } catch (error) {
+    if (!(error instanceof WrongSecretKey)) throw error;
+    throw new CommandFailed(
+      'the backup was made under another SECRET_KEY: set that one (of a built-in database: the content of its file secret-key). Nothing was restored',
+    );
+  }
+};
+
+const requireSameVersion = ({ migration, outbox }: Manifest): void => {
+  if (migration === lastMigration()) return;
+  throw new CommandFailed(
+    `the backup has the tables of Outbox ${outbox} (migration ${migration}), and this version has migration ${lastMigration()}: restore it with that version, then upgrade. Nothing was restored`,
+  );
+};
+
+const requireSameEngine = ({ log }: Manifest, { eventStoreUrl }: Config): void => {
+  if ((log.engine === 'eventstoredb') === (eventStoreUrl !== undefined)) return;
+  throw new CommandFailed(
+    log.engine === 'eventstoredb'
+      ? 'the log of this backup is in EventStoreDB: restore that first, then set EVENTSTORE_URL. Nothing was restored'
+      : 'the log of this backup is in PostgreSQL: unset EVENTSTORE_URL. Nothing was restored',
+  );
+};
+
+const NEXT = [
+  'start the service: it makes the read models from the log',
+  'mail from before the restore is held: see "Restoring a backup" in docs/operations.md, then `npm run outbox -- restore --release`',
+];
+const NEWER_LOG =
+  'the log goes on after the backup of the vault: messages accepted since then have lost their contents and fail';
+
+const restoreInto = async (folder: string, config: Config, closers: Closers): Promise<Result> => {
+  const manifest = await readBackup(folder);
+  requireSameVersion(manifest);
+  requireSameEngine(manifest, config);
+  const system = createSystem();
+  const logger = createLogger({ level: 'warn' });
+  const { url: databaseUrl, secretKeys } = await openDatabase({ config, system, logger, closers, owner: false });
+  requireKey(manifest, secretKeys);
+  const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'alone');
+  if (lock === null)
+    throw new CommandFailed('a service is running on this database: stop it, and restore into a new one');
+  closers.add('log lock', lock.release);
+  await requireEmpty(databaseUrl);
+  await migrate({ url: databaseUrl });
+  const pool = createPool({ url: databaseUrl, name: 'restore', logger });
+  closers.add('database pool', () => pool.end());
+  const open = () =>
+    openEventStore(config.eventStoreUrl, { databaseUrl, system, logger, contents: createPostgresContents({ pool }) });
+  // Makes the log's tables, or shows that this EventStoreDB holds the log.
+  const before = await open();
+  const found = await before.logId().finally(before.close);
+  if (manifest.log.engine === 'eventstoredb' && found !== manifest.log.id) {
+    throw new CommandFailed(`EVENTSTORE_URL leads to log ${found}, and the backup belongs to log ${manifest.log.id}`);
+  }
+  await restore({ databaseUrl, folder, manifest, restoredAt: system.now(), onTable: printTable });
+  const log = await open();
+  closers.add('log', log.close);
+  await resetRecording({ pool, log });
+  const isNewer = (await log.head()) > manifest.log.position;
+  return { ...summaryOf(manifest), next: isNewer ? [NEWER_LOG, ...NEXT] : NEXT };
+};
+
+const release = async (config: Config): Promise<Result> => {
+  const operator = await openOperator(config);
+  try {
+    const released = await releaseRestored(operator.pool);
+    return { released, next: released ? 'held mail leaves within a minute or two' : 'no mail was held' };
+  } finally {
+    await operator.close();
+  }
+};
+
+export const restoreCommand: PlainCommand = {
+  name: 'restore',
+  usage: '<folder> | --release',
+  summary: 'restores a backup into an empty database; --release delivers the mail that is held since then',
+  options: { release: { type: 'boolean' } },
+  takesName: true,
+  needs: 'nothing',
+  run: async (invocation) => {
+    const config = readConfig(process.env);
+    if (invocation.values.release === true) return release(config);
+    const folder = folderOf(invocation, 'restore <folder> | --release');
+    const closers = createClosers(createLogger({ level: 'warn' }));
+    try {
+      return await restoreInto(folder, config, closers);
+    } finally {
+      await closers.closeAll();
+    }
+  },
+};

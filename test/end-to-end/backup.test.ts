@@ -1,0 +1,166 @@
+import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { type OperatorOptions, operator, unlimitedKey } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+
+const SECRET_KEY = 'a secret key that is long enough for a test';
+const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Before the backup', text: 'Hello' };
+/** Longer than a restore and a start take on a slow machine. */
+const SCHEDULED_IN_MS = 45_000;
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+const folder = async (): Promise<string> => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  return data.path;
+};
+
+const start = async (place: OperatorOptions, roles = 'api,projections,workers'): Promise<Program> => {
+  const program = await startProgram({ ...place, env: { ...place.env, ROLES: roles } });
+  undo.push(() => program.end('SIGTERM'));
+  return program;
+};
+
+const onPostgres = async (env: Record<string, string> = {}): Promise<OperatorOptions> => {
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  return { dataDir: await folder(), env: { DATABASE_URL: database.url, SECRET_KEY, ...env } };
+};
+
+const send = (api: ApiClient, name: string, message: object = MESSAGE) =>
+  api.post('/v1/messages/send', message, { 'idempotency-key': name });
+
+const subjects = async (api: ApiClient): Promise<readonly string[]> =>
+  (await api.get('/v1/inbox?limit=100')).body.data.map((mail: { readonly subject: string }) => mail.subject);
+
+/** Accepts messages until it is told to stop. */
+const traffic = (api: ApiClient) => {
+  let stopped = false;
+  const running = (async () => {
+    let accepted = 0;
+    for (; !stopped; accepted += 1) expect((await send(api, `traffic-${accepted}`)).status).toBe(202);
+    return accepted;
+  })();
+  return {
+    stop: () => {
+      stopped = true;
+      return running;
+    },
+  };
+};
+
+const refusal = async (place: OperatorOptions, ...words: readonly string[]): Promise<string> => {
+  const outcome = await operator(place, ...words).catch((error: { readonly stderr: string }) => error.stderr);
+  expect(outcome).toBeTypeOf('string');
+  return outcome;
+};
+
+/** Copies of a backup that are not what was written. */
+const DAMAGE: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+  'is damaged: vault.contents.copy.zst': async (path) => truncate(join(path, 'vault.contents.copy.zst'), 20),
+  'is damaged: vault.secrets.copy.zst': async (path) => {
+    const file = join(path, 'vault.secrets.copy.zst');
+    const bytes = await readFile(file);
+    bytes[30] = (bytes[30] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+  },
+  'vault.key_usage.copy.zst is missing': async (path) => rm(join(path, 'vault.key_usage.copy.zst')),
+  'that was not finished': async (path) => rm(join(path, 'manifest.json')),
+};
+
+describe('a backup of a busy service', () => {
+  test('is refused when damaged, and restores everything but leaves old mail held until it is released', async () => {
+    const place = await onPostgres();
+    const first = await start(place, 'api,projections');
+    const key = await unlimitedKey(place);
+    const api = apiClient(first.baseUrl, key);
+    const original = await send(api, 'once');
+    const dueAt = new Date(Date.now() + SCHEDULED_IN_MS).toISOString();
+    await send(api, 'schedule', { ...MESSAGE, subject: 'Scheduled', scheduled_at: dueAt });
+
+    const busy = traffic(api);
+    const backup = join(await folder(), 'backup');
+    const taken = await operator(place, 'backup', backup);
+    expect(await busy.stop()).toBeGreaterThan(0);
+    expect(await refusal(place, 'backup', backup)).toContain('it exists');
+    const files = await readdir(backup);
+    expect(files).toContain('manifest.json');
+    expect(taken).toMatchObject({ position: expect.stringMatching(/^\d{16}$/), log_id: expect.any(String) });
+
+    // Another version of PostgreSQL than the one that was backed up.
+    const target = { dataDir: await folder(), env: { SECRET_KEY } };
+    for (const [told, damage] of Object.entries(DAMAGE)) {
+      const damaged = join(await folder(), 'damaged');
+      await cp(backup, damaged, { recursive: true });
+      await damage(damaged);
+      expect(await refusal(target, 'restore', damaged)).toContain(told);
+    }
+    const otherKey = { ...target, env: { SECRET_KEY: 'another secret key that is as long' } };
+    expect(await refusal(otherKey, 'restore', backup)).toContain('another SECRET_KEY');
+    expect(await refusal(place, 'restore', backup)).toContain('a service is running');
+    await first.end('SIGTERM');
+    expect(await refusal(place, 'restore', backup)).toContain('is not empty');
+
+    const restored = await operator(target, 'restore', backup);
+    expect(restored).toMatchObject({ rows: taken.rows, position: taken.position, log_id: taken.log_id });
+    expect(await refusal(target, 'restore', backup)).toContain('is not empty');
+
+    const again = await start(target);
+    const after = apiClient(again.baseUrl, key);
+    const replay = await send(after, 'once');
+    expect([replay.body.id, replay.headers.get('idempotent-replayed')]).toEqual([original.body.id, 'true']);
+    await send(after, 'new', { ...MESSAGE, subject: 'After the restore' });
+    const arrived = await eventually(
+      () => subjects(after),
+      (found) => found.includes('After the restore') && found.includes('Scheduled'),
+      SCHEDULED_IN_MS + 20_000,
+    );
+    expect([...arrived].sort()).toEqual(['After the restore', 'Scheduled']);
+    const { problems } = await operator(target, 'doctor');
+    expect(problems.join()).toContain('restore --release');
+
+    expect(await operator(target, 'restore', '--release')).toMatchObject({ released: true });
+    await eventually(
+      async () => (await after.get(`/v1/messages/${original.body.id}`)).body.status,
+      (status) => status === 'delivered',
+      90_000,
+    );
+    expect(await operator(target, 'restore', '--release')).toMatchObject({ released: false });
+    // What was accepted is in the backup with its contents, or not at all.
+    const { body: list } = await after.get('/v1/messages?limit=100');
+    expect(new Set(list.data.map((one: { readonly subject: string }) => one.subject))).toEqual(
+      new Set([MESSAGE.subject, 'Scheduled', 'After the restore']),
+    );
+  }, 240_000);
+
+  test('holds the vault alone where the log is in EventStoreDB, and goes with that log', async () => {
+    const eventStore = await startEventStoreDbDouble();
+    undo.push(eventStore.close);
+    const engine = { EVENTSTORE_URL: eventStore.url };
+    const place = await onPostgres(engine);
+    const first = await start(place);
+    const key = await unlimitedKey(place);
+    const original = await send(apiClient(first.baseUrl, key), 'once');
+    const backup = join(await folder(), 'backup');
+    const taken = await operator(place, 'backup', backup);
+    expect(taken.next).toContain('EventStoreDB');
+    expect((await readdir(backup)).some((file) => file.startsWith('event_log'))).toBe(false);
+    await first.end('SIGTERM');
+
+    const target = await onPostgres(engine);
+    const without = { ...target, env: { ...target.env, EVENTSTORE_URL: '' } };
+    expect(await refusal(without, 'restore', backup)).toContain('set EVENTSTORE_URL');
+    expect((await operator(target, 'restore', backup)).log_id).toBe(taken.log_id);
+    const after = apiClient((await start(target)).baseUrl, key);
+    const replay = await send(after, 'once');
+    expect([replay.body.id, replay.headers.get('idempotent-replayed')]).toEqual([original.body.id, 'true']);
+  }, 120_000);
+});
