@@ -16,6 +16,7 @@ import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
 import { soak } from './soak.ts';
+import { templates } from './templates.ts';
 import { webhookFairness } from './webhook-fairness.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -23,6 +24,7 @@ import { webhooks } from './webhooks.ts';
 export const IN_EVERY_RUN: readonly Measure[] = [
   accept,
   batch,
+  templates,
   append,
   readLog,
   rebuildAll,

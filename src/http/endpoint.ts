@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { z } from 'zod';
 import { TimedOut, withTimeout } from '../async/with-timeout.ts';
 import type { Origin } from '../commands/context.ts';
-import type { UseTemplate } from '../commands/template/use-template.ts';
+import type { TemplateUses } from '../commands/template/use-template.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
@@ -24,7 +24,7 @@ export interface RouteContext {
   readonly auth: AuthContext;
   readonly engagements: Pick<EngagementRecorder, 'note'>;
   /** By organization. */
-  readonly templates: (organizationId: string) => UseTemplate;
+  readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */
   readonly closing: AbortSignal;
   /** Operation id of the route being registered: the name of its function without `Route`. */

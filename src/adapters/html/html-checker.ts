@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import { createFairQueue } from '../../async/fair-queue.ts';
-import { type HtmlChecker, HtmlCheckUnavailable, type HtmlProblem } from '../../domain/ports/html-checker.ts';
+import { type HtmlChecker, HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
-import { checkHtml } from './read-html.ts';
+import { type CheckedHtml, checkWithShape, type HtmlToCheck } from './read-html.ts';
 
 /** Adapter of the port `HtmlChecker`: small bodies inline under a time budget, large ones in a thread. */
 
@@ -77,15 +78,25 @@ const WAIT_MS_MAX = 12_000;
 const WAITING_MAX = 1_000;
 const THREADS = 1;
 
-const tooSlow = (): readonly HtmlProblem[] => [
-  { line: 1, column: 1, message: `it takes longer than ${RUN_MS_MAX} ms to check: use fewer elements and attributes` },
-];
+const tooSlow = (): CheckedHtml => ({
+  problems: [
+    {
+      line: 1,
+      column: 1,
+      message: `it takes longer than ${RUN_MS_MAX} ms to check: use fewer elements and attributes`,
+    },
+  ],
+  isShapeValid: false,
+});
 
-const orProblem = (error: unknown): readonly HtmlProblem[] => {
+const orProblem = (error: unknown): CheckedHtml => {
   if (error instanceof TaskTooLong) return tooSlow();
   if (error instanceof ThreadUnavailable) throw new HtmlCheckUnavailable(`html was not checked: ${error.message}`);
   throw error;
 };
+
+/** Of shapes of valid html: those of some thousand templates. */
+const SHAPES_CHARACTERS_MAX = 20_000_000;
 
 export interface HtmlCheckerOptions {
   readonly threads?: number;
@@ -95,7 +106,7 @@ export interface HtmlCheckerOptions {
 
 /** Never keeps the event loop waiting for a large body or for a batch of small ones. Organizations take turns. */
 export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker => {
-  const workers = createWorkerThreads<{ readonly job: 'check'; readonly html: string }, readonly HtmlProblem[]>({
+  const workers = createWorkerThreads<{ readonly job: 'check' } & HtmlToCheck, CheckedHtml>({
     entry: new URL('./html-thread.ts', import.meta.url),
     threads: options.threads ?? THREADS,
     runMsMax: options.runMsMax ?? RUN_MS_MAX,
@@ -103,12 +114,25 @@ export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker
     tasksMax: WAITING_MAX,
   });
   const budget = createTimeBudget(TURN_CHARACTERS_MAX);
+  const validShapes = new LRUCache<string, true>({
+    maxSize: SHAPES_CHARACTERS_MAX,
+    sizeCalculation: (_, shape) => shape.length + 1,
+  });
+
+  const check = async (task: HtmlToCheck, organizationId: string): Promise<CheckedHtml> => {
+    const amount = task.html.length;
+    if (amount > INLINE_CHARACTERS_MAX)
+      return await workers.run({ job: 'check', ...task }, organizationId).catch(orProblem);
+    if (!budget.take(amount)) await budget.wait(amount, organizationId);
+    return checkWithShape(task);
+  };
+
   return {
-    check: async (html, organizationId) => {
-      if (html.length > INLINE_CHARACTERS_MAX)
-        return await workers.run({ job: 'check', html }, organizationId).catch(orProblem);
-      if (!budget.take(html.length)) await budget.wait(html.length, organizationId);
-      return checkHtml(html);
+    check: async (html, organizationId, shape) => {
+      if (shape !== undefined && validShapes.has(shape)) return [];
+      const { problems, isShapeValid } = await check({ html, shape }, organizationId);
+      if (shape !== undefined && isShapeValid) validShapes.set(shape, true);
+      return problems;
     },
     close: workers.close,
   };

@@ -1,11 +1,11 @@
 import { parentPort } from 'node:worker_threads';
 import { type AnalysisInput, analyzeMessage } from './analyzer.ts';
 import { htmlToText } from './html-to-text.ts';
-import { checkHtml } from './read-html.ts';
+import { checkWithShape, type HtmlToCheck } from './read-html.ts';
 import { trackingPlaces } from './tracked-links.ts';
 
 export type HtmlTask =
-  | { readonly job: 'check'; readonly html: string }
+  | ({ readonly job: 'check' } & HtmlToCheck)
   | { readonly job: 'analyze'; readonly input: AnalysisInput }
   | { readonly job: 'derive-text'; readonly html: string }
   | { readonly job: 'find-links'; readonly html: string };
@@ -13,7 +13,7 @@ export type HtmlTask =
 const run = (task: HtmlTask) => {
   switch (task.job) {
     case 'check':
-      return checkHtml(task.html);
+      return checkWithShape(task);
     case 'analyze':
       return analyzeMessage(task.input);
     case 'derive-text':

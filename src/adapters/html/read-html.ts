@@ -1,8 +1,10 @@
 import type { HtmlProblem } from '../../domain/ports/html-checker.ts';
+import { OUTPUT_START } from '../../domain/ports/template-renderer.ts';
 import { createNesting, type ElementVisitor } from './nesting.ts';
 import { type ReadPlainTokens, readPlainTokens } from './plain-tokens.ts';
 import { createProblemList } from './problems.ts';
 import { readStandardTokens, type StandardTokenHandler } from './standard-tokens.ts';
+import type { Attribute } from './tokens.ts';
 
 /** What one job wants to know about HTML besides whether it is valid. */
 export interface HtmlVisitor<Data> extends ElementVisitor<Data> {
@@ -95,3 +97,38 @@ const VALIDITY: HtmlVisitor<void> = {
 /** Problems of the html in the order of the source, at most `HTML_PROBLEMS_MAX`. */
 export const checkHtml = (html: string, readPlain?: ReadPlainTokens): readonly HtmlProblem[] =>
   readHtml(html, VALIDITY, readPlain).problems();
+
+const countMarks = (text: string): number => text.split(OUTPUT_START).length - 1;
+
+const isQuoted = (html: string, { end }: Attribute): boolean => /["']/.test(html.charAt(end - 1));
+
+/** Whether html of this shape is valid with any escaped values: it is, and all marks are text or within quotes. */
+const isValidShape = (shape: string): boolean => {
+  let safe = 0;
+  const reading = readHtml<void>(shape, {
+    ...VALIDITY,
+    start: ({ attributes }) => {
+      for (const one of attributes) if (isQuoted(shape, one)) safe += countMarks(one.value);
+    },
+    text: ({ text }) => {
+      safe += countMarks(text);
+    },
+  });
+  return reading.problems().length === 0 && safe === countMarks(shape);
+};
+
+export interface HtmlToCheck {
+  readonly html: string;
+  /** As of `HtmlChecker`. */
+  readonly shape: string | undefined;
+}
+
+export interface CheckedHtml {
+  readonly problems: readonly HtmlProblem[];
+  readonly isShapeValid: boolean;
+}
+
+export const checkWithShape = ({ html, shape }: HtmlToCheck): CheckedHtml => {
+  const problems = checkHtml(html);
+  return { problems, isShapeValid: shape !== undefined && problems.length === 0 && isValidShape(shape) };
+};

@@ -1,6 +1,8 @@
 import { Liquid, type Template } from 'liquidjs';
 import { LRUCache } from 'lru-cache';
 import {
+  OUTPUT_END,
+  OUTPUT_START,
   type TemplateCheck,
   TemplateFailed,
   type TemplateProblem,
@@ -8,6 +10,7 @@ import {
   type VariableUse,
 } from '../../domain/ports/template-renderer.ts';
 import { addFilters } from './filters.ts';
+import { SOURCE_CHARACTERS_MAX, tooLarge } from './liquid-bounds.ts';
 
 /**
  * Liquid by liquidjs, with what a stranger's template could do to a process taken away: no files, no regular
@@ -15,8 +18,6 @@ import { addFilters } from './filters.ts';
  * tag or filter can take is bounded by the size of sources, values and ranges.
  */
 
-/** Larger ones of one part are html that belongs into a layout, or data. */
-const SOURCE_CHARACTERS_MAX = 200_000;
 /** Rendering is synchronous: longer keeps other requests waiting, shorter refuses long lists. */
 const RENDER_MS_MAX = 30;
 /**
@@ -26,13 +27,7 @@ const RENDER_MS_MAX = 30;
 const ATTEMPTS_CPU_MS_MAX = 1.5 * RENDER_MS_MAX;
 /** In units of liquidjs (characters, list items): more lets one range or `append` take longer than a rendering may. */
 const MEMORY_UNITS_MAX = 1_000_000;
-/** Tags in one another. Parsing and rendering are recursive. */
-const DEPTH_MAX = 100;
 const MICROSECONDS = 1_000;
-/** Parsing a tag takes microseconds: more of them hold the event loop. */
-const TAGS_MAX = 5_000;
-/** A path, or a chain of filters; a longer one is evaluated without a look at the time. */
-const TAG_CHARACTERS_MAX = 2_000;
 /** Of compiled sources, by their length: some thousand templates. */
 const KEPT_CHARACTERS_MAX = 20_000_000;
 
@@ -100,7 +95,17 @@ const FILTERS: ReadonlySet<string> = new Set([
   'where',
 ]);
 
-const createEngine = (escapes: boolean): Liquid => {
+const MARKS = /[\uFDD0\uFDD1]/g;
+
+/** How outputs are escaped. `marked` makes them longer: a `capture` would see it. */
+type Escaping = 'none' | 'plain' | 'marked';
+
+const marking = (escaped: Liquid['options']['outputEscape']) =>
+  function (this: unknown, value: unknown): string {
+    return OUTPUT_START + String(escaped?.call(this, value)).replaceAll(MARKS, '') + OUTPUT_END;
+  };
+
+const createEngine = (escaping: Escaping): Liquid => {
   const liquid = new Liquid({
     templates: {},
     ownPropertyOnly: true,
@@ -108,61 +113,13 @@ const createEngine = (escapes: boolean): Liquid => {
     parseLimit: SOURCE_CHARACTERS_MAX,
     renderLimit: RENDER_MS_MAX,
     memoryLimit: MEMORY_UNITS_MAX,
-    ...(escapes ? { outputEscape: 'escape' as const } : {}),
+    ...(escaping === 'none' ? {} : { outputEscape: 'escape' as const }),
   });
+  if (escaping === 'marked') liquid.options.outputEscape = marking(liquid.options.outputEscape);
   for (const name of Object.keys(liquid.tags)) if (!TAGS.has(name)) delete liquid.tags[name];
   for (const name of Object.keys(liquid.filters)) if (!FILTERS.has(name)) delete liquid.filters[name];
   addFilters(liquid);
   return liquid;
-};
-
-/** Where the next `{{` or `{%` is; -1: there is none. */
-const nextTag = (source: string, from: number): number => {
-  for (let at = source.indexOf('{', from); at >= 0; at = source.indexOf('{', at + 1)) {
-    if (source[at + 1] === '{' || source[at + 1] === '%') return at;
-  }
-  return -1;
-};
-
-/** Enough for `{%-`, some space, and the name. */
-const BLOCK_NAME_CHARACTERS = 40;
-const BLOCK = /^%-?\s*(end)?(?:if|unless|for|case|capture|comment|raw)\b/;
-
-interface Tag {
-  /** Characters, or what is left of a source where it does not end. */
-  readonly length: number;
-  /** Of blocks that are open: 1 opens one, -1 ends one. */
-  readonly opens: number;
-}
-
-const tagAt = (source: string, start: number): Tag => {
-  const end = source.indexOf(source[start + 1] === '{' ? '}}' : '%}', start + 2);
-  const [found, ends] = BLOCK.exec(source.slice(start + 1, start + 1 + BLOCK_NAME_CHARACTERS)) ?? [];
-  const opens = found === undefined ? 0 : 1;
-  return { length: (end < 0 ? source.length : end + 2) - start, opens: ends === undefined ? opens : -1 };
-};
-
-function* tagsIn(source: string): Generator<Tag> {
-  for (let start = nextTag(source, 0); start >= 0; ) {
-    const tag = tagAt(source, start);
-    yield tag;
-    start = nextTag(source, start + tag.length);
-  }
-}
-
-/** What is refused before anything recursive or quadratic looks at it; null: nothing. */
-const tooLarge = (source: string): string | null => {
-  if (source.length > SOURCE_CHARACTERS_MAX) return `it is longer than ${SOURCE_CHARACTERS_MAX} characters`;
-  let depth = 0;
-  let tags = 0;
-  for (const { length, opens } of tagsIn(source)) {
-    depth += opens;
-    tags += 1;
-    if (length > TAG_CHARACTERS_MAX) return `a tag is longer than ${TAG_CHARACTERS_MAX} characters`;
-    if (depth > DEPTH_MAX) return `its tags are more than ${DEPTH_MAX} deep in one another`;
-    if (tags > TAGS_MAX) return `it has more than ${TAGS_MAX} tags`;
-  }
-  return null;
 };
 
 const START = { line: 1, column: 1 };
@@ -202,30 +159,40 @@ const usesIn = (liquid: Liquid, templates: Template[]): readonly VariableUse[] =
 const failed = ({ line, column, sentence }: TemplateProblem): TemplateFailed =>
   new TemplateFailed(`${sentence} (line ${line}, column ${column})`);
 
+const asFailed = (error: unknown): TemplateFailed =>
+  error instanceof TemplateFailed ? error : failed(problemOf(error));
+
 const rendered = (rendering: () => string): string => {
   const before = process.threadCpuUsage();
   for (;;) {
     try {
       return rendering();
     } catch (error) {
-      if (!wasInterrupted(error, before)) throw failed(problemOf(error));
+      if (!wasInterrupted(error, before)) throw asFailed(error);
     }
   }
 };
 
+const escapingOf = (source: string, escapes: boolean): Escaping => {
+  if (!escapes) return 'none';
+  return source.includes('capture') ? 'plain' : 'marked';
+};
+
 export const createLiquidRenderer = (): TemplateRenderer => {
-  const [plain, escaping] = [createEngine(false), createEngine(true)];
+  const engines = { none: createEngine('none'), plain: createEngine('plain'), marked: createEngine('marked') };
   const compiled = new LRUCache<string, Template[]>({
     maxSize: KEPT_CHARACTERS_MAX,
     sizeCalculation: (_, source) => source.length + 1,
   });
 
-  /** @throws what liquidjs throws. */
-  const compile = (liquid: Liquid, source: string): Template[] => {
-    const key = `${liquid === escaping ? 'e' : 'p'}${source}`;
+  /** @throws {TemplateFailed}, and what liquidjs throws. */
+  const compile = (escaping: Escaping, source: string): Template[] => {
+    const key = escaping + source;
     const known = compiled.get(key);
     if (known !== undefined) return known;
-    const templates = liquid.parse(source);
+    const large = tooLarge(source);
+    if (large !== null) throw failed({ ...START, sentence: large });
+    const templates = engines[escaping].parse(source);
     compiled.set(key, templates);
     return templates;
   };
@@ -235,17 +202,18 @@ export const createLiquidRenderer = (): TemplateRenderer => {
       const large = tooLarge(source);
       if (large !== null) return { problem: { ...START, sentence: large }, uses: [] };
       try {
-        return { problem: null, uses: usesIn(plain, compile(plain, source)) };
+        return { problem: null, uses: usesIn(engines.none, compile('none', source)) };
       } catch (error) {
         return { problem: problemOf(error), uses: [] };
       }
     },
 
     render: (source, values, { locale, escapes, charactersMax }) => {
-      const large = tooLarge(source);
-      if (large !== null) throw failed({ ...START, sentence: large });
-      const liquid = escapes ? escaping : plain;
-      const text = rendered(() => String(liquid.renderSync(compile(liquid, source), { ...values, $locale: locale })));
+      const escaping = escapingOf(source, escapes);
+      const scope = { ...values, $locale: locale };
+      const text = source.includes('{')
+        ? rendered(() => String(engines[escaping].renderSync(compile(escaping, source), scope)))
+        : source;
       if (text.length <= charactersMax) return text;
       throw failed({ ...START, sentence: `its result is longer than ${charactersMax} characters` });
     },

@@ -55,10 +55,10 @@ interface CheckedFor {
 /** @throws {DomainError} of the code, naming lines of the rendered html. */
 export const requireValidHtml = async (
   htmlChecker: HtmlChecker,
-  { html }: RenderedTemplate,
+  { html, shape }: RenderedTemplate,
   { organizationId, code, field }: CheckedFor,
 ): Promise<void> => {
-  const problems = await htmlChecker.check(html, organizationId);
+  const problems = await htmlChecker.check(html, organizationId, shape);
   if (problems.length === 0) return;
   throw new DomainError(code, 'the template makes no valid html with these values: see details', {
     details: {

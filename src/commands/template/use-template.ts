@@ -3,11 +3,12 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
+import type { System } from '../../domain/ports/system.ts';
 import type { TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { templateStream } from '../../domain/streams.ts';
 import type { TemplateContent } from '../../domain/template/content.ts';
 import type { RenderedTemplate } from '../../domain/template/render-template.ts';
-import { type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
+import { type Template, type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
 import type { Values } from '../../domain/template/variables.ts';
 import { load } from '../execute.ts';
 import { renderContent, requireValidHtml } from './render-template.ts';
@@ -40,7 +41,11 @@ export interface UsedTemplate {
 export type UseTemplate = (asked: TemplateOfSend) => Promise<UsedTemplate>;
 
 export interface TemplateTools {
-  readonly context: { readonly store: EventStore; readonly contents: Contents };
+  readonly context: {
+    readonly store: EventStore;
+    readonly contents: Contents;
+    readonly system: Pick<System, 'monotonicMs'>;
+  };
   readonly templateRenderer: TemplateRenderer;
   readonly htmlChecker: HtmlChecker;
 }
@@ -50,8 +55,20 @@ const notPublished = (field: 'id' | 'version', problem: string): DomainError =>
     details: { [`template.${field}`]: [`template.${field} ${problem}`] },
   });
 
-/** @returns by organization. */
-export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: TemplateTools) => {
+/**
+ * A template is loaded once in so long: another process sends a version that was published later than that. What this
+ * process publishes is forgotten at once.
+ */
+const LOADED_MS = 500;
+const LOADED_TEMPLATES_MAX = 1_000;
+
+export interface TemplateUses {
+  of(organizationId: string): UseTemplate;
+  /** To be called when a template was changed. */
+  forget(templateId: string): void;
+}
+
+export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: TemplateTools): TemplateUses => {
   const kept = new LRUCache<string, TemplateContent>({
     maxSize: KEPT_CHARACTERS_MAX,
     sizeCalculation: (content) => JSON.stringify(content).length,
@@ -65,8 +82,22 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
     return content;
   };
 
-  const find = async (templateId: string, organizationId: string, asked: number | null): Promise<TemplateVersion> => {
-    const { state } = await load(context.store, template, templateStream(templateId));
+  const loaded = new LRUCache<string, Promise<Template>>({
+    max: LOADED_TEMPLATES_MAX,
+    ttl: LOADED_MS,
+    perf: { now: context.system.monotonicMs },
+  });
+
+  const loadTemplate = (templateId: string): Promise<Template> => {
+    const known = loaded.get(templateId);
+    if (known !== undefined) return known;
+    const loading = load(context.store, template, templateStream(templateId)).then(({ state }) => state);
+    loaded.set(templateId, loading);
+    loading.catch(() => loaded.delete(templateId));
+    return loading;
+  };
+
+  const findIn = (state: Template, organizationId: string, asked: number | null): TemplateVersion => {
     if (state.status === 'absent' || state.status === 'deleted' || state.organizationId !== organizationId)
       throw notPublished('id', 'names no template of your organization');
     const wanted = asked ?? state.publishedVersion;
@@ -76,7 +107,16 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
     return version;
   };
 
-  return (organizationId: string): UseTemplate => {
+  const find = async (templateId: string, organizationId: string, asked: number | null): Promise<TemplateVersion> => {
+    try {
+      return findIn(await loadTemplate(templateId), organizationId, asked);
+    } catch {
+      loaded.delete(templateId); // another process may have published it just now
+      return findIn(await loadTemplate(templateId), organizationId, asked);
+    }
+  };
+
+  const of = (organizationId: string): UseTemplate => {
     const found = new Map<string, Promise<TemplateVersion>>();
     return async ({ id, version: asked, locale, variables }) => {
       const templateId = templateIdOf(organizationId, id);
@@ -98,4 +138,6 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
       return { templateId, version: version.version, rendered };
     };
   };
+
+  return { of, forget: (templateId) => loaded.delete(templateId) };
 };

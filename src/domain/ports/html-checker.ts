@@ -26,9 +26,11 @@ export interface HtmlChecker {
    * The first problems in the order they stand in the text, at most `HTML_PROBLEMS_MAX`; none: the html is valid.
    * What takes too long to check is a problem too.
    * @param organizationId those with work waiting take turns.
+   * @param shape the html without escaped values that stand in it, each as `OUTPUT_START`: valid html of a shape whose
+   *   values are text or within quotes tells that all html of that shape is valid.
    * @throws {HtmlCheckUnavailable} it was not checked: its turn did not come in time.
    */
-  check(html: string, organizationId: string): Promise<readonly HtmlProblem[]>;
+  check(html: string, organizationId: string, shape?: string): Promise<readonly HtmlProblem[]>;
   close(): Promise<void>;
 }
 

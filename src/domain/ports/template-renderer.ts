@@ -28,10 +28,14 @@ export interface TemplateCheck {
   readonly uses: readonly VariableUse[];
 }
 
+/** Noncharacters: Unicode keeps them for use inside a program, and they are dropped from values. */
+export const OUTPUT_START = '\uFDD0';
+export const OUTPUT_END = '\uFDD1';
+
 export interface RenderOptions {
   /** BCP 47, for dates, numbers and money. */
   readonly locale: string;
-  /** Values are escaped for html. */
+  /** Values are escaped for html, and each stands between `OUTPUT_START` and `OUTPUT_END`. */
   readonly escapes: boolean;
   readonly charactersMax: number;
 }

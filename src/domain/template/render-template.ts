@@ -1,4 +1,4 @@
-import { TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
+import { OUTPUT_END, OUTPUT_START, TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
 import { CONTENT_VARIABLE, htmlOf, type LocalizedContent, localized, type TemplateContent } from './content.ts';
 import type { Values } from './variables.ts';
 
@@ -6,6 +6,8 @@ import type { Values } from './variables.ts';
 export interface RenderedTemplate {
   readonly subject: string;
   readonly html: string;
+  /** The html without the values of outputs, each of which is `OUTPUT_START`. */
+  readonly shape: string;
   /** Absent: to be derived from the html. */
   readonly text?: string;
   readonly from?: string;
@@ -22,6 +24,18 @@ const DEFAULT_LOCALE = 'en';
 /** Stands in a layout's result for what it surrounds. A private character, which Liquid does not escape. */
 const CONTENT_MARK = '\uE000content\uE000';
 const BODY_TAG = /<body\b[^>]{0,2000}>/i;
+
+/** The html that is sent, and its shape. */
+const readMarks = (marked: string): { readonly html: string; readonly shape: string } => {
+  const pieces = marked.split(OUTPUT_START).map((piece, index) => {
+    const [before = '', ...after] = piece.split(OUTPUT_END);
+    return { whole: before + after.join(''), constant: index === 0 ? before + after.join('') : after.join('') };
+  });
+  return {
+    html: pieces.map(({ whole }) => whole).join(''),
+    shape: pieces.map(({ constant }) => constant).join(OUTPUT_START),
+  };
+};
 
 /** The subject's line ends: a value must not end a header. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
@@ -63,15 +77,17 @@ export const renderTemplate = (
       const outer = part('layout', surrounding, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
       return outer.split(CONTENT_MARK).join(inner);
     }, html);
-  const html = withPreheader(
+  const marked = withPreheader(
     inLayouts(part('html', source, BODY_CHARACTERS_MAX)),
     oneLine(part('preheader', best.preheader ?? '', PREHEADER_CHARACTERS_MAX)),
   );
+  const { html, shape } = readMarks(marked);
   if (html.length > BODY_CHARACTERS_MAX)
     throw new TemplateFailed(`html: its result is longer than ${BODY_CHARACTERS_MAX} characters`);
   return {
     subject: oneLine(part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
     html,
+    shape,
     ...(best.text === undefined ? {} : { text: part('text', best.text, BODY_CHARACTERS_MAX) }),
     ...(content.from === undefined ? {} : { from: oneLine(part('from', content.from, ADDRESS_CHARACTERS_MAX)) }),
     ...(content.replyTo === undefined

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/adapters/html/html-checker.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
+import { OUTPUT_START } from '../../../src/domain/ports/template-renderer.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 
 const opened: HtmlChecker[] = [];
@@ -157,5 +158,46 @@ describe('an organization that floods the checker', () => {
     await checker.check(html, 'org_2');
     expect(left).toBeGreaterThan(count / 2);
     await Promise.all(flood);
+  });
+});
+
+describe('html of a shape', () => {
+  const VALUE = OUTPUT_START;
+  /** The checker has seen the shape with one value; whether it then believes what is not valid of the same shape. */
+  const isRemembered = async (shape: string): Promise<boolean> => {
+    const checker = open();
+    expect(await checker.check(shape.replaceAll(VALUE, 'x'), OWNER, shape)).toEqual([]);
+    return (await checker.check('<p></div>', OWNER, shape)).length === 0;
+  };
+
+  it.each([
+    ['text', `<p>${VALUE}</p>`],
+    ['values in quotes', `<p title="${VALUE}" class='a ${VALUE}'>a</p>`],
+    ['a style', `<style>p { color: ${VALUE} }</style>`],
+    ['text of a large body', `${'<p>x</p>\n'.repeat(5_000)}${VALUE}`],
+    ['nothing', '<p>a</p>'],
+  ])('is valid once it was, where values are %s', async (_, shape) => {
+    expect(await isRemembered(shape)).toBe(true);
+  });
+
+  it.each([
+    ['values without quotes', `<p title=${VALUE}>a</p>`],
+    ['a part of a value without quotes', `<p title=a${VALUE}>a</p>`],
+    ['names of attributes', `<p ${VALUE}>a</p>`],
+    ['a part of a name', `<p a${VALUE}="b">a</p>`],
+    ['names of elements', `<a${VALUE}>a</a${VALUE}>`],
+    ['text after a less-than', `<p>a <${VALUE}</p>`],
+    ['comments', `<!-- ${VALUE} -->`],
+    ['a value without quotes beside one with', `<p title="${VALUE}" class=${VALUE}>a</p>`],
+  ])('is checked each time where values are %s', async (_, shape) => {
+    const checker = open();
+    await checker.check(shape.replaceAll(VALUE, 'x'), OWNER, shape);
+    expect(await checker.check('<p></div>', OWNER, shape)).not.toEqual([]);
+  });
+
+  it('is not believed when it was not valid', async () => {
+    const checker = open();
+    expect(await checker.check('<p>x</div>', OWNER, `<p>${VALUE}</p>`)).not.toEqual([]);
+    expect(await checker.check('<p>x</div>', OWNER, `<p>${VALUE}</p>`)).not.toEqual([]);
   });
 });

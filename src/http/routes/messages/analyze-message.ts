@@ -31,7 +31,7 @@ export const analyzeMessageRoute = (route: RouteContext): void => {
       problems: sendRequestProblems(UNCHECKED),
     },
     async ({ caller, body }) => {
-      const complete = await completeSend(route.templates(caller.organizationId), caller, body);
+      const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
       if (complete.refusal !== null) throw complete.refusal;
       const draft = draftOf(complete.body);
       requireFromDomain(caller, draft.from.address);

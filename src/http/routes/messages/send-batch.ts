@@ -113,7 +113,7 @@ const readAll = (
   messages: readonly unknown[],
 ): Promise<readonly (SendRequest | DomainError)[]> => {
   const { htmlChecker, context } = route.deps;
-  const once = { use: route.templates(caller.organizationId), topicOf: createTopicReader(route.deps, caller) };
+  const once = { use: route.templates.of(caller.organizationId), topicOf: createTopicReader(route.deps, caller) };
   return mapConcurrently(messages, { system: context.system, concurrency: LANES }, async (sent) => {
     try {
       return await completeRequestOf(route, caller, once, await readSend(htmlChecker, sent, caller));

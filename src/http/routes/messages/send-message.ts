@@ -181,7 +181,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
     async ({ caller, callerNow, origin, body, request, reply }) => {
       const key = idempotencyKey(request);
       const sender = await withFreshDomain(route.auth.keyCache, caller);
-      const use = route.templates(caller.organizationId);
+      const use = route.templates.of(caller.organizationId);
       const asked = await completeRequestOf(route, sender, { use }, body);
       await callerNow(); // the analysis may have taken long
       const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });

@@ -149,11 +149,12 @@ export const publishTemplateRoute = (route: RouteContext): void => {
       answer: publishedVersionSchema,
     },
     async ({ caller, origin, id, request, reply }) => {
+      const templateId = templateIdOf(caller.organizationId, id);
       const { template, revision, version, example } = await publishTemplate(
         { ...context, templateRenderer, templateCompiler, htmlChecker },
         origin,
-        { templateId: templateIdOf(caller.organizationId, id), ...ifMatch(request) },
-      );
+        { templateId, ...ifMatch(request) },
+      ).finally(() => route.templates.forget(templateId));
       setRevision(reply, revision);
       return {
         ...serializeVersion(template, version),
@@ -181,7 +182,7 @@ export const rollBackTemplateRoute = (route: RouteContext): void => {
         templateId,
         version,
         ...ifMatch(request),
-      });
+      }).finally(() => route.templates.forget(templateId));
       setRevision(reply, revision);
       return serializeTemplate(template);
     },
@@ -198,7 +199,10 @@ export const deleteTemplateRoute = (route: RouteContext): void => {
       description: 'Nothing new can be sent with it. Messages that were sent with it stay as they are.',
     },
     async ({ caller: { organizationId }, origin, id, request }) => {
-      await deleteTemplate(context, origin, { templateId: templateIdOf(organizationId, id), ...ifMatch(request) });
+      const templateId = templateIdOf(organizationId, id);
+      await deleteTemplate(context, origin, { templateId, ...ifMatch(request) }).finally(() =>
+        route.templates.forget(templateId),
+      );
     },
   );
 };

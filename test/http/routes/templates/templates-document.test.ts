@@ -46,7 +46,10 @@ const rows = [...source.matchAll(/^\| `(\{.*?)` \| (.*?) \| (.*?) \|$/gm)].map((
 test.each(rows)('%s makes %s, and in German %s', (written = '', english, german) => {
   const values = { day: '2026-01-31', amount: 1234.5, count: 3, names: ['Ann', 'Bob'] };
   const render = (locale: string): string =>
-    createLiquidRenderer().render(written, values, { locale, escapes: true, charactersMax: 1_000 }).trim();
+    createLiquidRenderer()
+      .render(written, values, { locale, escapes: true, charactersMax: 1_000 })
+      .trim()
+      .replaceAll(/[\uFDD0\uFDD1]/g, '');
   expect([render('en'), render('de')]).toEqual([english, german]);
 });
 
