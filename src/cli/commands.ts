@@ -1,4 +1,5 @@
 import { backupCommand, restoreCommand } from './backup.ts';
+import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { createDomainCommand, listDomainsCommand, verifyDomainCommand } from './domains.ts';
@@ -31,6 +32,9 @@ export const COMMANDS: readonly Command[] = [
   revokeKeyCommand,
   deleteKeyCommand,
   listKeysCommand,
+  createAnalystCommand,
+  listAnalystsCommand,
+  removeAnalystCommand,
   listProjectionsCommand,
   rebuildProjectionCommand,
   retryParkedCommand,

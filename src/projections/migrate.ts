@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import postgres, { type Sql } from 'postgres';
 import shift from 'postgres-shift';
 import { StartRefused } from '../domain/start-refused.ts';
+import { END_ANALYSES, VIEWS, VIEWS_DIGEST } from './analytics.ts';
 
 /** Session lock held while migrating: a number that no other lock of this service uses. */
 const LOCK = 7_310_002;
@@ -15,6 +16,9 @@ const LOCK_TIMEOUT = '30s';
  * One baseline per schema, `NNNNN_<schema>_baseline.sql`; later changes are new files with the next number, named
  * `NNNNN_<schema>_<what>.sql`. A file that has been released is never changed or renamed: by its name a database says
  * which chain made it. Chains before the first release had `vault.sql` in place of `vault_baseline.sql`.
+ *
+ * The views of the schema `analytics` are of no chain: they are created again when they are missing or have changed. A
+ * migration that changes what is under one begins with `drop schema if exists analytics cascade`.
  */
 export const MIGRATIONS = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
 
@@ -25,7 +29,7 @@ export const MIGRATIONS = join(dirname(fileURLToPath(import.meta.url)), 'migrati
 const DERIVED: readonly { readonly schema: string; readonly drops: readonly string[] }[] = [
   { schema: 'inbox', drops: [] },
   { schema: 'limits', drops: [] },
-  { schema: 'read_models', drops: ['read_models_building'] },
+  { schema: 'read_models', drops: ['read_models_building', 'read_models_replaced', 'analytics'] },
 ];
 
 /** A migration that ran, or a file of one. `name` is the file's name after its number, as postgres-shift records it. */
@@ -80,6 +84,19 @@ const runAgain = async (
   });
 };
 
+/** Creates the analysts' views again if they are missing or have changed. */
+const bringUpViews = async (sql: Sql): Promise<void> => {
+  const [found] = await sql<{ description: string | null }[]>`
+    select obj_description(to_regnamespace('analytics'), 'pg_namespace') as description`;
+  if (found?.description?.endsWith(VIEWS_DIGEST) === true) return;
+  await sql.unsafe(END_ANALYSES);
+  await sql.begin(async (transaction) => {
+    await transaction`drop schema if exists analytics cascade`;
+    await transaction.unsafe(VIEWS);
+    await transaction.unsafe(`comment on schema analytics is 'Views for analysts: ${VIEWS_DIGEST}'`);
+  });
+};
+
 const bringUp = async (sql: Sql, folder: string): Promise<void> => {
   await sql`select pg_advisory_lock(${LOCK})`;
   await sql`select set_config('lock_timeout', ${LOCK_TIMEOUT}, false)`;
@@ -89,6 +106,8 @@ const bringUp = async (sql: Sql, folder: string): Promise<void> => {
   const last = Math.max(0, ...ran.map(({ number }) => number));
   for (const derived of DERIVED) await runAgain(sql, derived, { folder, last });
   await shift({ sql, path: folder });
+  const newest = Math.max(...filesIn(folder).map((file) => migrationOf(file).number));
+  if (last <= newest) await bringUpViews(sql);
 };
 
 export interface MigrateOptions {

@@ -62,16 +62,37 @@ const SWITCH_PARKED = `
   insert into read_models.parked_events select * from moved`;
 
 /**
+ * Views over a table, and the statements that lock one and point it to the table that now has the name. Views are locked
+ * before tables, as their readers do. The definition names tables by the search path, which is that of the transaction.
+ */
+const VIEWS = `
+  select distinct format('alter view %s set (security_barrier)', v.oid::regclass) as lock,
+    format('create or replace view %s%s as %s', v.oid::regclass,
+      ' with (' || array_to_string(v.reloptions, ', ') || ')', pg_get_viewdef(v.oid)) as definition
+  from pg_depend d
+  join pg_rewrite r on r.oid = d.objid
+  join pg_class v on v.oid = r.ev_class
+  where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid = $1::regclass
+    and v.relkind = 'v'`;
+
+/** Replaces a live table, under the views over it. */
+const switchTable = async (db: Database, table: string): Promise<void> => {
+  const { rows: views } = await db.query<{ lock: string; definition: string }>(VIEWS, [`read_models.${table}`]);
+  for (const { lock } of views) await db.query(lock);
+  await db.query(`alter table read_models.${table} set schema read_models_replaced`);
+  await db.query(`alter table read_models_building.${table} set schema read_models`);
+  for (const { definition } of views) await db.query(definition);
+  await db.query(`drop table read_models_replaced.${table}`);
+};
+
+/**
  * Replaces the live tables by the new ones, in the caller's transaction, which holds the live checkpoint.
  * @returns false: the new tables are not at this position, because another process rebuilds them.
  */
 export const switchTables = async (db: Database, { name, tables }: Projection, position: string): Promise<boolean> => {
   const { rowCount } = await db.query(SWITCH_CHECKPOINT, [name, position]);
   if (rowCount === 0) return false;
-  for (const table of tables) {
-    await db.query(`drop table read_models.${table}`);
-    await db.query(`alter table read_models_building.${table} set schema read_models`);
-  }
+  for (const table of tables) await switchTable(db, table);
   await db.query('delete from read_models.parked_events where projection = $1', [name]);
   await db.query(SWITCH_PARKED, [name]);
   return true;

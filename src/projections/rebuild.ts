@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
+import { END_ANALYSES } from './analytics.ts';
 import { applyBatch, type Target } from './batch.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import { inTransaction } from './database.ts';
@@ -189,15 +190,17 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
     }),
   );
 
-/** `lock_not_available`: queries held the live tables too long. */
-const isLockTimeout = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '55P03';
+/** `lock_not_available`, `deadlock_detected`: queries held the live tables too long. */
+const isHeldUp = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 
 const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await switchOver(rebuilding, build);
     } catch (error) {
-      if (!isLockTimeout(error) || attempt >= SWITCH_ATTEMPTS_MAX) throw error;
+      if (!isHeldUp(error) || attempt >= SWITCH_ATTEMPTS_MAX) throw error;
+      await rebuilding.pool.query(END_ANALYSES);
       await catchUp(rebuilding, [build]);
     }
   }

@@ -48,9 +48,10 @@ const accept = (changes: Changes, event: Accepted): void => {
   const { messageId, recipients } = event.data;
   changes.set(messageId, {
     accepted: event,
-    recipients: recipients.map(({ id, kind }) => ({
+    recipients: recipients.map(({ id, kind, domain }) => ({
       id,
       kind,
+      domain,
       status: 'accepted',
       complained: false,
       unsubscribed: false,
@@ -199,7 +200,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 4,
+  version: 5,
   categories: ['message'],
   tables: ['messages', 'message_labels'],
   handlers: {

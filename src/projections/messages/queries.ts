@@ -7,6 +7,7 @@ import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts
 export interface ListedRecipient {
   readonly id: string;
   readonly kind: RecipientKind;
+  readonly domain: string;
   readonly status: RecipientStatus;
   readonly complained: boolean;
   readonly unsubscribed: boolean;

@@ -108,3 +108,13 @@ create table vault.request_origins (
 );
 
 create index request_origins_by_age on vault.request_origins (at);
+
+-- Database roles that read the schema analytics, each the rows of one organization.
+create table vault.analysts (
+  role text primary key,
+  organization_id text not null,
+  name text not null,
+  created_at timestamptz not null default now(),
+  -- Person and host.
+  created_by text not null
+);

@@ -308,3 +308,6 @@ create table read_models.live_view_size (
 create schema read_models_building;
 create table read_models_building.checkpoints (like read_models.checkpoints including all);
 create table read_models_building.parked_events (like read_models.parked_events including all);
+
+-- Where a replaced table is until the views over it read the new one; empty otherwise.
+create schema read_models_replaced;

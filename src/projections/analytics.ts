@@ -1,0 +1,124 @@
+import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { escapeIdentifier, escapeLiteral, type Pool } from 'pg';
+import type { System } from '../domain/ports/system.ts';
+
+/**
+ * The schema `analytics`, which organizations' analysts read with their own programs, and the database roles that may.
+ * A role has no right but to read its views, and `vault.analysts` names the organization whose rows they show it.
+ */
+
+/** Creates the schema. */
+export const VIEWS = readFileSync(new URL('./analytics.sql', import.meta.url), 'utf8');
+/** Recorded with the schema: it is created again when this differs. */
+export const VIEWS_DIGEST = createHash('sha256').update(VIEWS).digest('hex');
+
+/** Ends analysts' sessions, whose locks would hold up what replaces tables or views. Their programs connect again. */
+export const END_ANALYSES = `
+  select pg_terminate_backend(s.pid)
+  from pg_stat_activity s join vault.analysts a on a.role = s.usename
+  where s.datname = current_database() and pg_has_role(current_user, s.usesysid, 'usage')`;
+
+export interface NewAnalyst {
+  readonly organizationId: string;
+  /** What or who it is for. */
+  readonly name: string;
+  /** Sessions at the same time. */
+  readonly connections: number;
+  /** Of a statement; a session may set another for itself. */
+  readonly timeoutSeconds: number;
+  readonly createdBy: string;
+}
+
+export interface Analyst {
+  readonly role: string;
+  readonly organizationId: string;
+  readonly name: string;
+  readonly createdAt: string;
+  readonly createdBy: string;
+  /** false: the database was restored on a server without this role. */
+  readonly exists: boolean;
+}
+
+const ROLE_BYTES = 8;
+const PASSWORD_BYTES = 32;
+const SALT_BYTES = 16;
+/** As PostgreSQL has it. */
+const ITERATIONS = 4096;
+/** A transaction that is forgotten open keeps old rows from being removed. */
+const IDLE_IN_TRANSACTION_SECONDS = 60;
+
+/** What the server stores of a password (RFC 5802 §3), so that the password itself is in no log of its statements. */
+const scramVerifier = (password: string, salt: Uint8Array): string => {
+  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');
+  const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');
+  const saltText = Buffer.from(salt).toString('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${saltText}$${storedKey}:${hmac('Server Key').toString('base64')}`;
+};
+
+/**
+ * Creates a role, all or nothing. It may connect and read the views; its session begins read-only, with a time limit.
+ * @throws the database's error `42501`: our own role may not create roles.
+ */
+export const createAnalyst = async (
+  { pool, system }: { readonly pool: Pool; readonly system: System },
+  { organizationId, name, connections, timeoutSeconds, createdBy }: NewAnalyst,
+): Promise<{ readonly role: string; readonly password: string }> => {
+  // Names of roles are seen by all roles of a server: this one says nothing.
+  const role = `analyst_${Buffer.from(system.randomBytes(ROLE_BYTES)).toString('hex')}`;
+  const password = Buffer.from(system.randomBytes(PASSWORD_BYTES)).toString('base64url');
+  const verifier = scramVerifier(password, system.randomBytes(SALT_BYTES));
+  const id = escapeIdentifier(role);
+  const row = [role, organizationId, name, createdBy].map(escapeLiteral).join(', ');
+  const settings = {
+    search_path: 'analytics',
+    default_transaction_read_only: 'on',
+    statement_timeout: `${timeoutSeconds}s`,
+    idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_SECONDS}s`,
+  };
+  // One message of several statements is one transaction. Our own role becomes a member so that it may end its sessions.
+  await pool.query(`
+    create role ${id} login noinherit nosuperuser nocreatedb nocreaterole noreplication nobypassrls
+      connection limit ${connections} password ${escapeLiteral(verifier)};
+    do $$ begin
+      if not has_database_privilege(${escapeLiteral(role)}, current_database(), 'connect') then
+        execute format('grant connect on database %I to ${role}', current_database());
+      end if;
+      ${Object.entries(settings)
+        .map(
+          ([key, value]) =>
+            `execute format('alter role ${role} in database %I set ${key} = %L', current_database(), '${value}');`,
+        )
+        .join('\n      ')}
+    end $$;
+    grant ${id} to current_user;
+    insert into vault.analysts (role, organization_id, name, created_by) values (${row})`);
+  return { role, password };
+};
+
+const LIST = `
+  select role, organization_id as "organizationId", name, created_at as "createdAt", created_by as "createdBy",
+    exists (select from pg_roles r where r.rolname = a.role) as exists
+  from vault.analysts a
+  where $1::text is null or organization_id = $1
+  order by created_at, role`;
+
+/** @param organizationId null: of all. */
+export const listAnalysts = async (pool: Pool, organizationId: string | null): Promise<readonly Analyst[]> => {
+  const { rows } = await pool.query<Omit<Analyst, 'createdAt'> & { readonly createdAt: Date }>(LIST, [organizationId]);
+  return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
+};
+
+/** Ends a role's sessions and drops it. @returns false: it is no analyst. */
+export const removeAnalyst = async (pool: Pool, role: string): Promise<boolean> => {
+  const found = (await listAnalysts(pool, null)).find((each) => each.role === role);
+  if (found === undefined) return false;
+  // From here on it sees nothing, whatever becomes of its sessions.
+  if (found.exists) await pool.query(`alter role ${escapeIdentifier(role)} nologin`);
+  await pool.query('delete from vault.analysts where role = $1', [role]);
+  if (!found.exists) return true;
+  await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role]);
+  await pool.query(`drop owned by ${escapeIdentifier(role)}; drop role ${escapeIdentifier(role)}`);
+  return true;
+};
