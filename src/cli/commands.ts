@@ -1,5 +1,5 @@
-import { backupCommand, restoreCommand } from './backup.ts';
 import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
+import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { createDomainCommand, listDomainsCommand, verifyDomainCommand } from './domains.ts';

@@ -48,7 +48,7 @@ describe('the list of messages', () => {
     await given('message-msg_1', [messageAccepted({ recipients: [recipient('rcp_1'), recipient('rcp_2')] })]);
     const { items } = await listMessages(pool, ALL);
     const marks = { complained: false, unsubscribed: false, opened: false, clicked: false };
-    const asAccepted = { kind: 'to', status: 'accepted', ...marks };
+    const asAccepted = { kind: 'to', domain: 'example.net', status: 'accepted', ...marks };
     expect(items).toEqual([
       {
         messageId: 'msg_1',
