@@ -139,6 +139,10 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   TemplateDeleted: 'append-other',
 
   WebhookRegistered: 'append-other',
+  WebhookUpdated: 'append-other',
+  WebhookSecretRotated: 'append-other',
+  WebhookEnabled: 'append-other',
+  WebhookPinged: 'append-other',
   WebhookDisabled: 'append-other',
   WebhookDeleted: 'append-other',
 };

@@ -1,88 +1,198 @@
-import { requireOwn } from '../domain/aggregate.ts';
+import { customerEventId } from '../domain/customer-events.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
+import type { WebhookEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import { webhookStream } from '../domain/streams.ts';
+import type { DisabledReason, WebhookFilters, WebhookHeaders } from '../domain/webhook/events.ts';
 import {
   deleteWebhook as decideDeleteWebhook,
   disableWebhook as decideDisableWebhook,
+  pingWebhook as decidePingWebhook,
   registerWebhook as decideRegisterWebhook,
+  rotateWebhookSecret as decideRotateWebhookSecret,
+  updateWebhook as decideUpdateWebhook,
   type ExistingWebhook,
+  requireWebhook,
+  type Webhook,
+  type WebhookOwner,
   webhook,
 } from '../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Condition, execute } from './execute.ts';
+import { type Condition, type Executed, execute, type Loaded } from './execute.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
+
+/** Values by name. */
+type HeaderValues = Readonly<Record<string, string>>;
 
 export interface RegisterWebhook {
   readonly environment: Environment;
   readonly url: string;
   readonly events: readonly string[];
   readonly description: string | null;
+  readonly filters?: WebhookFilters | undefined;
+  readonly headers?: HeaderValues | null | undefined;
 }
 
-export interface WebhookWithSecret {
+export interface WebhookAtRevision {
   readonly webhook: ExistingWebhook;
+  readonly revision: Loaded<Webhook>['revision'];
+}
+
+export interface WebhookWithSecret extends WebhookAtRevision {
   /** `whsec_<base64>`: this is the only time it is seen. */
   readonly secret: string;
-  readonly revision: number;
 }
+
+/** An endpoint as its caller names it. */
+interface Named extends Condition {
+  readonly webhookId: string;
+  readonly environment: Environment;
+}
+
+type Deciding = (state: Webhook, by: WebhookOwner, now: string) => readonly WebhookEvent[];
+
+const change = (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  { webhookId, environment, ...how }: Named & { readonly known?: Loaded<Webhook> },
+  decide: Deciding,
+): Promise<Executed<Webhook, WebhookEvent>> => {
+  const now = context.system.now().toISOString();
+  const by = { organizationId: origin.organizationId, environment };
+  return execute(context, {
+    aggregate: webhook,
+    stream: webhookStream(webhookId),
+    context: eventContext({ ...origin, environment }, now),
+    decide: (state) => decide(state, by, now),
+    ...how,
+  });
+};
+
+/** @returns the vault id of a new signing secret, and the secret. */
+const makeSecret = async ({ system, secrets }: CommandContext, { organizationId }: Origin) => {
+  const secretId = system.uuid();
+  const secret = `whsec_${Buffer.from(system.randomBytes(SECRET_BYTES)).toString('base64')}`;
+  await secrets.put(secretId, organizationId, secret);
+  return { secretId, secret };
+};
+
+/** @returns what events say of headers; their values are put into the vault. */
+const keepHeaders = async (
+  { system, secrets }: CommandContext,
+  { organizationId }: Origin,
+  headers: HeaderValues,
+): Promise<WebhookHeaders | null> => {
+  const names = Object.keys(headers);
+  if (names.length === 0) return null;
+  const secretId = system.uuid();
+  await secrets.put(secretId, organizationId, JSON.stringify(headers));
+  return { names, secretId };
+};
+
+const requireUrl = async ({ webhookTarget }: CommandContext, url: string): Promise<void> => {
+  const problem = await webhookTarget.problemWith(url);
+  if (problem === null) return;
+  throw new DomainError('invalid_request', 'invalid webhook', { details: { url: [`url ${problem}`] } });
+};
 
 /** @throws {DomainError} `invalid_request` naming `url`. */
 export const registerWebhook = async (
   context: CommandContext,
   origin: Origin,
-  command: RegisterWebhook,
+  { headers: values, filters, ...command }: RegisterWebhook,
 ): Promise<WebhookWithSecret> => {
-  const { system, secrets } = context;
-  const problem = await context.webhookTarget.problemWith(command.url);
-  if (problem !== null)
-    throw new DomainError('invalid_request', 'invalid webhook', { details: { url: [`url ${problem}`] } });
-  const webhookId = formatId('whk', system.randomBytes(ID_BYTES));
-  const secretId = system.uuid();
-  const secret = `whsec_${Buffer.from(system.randomBytes(SECRET_BYTES)).toString('base64')}`;
-  await secrets.put(secretId, origin.organizationId, secret);
-  const { state, revision } = await execute(context, {
-    aggregate: webhook,
-    stream: webhookStream(webhookId),
-    context: eventContext({ ...origin, environment: command.environment }, system.now().toISOString()),
-    decide: (before) => decideRegisterWebhook(before, { ...command, webhookId, secretId }),
-    known: { state: webhook.initial, revision: 'no-stream' },
-  });
-  return { webhook: requireOwn(state, origin.organizationId, 'webhook'), secret, revision: Number(revision) };
+  await requireUrl(context, command.url);
+  const webhookId = formatId('whk', context.system.randomBytes(ID_BYTES));
+  const { secretId, secret } = await makeSecret(context, origin);
+  const headers = await keepHeaders(context, origin, values ?? {});
+  const { environment } = command;
+  const { state, revision } = await change(
+    context,
+    origin,
+    { webhookId, environment, known: { state: webhook.initial, revision: 'no-stream' } },
+    (before) =>
+      decideRegisterWebhook(before, {
+        ...command,
+        events: [...command.events],
+        webhookId,
+        secretId,
+        ...(filters === undefined ? {} : { filters }),
+        ...(headers === null ? {} : { headers }),
+      }),
+  );
+  return { webhook: requireWebhook(state, { organizationId: origin.organizationId, environment }), secret, revision };
+};
+
+/** Fields that are undefined stay as they are. */
+export interface UpdateWebhook extends Named {
+  readonly url?: string | undefined;
+  readonly events?: readonly string[] | undefined;
+  readonly description?: string | null | undefined;
+  readonly filters?: WebhookFilters | undefined;
+  /** In place of all there are. */
+  readonly headers?: HeaderValues | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** @throws {DomainError} `invalid_request` naming `url`; `not_found`, `other_organization`, `precondition_failed`. */
+export const updateWebhook = async (
+  context: CommandContext,
+  origin: Origin,
+  { webhookId, environment, atRevisions, headers: values, ...changes }: UpdateWebhook,
+): Promise<WebhookAtRevision> => {
+  if (changes.url !== undefined) await requireUrl(context, changes.url);
+  const headers = values === undefined ? undefined : await keepHeaders(context, origin, values);
+  const named = { webhookId, environment, ...(atRevisions === undefined ? {} : { atRevisions }) };
+  const { state, revision } = await change(context, origin, named, (before, by) =>
+    decideUpdateWebhook(before, by, { ...changes, headers }),
+  );
+  return { webhook: requireWebhook(state, { organizationId: origin.organizationId, environment }), revision };
+};
+
+export interface RotatedWebhook extends WebhookWithSecret {
+  /** Until then the secret before signs too. */
+  readonly previousExpiresAt: string;
+}
+
+/** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `too_many_live_secrets`. */
+export const rotateWebhookSecret = async (
+  context: CommandContext,
+  origin: Origin,
+  { gracePeriodMinutes, ...named }: Named & { readonly gracePeriodMinutes: number },
+): Promise<RotatedWebhook> => {
+  const { secretId, secret } = await makeSecret(context, origin);
+  const { state, revision, events } = await change(context, origin, named, (before, by, now) =>
+    decideRotateWebhookSecret(before, by, { secretId, gracePeriodMinutes, now }),
+  );
+  const [rotated] = events;
+  const rotatedWebhook = requireWebhook(state, { ...named, organizationId: origin.organizationId });
+  const previousExpiresAt = rotated?.type === 'WebhookSecretRotated' ? rotated.data.previousExpiresAt : '';
+  return { webhook: rotatedWebhook, secret, revision, previousExpiresAt };
+};
+
+/**
+ * @returns id of the event that is posted.
+ * @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `webhook_disabled`.
+ */
+export const pingWebhook = async (context: CommandContext, origin: Origin, named: Named): Promise<string> => {
+  const { revision } = await change(context, origin, named, decidePingWebhook);
+  const [pinged] = await context.store.readStream(webhookStream(named.webhookId), { from: Number(revision) });
+  return customerEventId(pinged?.id ?? '', 0);
 };
 
 /** Stops posting to an endpoint; what it has not got waits. */
 export const disableWebhook = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  { webhookId, reason }: { readonly webhookId: string; readonly reason: 'gone' | 'failing' },
+  { reason, ...named }: Named & { readonly reason: DisabledReason },
 ): Promise<void> => {
-  await execute(context, {
-    aggregate: webhook,
-    stream: webhookStream(webhookId),
-    context: eventContext(origin, context.system.now().toISOString()),
-    decide: (state) => decideDisableWebhook(state, reason),
-  });
+  await change(context, origin, named, (state) => decideDisableWebhook(state, reason));
 };
 
 /** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
-export const deleteWebhook = async (
-  context: CommandContext,
-  origin: Origin,
-  {
-    webhookId,
-    environment,
-    ...condition
-  }: Condition & { readonly webhookId: string; readonly environment: Environment },
-): Promise<void> => {
-  await execute(context, {
-    aggregate: webhook,
-    stream: webhookStream(webhookId),
-    context: eventContext({ ...origin, environment }, context.system.now().toISOString()),
-    decide: (state) => decideDeleteWebhook(state, { organizationId: origin.organizationId, environment }),
-    ...condition,
-  });
+export const deleteWebhook = async (context: CommandContext, origin: Origin, named: Named): Promise<void> => {
+  await change(context, origin, named, decideDeleteWebhook);
 };

@@ -1,4 +1,9 @@
-import type { ReputationEvent } from './events.ts';
+import type { BounceCategory } from './bounce/categories.ts';
+import type { ApiKeyEvent, ReputationEvent, WebhookEvent } from './events.ts';
+import type { SmtpFacts } from './message/events.ts';
+import type { Measure } from './reputation/events.ts';
+import type { SuppressionScope } from './suppression/events.ts';
+import type { ClientFamily, MachineReason, NetworkKind } from './tracking/client.ts';
 
 /** Every type a customer can meet in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [
@@ -48,7 +53,10 @@ export const CUSTOMER_EVENT_TYPES = [
   'template.published',
   'template.deleted',
   'webhook.created',
+  'webhook.updated',
+  'webhook.enabled',
   'webhook.disabled',
+  'webhook.ping',
   'webhook.deleted',
   'suppression.created',
   'suppression.deleted',
@@ -58,6 +66,48 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.deleted',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
+
+/** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
+export interface CustomerEventFacts {
+  readonly smtp?: SmtpFacts;
+  readonly attempt?: number;
+  readonly nextAttemptAt?: string;
+  readonly reason?: string;
+  /** Why the next attempt follows: the outcome of this one is unknown. */
+  readonly isOutcomeUnknown?: true;
+  /** Records that are missing or wrong in the DNS. */
+  readonly records?: readonly string[];
+  /** What a reputation has reached: a limit of bounces or complaints. */
+  readonly limit?: {
+    readonly measure: Measure;
+    readonly count: number;
+    readonly of: number;
+    readonly limitPercent: number;
+  };
+  /** Why it was refused. */
+  readonly category?: BounceCategory | undefined;
+  /** It bounced after it had been delivered. */
+  readonly late?: true | undefined;
+  /** It suppresses nobody: several recipients could have said so. */
+  readonly shared?: true | undefined;
+  readonly scheduledAt?: string;
+  /** Of an opening or a click: the first by people, or by machines. */
+  readonly first?: true | undefined;
+  readonly count?: number;
+  readonly machine?: MachineReason | undefined;
+  readonly client?: ClientFamily;
+  readonly network?: NetworkKind;
+  readonly link?: number;
+  /** Vault id of the address of the link. */
+  readonly linkId?: string;
+  /** How somebody unsubscribed. */
+  readonly method?: string;
+  /** The topic that somebody subscribed to or unsubscribed from. */
+  readonly topicId?: string | null | undefined;
+  /** What a suppression keeps back, and until when; null: for good. */
+  readonly scope?: SuppressionScope;
+  readonly expiresAt?: string | null;
+}
 
 export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], CustomerEventType>> = {
   SendingWarned: 'domain.sending_warned',
@@ -85,8 +135,27 @@ export const TYPE_OF_DOMAIN = {
   DomainDeleted: 'domain.deleted',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
 
+export const TYPE_OF_KEY = {
+  KeyCreated: 'api_key.created',
+  KeyUpdated: 'api_key.updated',
+  KeyRotated: 'api_key.rotated',
+  KeyRevoked: 'api_key.revoked',
+  KeyExpired: 'api_key.expired',
+  KeyDeleted: 'api_key.deleted',
+} as const satisfies Readonly<Record<ApiKeyEvent['type'], CustomerEventType>>;
+
 export const TYPE_OF_TOPIC = {
   TopicCreated: 'topic.created',
   TopicChanged: 'topic.updated',
   TopicDeleted: 'topic.deleted',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
+
+export const TYPE_OF_WEBHOOK = {
+  WebhookRegistered: 'webhook.created',
+  WebhookUpdated: 'webhook.updated',
+  WebhookSecretRotated: 'webhook.updated',
+  WebhookEnabled: 'webhook.enabled',
+  WebhookDisabled: 'webhook.disabled',
+  WebhookPinged: 'webhook.ping',
+  WebhookDeleted: 'webhook.deleted',
+} as const satisfies Readonly<Record<WebhookEvent['type'], CustomerEventType>>;

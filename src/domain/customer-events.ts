@@ -1,57 +1,18 @@
-import type { BounceCategory } from './bounce/categories.ts';
-import { type CustomerEventType, TYPE_OF_DOMAIN, TYPE_OF_REPUTATION, TYPE_OF_TOPIC } from './customer-event-types.ts';
+import {
+  type CustomerEventFacts,
+  type CustomerEventType,
+  TYPE_OF_DOMAIN,
+  TYPE_OF_KEY,
+  TYPE_OF_REPUTATION,
+  TYPE_OF_TOPIC,
+  TYPE_OF_WEBHOOK,
+} from './customer-event-types.ts';
 import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { MessageEvent, ReputationEvent } from './events.ts';
 import { formatId } from './ids.ts';
-import type { SmtpFacts } from './message/events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
-import type { Measure } from './reputation/events.ts';
 import { senderIdIn } from './reputation/reputation.ts';
-import type { SuppressionScope } from './suppression/events.ts';
-import type { ClientFamily, MachineReason, NetworkKind } from './tracking/client.ts';
-
-/** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
-export interface CustomerEventFacts {
-  readonly smtp?: SmtpFacts;
-  readonly attempt?: number;
-  readonly nextAttemptAt?: string;
-  readonly reason?: string;
-  /** Why the next attempt follows: the outcome of this one is unknown. */
-  readonly isOutcomeUnknown?: true;
-  /** Records that are missing or wrong in the DNS. */
-  readonly records?: readonly string[];
-  /** What a reputation has reached: a limit of bounces or complaints. */
-  readonly limit?: {
-    readonly measure: Measure;
-    readonly count: number;
-    readonly of: number;
-    readonly limitPercent: number;
-  };
-  /** Why it was refused. */
-  readonly category?: BounceCategory | undefined;
-  /** It bounced after it had been delivered. */
-  readonly late?: true | undefined;
-  /** It suppresses nobody: several recipients could have said so. */
-  readonly shared?: true | undefined;
-  readonly scheduledAt?: string;
-  /** Of an opening or a click: the first by people, or by machines. */
-  readonly first?: true | undefined;
-  readonly count?: number;
-  readonly machine?: MachineReason | undefined;
-  readonly client?: ClientFamily;
-  readonly network?: NetworkKind;
-  readonly link?: number;
-  /** Vault id of the address of the link. */
-  readonly linkId?: string;
-  /** How somebody unsubscribed. */
-  readonly method?: string;
-  /** The topic that somebody subscribed to or unsubscribed from. */
-  readonly topicId?: string | null | undefined;
-  /** What a suppression keeps back, and until when; null: for good. */
-  readonly scope?: SuppressionScope;
-  readonly expiresAt?: string | null;
-}
 
 /** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
 export interface CustomerEvent {
@@ -154,17 +115,12 @@ const kindsOf = (
     case 'TemplateDraftChanged':
       return null;
     case 'KeyCreated':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.created') };
     case 'KeyUpdated':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.updated') };
     case 'KeyRotated':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.rotated') };
     case 'KeyRevoked':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.revoked') };
     case 'KeyExpired':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.expired') };
     case 'KeyDeleted':
-      return { subjectId: event.data.keyId, sequence, kinds: about('api_key.deleted') };
+      return { subjectId: event.data.keyId, sequence, kinds: about(TYPE_OF_KEY[event.type]) };
     case 'DomainRegistered':
     case 'DomainVerified':
     case 'DomainFailed':
@@ -191,11 +147,16 @@ const kindsOf = (
     case 'TemplateDeleted':
       return { subjectId: event.data.templateId, sequence, kinds: about('template.deleted') };
     case 'WebhookRegistered':
-      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.created') };
-    case 'WebhookDisabled':
-      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.disabled') };
+    case 'WebhookUpdated':
+    case 'WebhookSecretRotated':
+    case 'WebhookEnabled':
+    case 'WebhookPinged':
     case 'WebhookDeleted':
-      return { subjectId: event.data.webhookId, sequence, kinds: about('webhook.deleted') };
+      return { subjectId: event.data.webhookId, sequence, kinds: about(TYPE_OF_WEBHOOK[event.type]) };
+    case 'WebhookDisabled': {
+      const { webhookId, reason } = event.data;
+      return { subjectId: webhookId, sequence, kinds: about('webhook.disabled', { reason }) };
+    }
     case 'SuppressionAdded': {
       const { suppressionId, reason, scope, topicId, expiresAt } = event.data;
       const kinds = about('suppression.created', { reason, scope, topicId, expiresAt });

@@ -72,9 +72,13 @@ export const ERROR_CATALOGUE = {
     remedy: 'Give an expired key a new `expires_at`; replace a revoked key by a new one.',
   },
   too_many_live_secrets: {
-    meaning: 'Two earlier secrets of the key still work, which is the maximum.',
+    meaning: 'Two earlier secrets of the key or webhook still work, which is the maximum.',
     remedy:
-      'Wait until an earlier secret expires, or rotate with `grace_period_minutes: 0` or `revoke_previous: true`.',
+      'Wait until an earlier secret expires, or rotate with `grace_period_minutes: 0`, or a key with `revoke_previous: true`.',
+  },
+  webhook_disabled: {
+    meaning: 'The webhook is disabled, and nothing is posted to it.',
+    remedy: 'Enable it with `PATCH /v1/webhooks/:id` and `enabled: true`, then try again.',
   },
   last_admin_key: {
     meaning: 'The change would leave the organization without a working `admin` key.',

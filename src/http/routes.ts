@@ -75,13 +75,16 @@ import {
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
 import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
+import { listWebhookDeliveriesRoute } from './routes/webhooks/deliveries.ts';
 import {
   deleteWebhookRoute,
   getWebhookRoute,
-  listWebhookDeliveriesRoute,
   listWebhooksRoute,
+  pingWebhookRoute,
   registerWebhookRoute,
-} from './routes/webhooks.ts';
+  rotateWebhookSecretRoute,
+  updateWebhookRoute,
+} from './routes/webhooks/webhooks.ts';
 
 /** All routes, in the order of the OpenAPI document; `route-table.ts` says what each requires. */
 export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
@@ -130,7 +133,10 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   registerWebhookRoute,
   listWebhooksRoute,
   getWebhookRoute,
+  updateWebhookRoute,
   deleteWebhookRoute,
+  rotateWebhookSecretRoute,
+  pingWebhookRoute,
   listWebhookDeliveriesRoute,
   addSuppressionsRoute,
   listSuppressionsRoute,

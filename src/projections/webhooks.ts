@@ -21,7 +21,15 @@ export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>
   version: 1,
   categories: [webhook.category],
   tables: ['webhooks'],
-  handlers: { WebhookRegistered: fold, WebhookDisabled: fold, WebhookDeleted: fold },
+  handlers: {
+    WebhookRegistered: fold,
+    WebhookUpdated: fold,
+    WebhookSecretRotated: fold,
+    WebhookEnabled: fold,
+    WebhookDisabled: fold,
+    WebhookPinged: 'ignored',
+    WebhookDeleted: fold,
+  },
   begin: (db, events) => storedStates(db, SELECT, events),
   write: async (db, webhooks) => {
     await db.query(UPSERT, asRecords(existing(webhooks).map((state) => ({ ...state, state }))));

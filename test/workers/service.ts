@@ -62,7 +62,7 @@ export interface Service {
     to: readonly string[] | string,
     environment?: Environment,
     text?: string,
-    later?: Partial<Pick<MessageDraft, 'scheduledAt' | 'ttlSeconds' | 'unsubscribe' | 'stream'>>,
+    later?: Partial<Pick<MessageDraft, 'scheduledAt' | 'ttlSeconds' | 'unsubscribe' | 'stream' | 'tags'>>,
   ): Promise<string>;
   message(id: string): Promise<ExistingMessage>;
   history(id: string): Promise<readonly string[]>;

@@ -1,8 +1,17 @@
 import { type Aggregate, requireOwn } from '../aggregate.ts';
+import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
+import { canonicalJson } from '../digest.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
+import type { DisabledReason, WebhookFilters, WebhookHeaders } from './events.ts';
+
+/** A signing secret that was replaced, and signs beside the current one until it ends. */
+interface EarlierSecret {
+  readonly secretId: string;
+  readonly expiresAt: string;
+}
 
 export interface ExistingWebhook {
   readonly status: 'enabled' | 'disabled' | 'deleted';
@@ -12,27 +21,83 @@ export interface ExistingWebhook {
   readonly url: string;
   readonly events: readonly string[];
   readonly description: string | null;
+  readonly filters: WebhookFilters;
+  readonly headers: WebhookHeaders | null;
   readonly secretId: string;
+  readonly earlierSecrets: readonly EarlierSecret[];
   readonly createdAt: string;
+  /** Earlier failures do not count: when it was registered, or enabled again. */
+  readonly enabledAt: string;
+  /** null: it is not disabled. */
+  readonly disabledReason: DisabledReason | null;
 }
 
 export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
 
+export const NO_FILTERS: WebhookFilters = { domains: [], tags: [] };
+/** Posted to the endpoint that it is about, whatever it subscribes to, and to no other. */
+export const PING = 'webhook.ping';
+
 /** Whether an endpoint that asked for these types or families gets an event of this type. */
 export const subscribesTo = (events: readonly string[], type: string): boolean =>
+  type !== PING &&
   events.some((wanted) => wanted === type || (wanted.endsWith('.*') && type.startsWith(wanted.slice(0, -1))));
+
+/** Vault ids of the secrets that sign a post, the current one first. */
+export const signingSecretIds = (
+  { secretId, earlierSecrets }: Pick<ExistingWebhook, 'secretId' | 'earlierSecrets'>,
+  now: Date,
+): readonly string[] => [
+  secretId,
+  ...earlierSecrets.filter(({ expiresAt }) => Date.parse(expiresAt) > now.getTime()).map((earlier) => earlier.secretId),
+];
+
+const liveAt = (secrets: readonly EarlierSecret[], now: string): readonly EarlierSecret[] =>
+  secrets.filter(({ expiresAt }) => expiresAt > now);
+
+type Updated = Extract<WebhookEvent, { type: 'WebhookUpdated' }>['data'];
+
+const updated = (state: ExistingWebhook, { webhookId: _, description, headers, ...changes }: Updated) => ({
+  ...state,
+  url: changes.url ?? state.url,
+  events: changes.events ?? state.events,
+  filters: changes.filters ?? state.filters,
+  description: description === undefined ? state.description : description,
+  headers: headers === undefined ? state.headers : headers,
+});
 
 export const webhook: Aggregate<Webhook, WebhookEvent> = {
   category: CATEGORIES.webhook,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt }) => {
     if (event.type === 'WebhookRegistered') {
-      return { status: 'enabled', ...event.data, organizationId, createdAt: occurredAt };
+      return {
+        status: 'enabled',
+        ...event.data,
+        filters: event.data.filters ?? NO_FILTERS,
+        headers: event.data.headers ?? null,
+        earlierSecrets: [],
+        organizationId,
+        createdAt: occurredAt,
+        enabledAt: occurredAt,
+        disabledReason: null,
+      };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
+      case 'WebhookUpdated':
+        return updated(state, event.data);
+      case 'WebhookSecretRotated': {
+        const previous = { secretId: state.secretId, expiresAt: event.data.previousExpiresAt };
+        const earlierSecrets = liveAt([...state.earlierSecrets, previous], occurredAt);
+        return { ...state, secretId: event.data.secretId, earlierSecrets };
+      }
+      case 'WebhookEnabled':
+        return { ...state, status: 'enabled', enabledAt: occurredAt, disabledReason: null };
       case 'WebhookDisabled':
-        return { ...state, status: 'disabled' };
+        return { ...state, status: 'disabled', disabledReason: event.data.reason };
+      case 'WebhookPinged':
+        return state;
       case 'WebhookDeleted':
         return { ...state, status: 'deleted' };
       default:
@@ -41,29 +106,21 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
   },
 };
 
-export interface RegisterWebhook {
-  readonly webhookId: string;
-  readonly environment: Environment;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description: string | null;
-  readonly secretId: string;
-}
+type Registered = Extract<WebhookEvent, { type: 'WebhookRegistered' }>['data'];
 
-export const registerWebhook = (state: Webhook, command: RegisterWebhook): readonly WebhookEvent[] => {
+export const registerWebhook = (state: Webhook, command: Registered): readonly WebhookEvent[] => {
   if (state.status !== 'absent') throw new DomainError('resource_conflict', 'webhook exists already');
-  return [{ type: 'WebhookRegistered', data: { ...command, events: [...command.events] } }];
+  return [{ type: 'WebhookRegistered', data: command }];
 };
 
-/** The receiver said 410, or has failed for too long; an endpoint that is not enabled stays as it is. */
-export const disableWebhook = (state: Webhook, reason: 'gone' | 'failing'): readonly WebhookEvent[] =>
-  state.status === 'enabled' ? [{ type: 'WebhookDisabled', data: { webhookId: state.webhookId, reason } }] : [];
+/** Whose endpoint it has to be. */
+export interface WebhookOwner {
+  readonly organizationId: string;
+  readonly environment: Environment;
+}
 
 /** The endpoint, if it is the caller's, of the caller's environment, and not deleted. @throws {DomainError} */
-export const requireWebhook = (
-  state: Webhook,
-  by: { readonly organizationId: string; readonly environment: Environment },
-): ExistingWebhook => {
+export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireOwn(state, by.organizationId, 'webhook');
   if (existing.status === 'deleted' || existing.environment !== by.environment) {
     throw new DomainError('not_found', 'webhook not found');
@@ -71,8 +128,87 @@ export const requireWebhook = (
   return existing;
 };
 
-/** @throws {DomainError} `not_found`, `other_organization`. */
-export const deleteWebhook = (
+/** As `requireWebhook`, and it is posted to. @throws {DomainError} `webhook_disabled` too. */
+export const requireEnabled = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
+  const existing = requireWebhook(state, by);
+  if (existing.status === 'enabled') return existing;
+  throw new DomainError('webhook_disabled', 'webhook is disabled: enable it first');
+};
+
+/** The receiver said 410, or has failed for too long; an endpoint that is not enabled stays as it is. */
+export const disableWebhook = (state: Webhook, reason: DisabledReason): readonly WebhookEvent[] =>
+  state.status === 'enabled' ? [{ type: 'WebhookDisabled', data: { webhookId: state.webhookId, reason } }] : [];
+
+/** Fields that are undefined stay as they are. */
+export interface WebhookChanges {
+  readonly url?: string | undefined;
+  readonly events?: readonly string[] | undefined;
+  readonly description?: string | null | undefined;
+  readonly filters?: WebhookFilters | undefined;
+  /** Always a change where they are given: their values cannot be compared. */
+  readonly headers?: WebhookHeaders | null | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+const COMPARED = ['url', 'events', 'description', 'filters'] as const;
+
+const fieldChanges = (existing: ExistingWebhook, changes: WebhookChanges): readonly WebhookEvent[] => {
+  const changed = COMPARED.filter(
+    (name) => changes[name] !== undefined && canonicalJson(changes[name]) !== canonicalJson(existing[name]),
+  ).map((name) => [name, changes[name]]);
+  const hasHeaders = changes.headers !== undefined && !(changes.headers === null && existing.headers === null);
+  if (changed.length === 0 && !hasHeaders) return [];
+  const headers = hasHeaders ? { headers: changes.headers } : {};
+  const data = { webhookId: existing.webhookId, ...Object.fromEntries(changed), ...headers };
+  return [{ type: 'WebhookUpdated', data }];
+};
+
+const toEnabled = (existing: ExistingWebhook, enabled: boolean): readonly WebhookEvent[] => {
+  if (!enabled) return disableWebhook(existing, 'requested');
+  return existing.status === 'enabled' ? [] : [{ type: 'WebhookEnabled', data: { webhookId: existing.webhookId } }];
+};
+
+/** What is asked for and is so already changes nothing. @throws {DomainError} `not_found`, `other_organization`. */
+export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: WebhookChanges): readonly WebhookEvent[] => {
+  const existing = requireWebhook(state, by);
+  const { enabled } = changes;
+  return [...fieldChanges(existing, changes), ...(enabled === undefined ? [] : toEnabled(existing, enabled))];
+};
+
+/** Each signs every post: more only make the header longer. */
+const EARLIER_SECRETS_MAX = 2;
+const MINUTE_MS = 60_000;
+
+export interface RotateWebhookSecret {
+  readonly secretId: string;
+  /** 0 to `GRACE_PERIOD_MINUTES_MAX`: how long the secret before signs too. */
+  readonly gracePeriodMinutes: number;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+/** @throws {DomainError} `not_found`, `other_organization`, `too_many_live_secrets`. */
+export const rotateWebhookSecret = (
   state: Webhook,
-  by: { readonly organizationId: string; readonly environment: Environment },
-): readonly WebhookEvent[] => [{ type: 'WebhookDeleted', data: { webhookId: requireWebhook(state, by).webhookId } }];
+  by: WebhookOwner,
+  { secretId, gracePeriodMinutes, now }: RotateWebhookSecret,
+): readonly WebhookEvent[] => {
+  const { webhookId, earlierSecrets } = requireWebhook(state, by);
+  if (gracePeriodMinutes > 0 && liveAt(earlierSecrets, now).length >= EARLIER_SECRETS_MAX) {
+    const problem = `webhook has ${EARLIER_SECRETS_MAX} earlier secrets that still sign: wait until one ends, or rotate with grace_period_minutes 0`;
+    throw new DomainError('too_many_live_secrets', problem);
+  }
+  const graceMs = Math.min(gracePeriodMinutes, GRACE_PERIOD_MINUTES_MAX) * MINUTE_MS;
+  const previousExpiresAt = new Date(Date.parse(now) + graceMs).toISOString();
+  return [{ type: 'WebhookSecretRotated', data: { webhookId, secretId, previousExpiresAt } }];
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`. */
+export const pingWebhook = (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [
+  { type: 'WebhookPinged', data: { webhookId: requireEnabled(state, by).webhookId } },
+];
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const deleteWebhook = (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [
+  { type: 'WebhookDeleted', data: { webhookId: requireWebhook(state, by).webhookId } },
+];

@@ -28,6 +28,7 @@ export const ERROR_STATUSES = {
   domain_already_exists: 409,
   key_not_active: 409,
   too_many_live_secrets: 409,
+  webhook_disabled: 409,
   last_admin_key: 409,
   message_being_sent: 409,
   message_ended: 409,

@@ -158,8 +158,16 @@ const SCHEMAS = {
   TemplateEvent: eventOf('TemplateEvent', ['template.created', 'template.published', 'template.deleted'], {
     template_id: z.string(),
   }),
-  WebhookEvent: eventOf('WebhookEvent', ['webhook.created', 'webhook.disabled', 'webhook.deleted'], {
+  WebhookEvent: eventOf(
+    'WebhookEvent',
+    ['webhook.created', 'webhook.updated', 'webhook.enabled', 'webhook.ping', 'webhook.deleted'],
+    { webhook_id: z.string() },
+  ),
+  WebhookDisabledEvent: eventOf('WebhookDisabledEvent', ['webhook.disabled'], {
     webhook_id: z.string(),
+    reason: z
+      .enum(['gone', 'failing', 'requested'])
+      .describe('`gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API.'),
   }),
   SuppressionCreatedEvent: eventOf('SuppressionCreatedEvent', ['suppression.created'], {
     suppression,

@@ -1,5 +1,5 @@
-import type { CustomerEventType } from '../../domain/customer-event-types.ts';
-import type { CustomerEvent, CustomerEventFacts } from '../../domain/customer-events.ts';
+import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-event-types.ts';
+import type { CustomerEvent } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { Database } from '../database.ts';

@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import type { CustomerEventType } from '../../domain/customer-event-types.ts';
-import type { CustomerEvent, CustomerEventFacts } from '../../domain/customer-events.ts';
+import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-event-types.ts';
+import type { CustomerEvent } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';

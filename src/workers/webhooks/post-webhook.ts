@@ -31,8 +31,10 @@ export const startWithinMs = ({ postMs, recordMs, leaseMs }: WebhookTimes): numb
 export interface PreparedPost {
   readonly delivery: ClaimedDelivery;
   readonly url: string;
-  /** `whsec_…`. */
-  readonly secret: string;
+  /** `whsec_…`; each signs. */
+  readonly secrets: readonly string[];
+  /** The customer's own headers. */
+  readonly headers: Readonly<Record<string, string>>;
   /** JSON, the very text that is signed. */
   readonly body: string;
 }
@@ -59,14 +61,15 @@ const stateAfter = (answer: WebhookAnswer, attempt: number, system: System): Pic
 /** Signs and posts. Never rejects for reasons of the receiver. */
 export const postWebhook = async (
   { webhookTarget, webhookTimes, system }: PostWebhook,
-  { delivery, url, secret, body }: PreparedPost,
+  { delivery, url, secrets, headers: own, body }: PreparedPost,
 ): Promise<FinishedTry> => {
   const at = system.now();
   const attempt = delivery.attempts + 1;
   const headers = {
+    ...own,
     'content-type': 'application/json',
     'user-agent': 'Outbox-Webhooks/1.0',
-    ...signWebhook([secret], { id: delivery.event.id, at, body }),
+    ...signWebhook(secrets, { id: delivery.event.id, at, body }),
   };
   const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });
   return {
@@ -106,18 +109,20 @@ export const createDisableEndpoint = (deps: DisableEndpoint) => {
     return true;
   };
 
-  const reasonFor = async (webhookId: string, isGone: boolean): Promise<'gone' | 'failing' | null> => {
+  const reasonFor = async (
+    { webhookId, enabledAt }: ExistingWebhook,
+    isGone: boolean,
+  ): Promise<'gone' | 'failing' | null> => {
     if (isGone) return 'gone';
     const since = await webhookDeliveries.failingSince(webhookId);
-    return since !== null && system.now().getTime() - since.getTime() >= FAILING_MS_MAX ? 'failing' : null;
+    if (since === null) return null;
+    const sinceMs = Math.max(since.getTime(), Date.parse(enabledAt));
+    return system.now().getTime() - sinceMs >= FAILING_MS_MAX ? 'failing' : null;
   };
 
   /** @param eventId of the customer's event that was posted. */
-  return async (
-    { webhookId, organizationId, environment }: ExistingWebhook,
-    { status, state }: FinishedTry,
-    eventId: string,
-  ): Promise<void> => {
+  return async (endpoint: ExistingWebhook, { status, state }: FinishedTry, eventId: string): Promise<void> => {
+    const { webhookId, organizationId, environment } = endpoint;
     if (state === 'delivered') return;
     const isGone = status === GONE;
     if (!isTimeToRead(webhookId) && !isGone) return;
@@ -130,8 +135,8 @@ export const createDisableEndpoint = (deps: DisableEndpoint) => {
       causationId: eventId,
     };
     await retry(system, async () => {
-      const reason = await reasonFor(webhookId, isGone);
-      if (reason !== null) await disableWebhook(deps, origin, { webhookId, reason });
+      const reason = await reasonFor(endpoint, isGone);
+      if (reason !== null) await disableWebhook(deps, origin, { webhookId, environment, reason });
     });
   };
 };

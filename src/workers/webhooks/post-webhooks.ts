@@ -6,6 +6,7 @@ import type { Logger } from '../../domain/ports/logger.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/webhook.ts';
 import { serializeEvents } from '../../projections/events/serialize-events.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
@@ -40,20 +41,30 @@ const PROBED_ENDPOINTS_MAX = 64;
 /** On a stop, a receiver that takes longer gets the event again after the lease. */
 const STOP_GRACE_MS = 6000;
 
+/** Secrets that sign, and the customer's own headers; null: the vault lacks one. */
+const secretsOf = async (
+  { secrets, system }: PostWebhooks,
+  endpoint: ExistingWebhook,
+): Promise<Pick<PreparedPost, 'secrets' | 'headers'> | null> => {
+  const ids = [...signingSecretIds(endpoint, system.now()), ...(endpoint.headers ? [endpoint.headers.secretId] : [])];
+  const found = (await Promise.all(ids.map((id) => secrets.get(id)))).filter((one) => one !== undefined);
+  if (found.length < ids.length) return null;
+  // Was written by the command that keeps headers.
+  const headers = endpoint.headers === null ? {} : (JSON.parse(found.pop() ?? '{}') as PreparedPost['headers']);
+  return { secrets: found, headers };
+};
+
 /** @returns null: the endpoint was disabled or deleted a moment ago, and the delivery is left to its lease. */
-const prepare = async (
-  { contents, endpoints, logger, secrets }: PostWebhooks,
-  delivery: ClaimedDelivery,
-): Promise<PreparedPost | null> => {
-  const endpoint = endpoints.get(delivery.webhookId);
+const prepare = async (deps: PostWebhooks, delivery: ClaimedDelivery): Promise<PreparedPost | null> => {
+  const endpoint = deps.endpoints.get(delivery.webhookId);
   if (endpoint === undefined) return null;
   // Concurrent callers of both share queries.
-  const [[serialized], secret] = await Promise.all([
-    serializeEvents(contents, [delivery.event]),
-    secrets.get(endpoint.secretId),
+  const [[serialized], found] = await Promise.all([
+    serializeEvents(deps.contents, [delivery.event]),
+    secretsOf(deps, endpoint),
   ]);
-  if (secret !== undefined) return { delivery, url: endpoint.url, secret, body: JSON.stringify(serialized) };
-  logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret of this webhook');
+  if (found !== null) return { delivery, url: endpoint.url, ...found, body: JSON.stringify(serialized) };
+  deps.logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret or headers of this webhook');
   return null;
 };
 

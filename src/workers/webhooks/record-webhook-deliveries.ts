@@ -1,4 +1,5 @@
 import { pause } from '../../async/with-timeout.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type EventStore,
   LOG_START,
@@ -29,6 +30,7 @@ export type Reaction = (events: readonly RecordedEvent[]) => Promise<void>;
 
 export interface RecordWebhookDeliveries {
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
+  readonly contents: Pick<Contents, 'heads'>;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly leadership: Leadership;
   /** Called by the leader before the checkpoint moves past the events. */
@@ -98,7 +100,7 @@ const createRecorder = async (
   return {
     /** @returns false: another process has moved the checkpoint, and nothing was recorded. */
     apply: async ({ events, position: to }) => {
-      const owed = owedBy(endpoints, events);
+      const owed = await owedBy(deps.contents, endpoints, events);
       await deps.react(events);
       if (owed.length === 0 && system.monotonicMs() - movedMs < CHECKPOINT_EVERY_MS) return true;
       if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;

@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { WebhookEvent } from '../../../src/domain/events.ts';
-import { deleteWebhook, disableWebhook, subscribesTo, webhook } from '../../../src/domain/webhook/webhook.ts';
+import type { EventContext } from '../../../src/domain/ports/event-store.ts';
+import {
+  deleteWebhook,
+  disableWebhook,
+  pingWebhook,
+  rotateWebhookSecret,
+  signingSecretIds,
+  subscribesTo,
+  updateWebhook,
+  type Webhook,
+  webhook,
+} from '../../../src/domain/webhook/webhook.ts';
 import { specify } from '../../support/specification.ts';
 
 const registered: WebhookEvent = {
@@ -24,6 +35,7 @@ describe('a webhook', () => {
     [['message.delivered'], 'message.deferred', false],
     [['message.*'], 'domain.verified', false],
     [['mess.*'], 'message.delivered', false],
+    [['webhook.*'], 'webhook.ping', false],
   ])('that asked for %j gets %s: %s', (events, type, expected) => {
     expect(subscribesTo(events, type)).toBe(expected);
   });
@@ -52,5 +64,59 @@ describe('a webhook', () => {
     given([registered, { type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }])
       .when((state) => disableWebhook(state, 'gone'))
       .thenNothing();
+  });
+  test('changes what is different only', () => {
+    given([registered])
+      .when((state) => updateWebhook(state, mine, { url: 'https://example.com/hook', events: ['domain.*'] }))
+      .thenEvents({ type: 'WebhookUpdated', data: { webhookId: 'whk_1', events: ['domain.*'] } });
+    given([registered])
+      .when((state) => updateWebhook(state, mine, { description: null, headers: null, enabled: true }))
+      .thenNothing();
+    given([registered])
+      .when((state) => updateWebhook(state, { ...mine, environment: 'test' }, { enabled: false }))
+      .thenRefused('not_found');
+  });
+  test('is disabled by request, and enabled again with another address at once', () => {
+    const disabled: WebhookEvent = { type: 'WebhookDisabled', data: { webhookId: 'whk_1', reason: 'requested' } };
+    given([registered])
+      .when((state) => updateWebhook(state, mine, { enabled: false }))
+      .thenEvents(disabled);
+    given([registered, disabled])
+      .when((state) => updateWebhook(state, mine, { enabled: true, url: 'https://example.com/new' }))
+      .thenEvents(
+        { type: 'WebhookUpdated', data: { webhookId: 'whk_1', url: 'https://example.com/new' } },
+        { type: 'WebhookEnabled', data: { webhookId: 'whk_1' } },
+      );
+    given([registered, disabled])
+      .when((state) => pingWebhook(state, mine))
+      .thenRefused('webhook_disabled');
+  });
+
+  const rotated = (secretId: string, previousExpiresAt: string): WebhookEvent => ({
+    type: 'WebhookSecretRotated',
+    data: { webhookId: 'whk_1', secretId, previousExpiresAt },
+  });
+  const stateAfter = (events: readonly WebhookEvent[]): Webhook => {
+    const context = { organizationId: 'org_mine', occurredAt: '2026-11-01T00:00:00.000Z' } as EventContext;
+    return events.reduce((state, event) => webhook.evolve(state, event, context), webhook.initial);
+  };
+
+  test('has a secret before that signs until its grace period ends, and two of them at most', () => {
+    const now = '2026-11-01T00:00:00.000Z';
+    const later = '2026-11-01T01:00:00.000Z';
+    given([registered])
+      .when((state) => rotateWebhookSecret(state, mine, { secretId: 'secret-2', gracePeriodMinutes: 60, now }))
+      .thenEvents(rotated('secret-2', later));
+    const twice = [registered, rotated('secret-2', later), rotated('secret-3', later)];
+    given(twice)
+      .when((state) => rotateWebhookSecret(state, mine, { secretId: 'secret-4', gracePeriodMinutes: 1, now }))
+      .thenRefused('too_many_live_secrets');
+    given(twice)
+      .when((state) => rotateWebhookSecret(state, mine, { secretId: 'secret-4', gracePeriodMinutes: 0, now }))
+      .thenEvents(rotated('secret-4', now));
+    const state = stateAfter(twice);
+    if (state.status === 'absent') throw new Error('it is there');
+    expect(signingSecretIds(state, new Date(now))).toEqual(['secret-3', 'secret-1', 'secret-2']);
+    expect(signingSecretIds(state, new Date(later))).toEqual(['secret-3']);
   });
 });

@@ -21,6 +21,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
   updateKey: { name: 'Mine now', permissions: ['read'] },
   updateTopic: { name: 'Mine now' },
+  updateWebhook: { enabled: false },
   updateDomain: { branding: { name: 'Mine now' } },
   rotateKey: { grace_period_minutes: 0, revoke_previous: true },
   changeTemplate: { name: 'Mine now' },
@@ -97,8 +98,11 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   // An alias is its organization's own.
   createTemplate: () => [],
   listTemplates: (victim) => cursorsOf(victim, '/v1/templates'),
-  // A webhook names nothing but an address.
-  registerWebhook: () => [],
+  registerWebhook: (victim) =>
+    [victim.domain, victim.second].map(({ id }) => ({
+      body: { url: 'http://127.0.0.1:9/', events: ['message.*'], filters: { domain_ids: [id] } },
+      refused: [403, 'other_organization'] as const,
+    })),
   listWebhooks: () => [{}],
   // Both suppress this address: each reads and changes its own list only.
   addSuppressions: () => [{ body: { address: 'nobody@example.net', expires_at: null } }],

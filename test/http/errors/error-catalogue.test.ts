@@ -111,6 +111,11 @@ const PROVOKED = {
     const rotate = () => post(`/v1/api-keys/${ids.spare}/rotate`);
     return after(after(rotate(), rotate), rotate);
   },
+  webhook_disabled: async () => {
+    const made = (await post('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.*'] })).json();
+    await ask({ method: 'PATCH', url: `/v1/webhooks/${made.id}`, payload: { enabled: false } });
+    return post(`/v1/webhooks/${made.id}/ping`);
+  },
   last_admin_key: () => post(`/v1/api-keys/${ids.foreign}/revoke`, {}, { by: 'foreign' }),
   message_being_sent: async () => {
     const url = await sentByTestKey();

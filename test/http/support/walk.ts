@@ -90,6 +90,9 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
   'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
+  'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
+  'POST /v1/webhooks/:id/rotate-secret': () => ({}),
+  'POST /v1/webhooks/:id/ping': () => ({}),
 };
 
 const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);

@@ -9,7 +9,6 @@ import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import { deleteWebhook, disableWebhook, registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
@@ -31,6 +30,7 @@ import { engageSome } from './engage-some.ts';
 import { suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 import { templateSome } from './template-some.ts';
+import { webhookSome } from './webhook-some.ts';
 
 /** An organization with a verified domain, and the keys and webhooks made so far. */
 interface Tenant {
@@ -198,19 +198,8 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     await revokeKey(context, originOf(organizationId, 'live'), { ...byOperator, keyId: pick(keys) ?? '' });
   };
 
-  const makeWebhook: Action = async ({ organizationId, webhooks }) => {
-    const { webhook } = await registerWebhook(context, originOf(organizationId, 'live'), {
-      ...{ url: 'https://hooks.example/', events: ['message.*'], description: null },
-      environment: 'live',
-    });
-    webhooks.push(webhook.webhookId);
-  };
-
-  const disableSomeWebhook: Action = ({ organizationId, webhooks }) =>
-    disableWebhook(context, originOf(organizationId, 'live'), { webhookId: pick(webhooks) ?? '', reason: 'gone' });
-
-  const deleteSomeWebhook: Action = ({ organizationId, webhooks }) =>
-    deleteWebhook(context, originOf(organizationId, 'live'), { webhookId: pick(webhooks) ?? '', environment: 'live' });
+  const hookSome: Action = ({ organizationId, webhooks }) =>
+    webhookSome(context, originOf(organizationId, 'live'), webhooks, below);
 
   const sendSome: Action = (tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' });
 
@@ -224,7 +213,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => templateSome(context, originOf(tenant.organizationId, 'live'), below),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
-    ...[makeWebhook, makeWebhook, disableSomeWebhook, deleteSomeWebhook],
+    ...Array.from({ length: 5 }, () => hookSome),
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
     () => system.advance(below(90_000_000)),
   ];

@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import { load } from '../../../commands/execute.ts';
+import {
+  deleteWebhook,
+  pingWebhook,
+  registerWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+} from '../../../commands/webhook.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../../domain/api-key/rotate-key.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { isId } from '../../../domain/ids.ts';
+import type { Revision } from '../../../domain/ports/event-store.ts';
+import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
+import { webhookStream } from '../../../domain/streams.ts';
+import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
+import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import {
+  createdWebhookSchema,
+  pingedWebhookSchema,
+  rotatedWebhookSchema,
+  serializeWebhook,
+  webhookSchema,
+} from '../../schemas/webhook.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { pageParameters } from '../../validation/fields.ts';
+import type { Problem } from '../../validation/problems.ts';
+import { filtersOf, headersOf, webhookFields } from './webhook-fields.ts';
+
+/** Loads a webhook of the caller's environment. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadWebhook = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
+  id: string,
+): Promise<{ readonly webhook: ExistingWebhook; readonly revision: Revision | 'no-stream' }> => {
+  if (!isId('whk', id)) throw new DomainError('not_found', 'webhook not found');
+  const { state, revision } = await load(context.store, webhook, webhookStream(id));
+  return { webhook: requireWebhook(state, caller), revision };
+};
+
+const body = z.strictObject({
+  ...webhookFields,
+  description: webhookFields.description.default(null),
+  filters: webhookFields.filters.default({ domain_ids: [], tags: [] }),
+  headers: webhookFields.headers.default({}),
+});
+
+const urlSent = z.object({ url: webhookFields.url });
+
+/** Resolves the URL only beside other problems; the command does so for a valid body. */
+const urlProblems =
+  ({ deps: { context } }: RouteContext, schema: z.ZodType) =>
+  async (sent: unknown): Promise<readonly Problem[]> => {
+    const { data } = urlSent.safeParse(sent);
+    if (data === undefined || schema.safeParse(sent).success) return [];
+    const problem = await context.webhookTarget.problemWith(data.url);
+    return problem === null ? [] : [['url', `url ${problem}`]];
+  };
+
+export const registerWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/webhooks',
+    {
+      summary: 'Register a webhook; its secret is shown only once',
+      body,
+      examples: {
+        'What becomes of messages': {
+          url: 'https://example.com/hooks/outbox',
+          events: ['message.delivered', 'message.bounced', 'message.complained'],
+          description: 'Order mail',
+        },
+        Everything: { url: 'https://example.com/hooks/all', events: ['message.*', 'domain.*', 'api_key.*'] },
+        'Mail of one kind, with a password of yours': {
+          url: 'https://example.com/hooks/receipts',
+          events: ['message.*'],
+          filters: { tags: ['kind:receipt'] },
+          headers: { authorization: 'Bearer s3cret' },
+        },
+      },
+      answer: createdWebhookSchema,
+      problems: urlProblems(route, body),
+    },
+    async ({ caller, origin, body: asked, reply }) => {
+      const { filters, headers, ...command } = asked;
+      const { webhook, secret, revision } = await registerWebhook(deps.context, origin, {
+        ...command,
+        environment: caller.environment,
+        filters: await filtersOf(deps, caller, filters),
+        headers: headersOf(headers),
+      });
+      setRevision(reply, revision);
+      reply.header('location', `/v1/webhooks/${webhook.webhookId}`);
+      return { ...serializeWebhook(webhook), secret };
+    },
+  );
+};
+
+const LIST = 'webhooks';
+const listQuery = z.strictObject(pageParameters);
+
+export const listWebhooksRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/webhooks',
+    { summary: 'List webhooks, newest first', query: listQuery, answer: listSchema(webhookSchema) },
+    async ({ caller: { organizationId, environment }, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['webhooks']);
+      const page = await deps.readModels.webhooks.list({ organizationId, environment, limit, after });
+      return listOf(page.items.map(serializeWebhook), page.hasMore, encodeCursor(LIST, page.next));
+    },
+  );
+};
+
+export const getWebhookRoute = (route: RouteContext): void => {
+  defineEndpoint(
+    route,
+    'GET /v1/webhooks/:id',
+    { summary: 'Read a webhook, without its secret', answer: webhookSchema },
+    async ({ caller, id, reply }) => {
+      const { webhook, revision } = await loadWebhook(route.deps, caller, id);
+      setRevision(reply, revision);
+      return serializeWebhook(webhook);
+    },
+  );
+};
+
+const changes = z.strictObject({
+  ...z.object(webhookFields).partial().shape,
+  enabled: z
+    .boolean()
+    .optional()
+    .describe('false: nothing is posted, and deliveries wait. true: it goes on, with those that wait.'),
+});
+
+export const updateWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'PATCH /v1/webhooks/:id',
+    {
+      summary: 'Change, enable or disable a webhook',
+      description:
+        'Fields that are absent stay as they are; `filters` and `headers` are replaced whole. Events that happened while it ' +
+        'was disabled are not posted by themselves: replay them.',
+      body: changes,
+      examples: {
+        'Another address': { url: 'https://example.com/hooks/v2' },
+        'Enable it again': { enabled: true },
+        'Without custom headers': { headers: {} },
+      },
+      answer: webhookSchema,
+      problems: urlProblems(route, changes),
+    },
+    async ({ caller, origin, id, body: { filters, headers, ...asked }, request, reply }) => {
+      await loadWebhook(deps, caller, id);
+      const { webhook, revision } = await updateWebhook(deps.context, origin, {
+        ...asked,
+        webhookId: id,
+        environment: caller.environment,
+        ...(filters && { filters: await filtersOf(deps, caller, filters) }),
+        ...(headers && { headers: headersOf(headers) }),
+        ...ifMatch(request),
+      });
+      setRevision(reply, revision);
+      return serializeWebhook(webhook);
+    },
+  );
+};
+
+const rotation = z.strictObject({
+  grace_period_minutes: z
+    .int()
+    .min(0)
+    .max(GRACE_PERIOD_MINUTES_MAX)
+    .default(GRACE_PERIOD_MINUTES_DEFAULT)
+    .describe('Minutes for which posts are signed with the old secret too.'),
+});
+
+export const rotateWebhookSecretRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/webhooks/:id/rotate-secret',
+    {
+      summary: 'Give a webhook another secret, which is shown only once',
+      description: 'Until the grace period ends, `webhook-signature` holds a signature by each, the new one first.',
+      body: rotation,
+      examples: { 'An hour to change it': { grace_period_minutes: 60 }, 'At once': { grace_period_minutes: 0 } },
+      answer: rotatedWebhookSchema,
+    },
+    async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }) => {
+      await loadWebhook(deps, caller, id);
+      const { environment } = caller;
+      const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
+      const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
+      setRevision(reply, revision);
+      return { ...serializeWebhook(webhook), secret, previous_secret_expires_at: previousExpiresAt };
+    },
+  );
+};
+
+export const pingWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'POST /v1/webhooks/:id/ping',
+    {
+      summary: 'Post an event to a webhook, to see whether it answers',
+      description: 'A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.',
+      answer: pingedWebhookSchema,
+      etag: false,
+    },
+    async ({ caller, origin, id, request }) => {
+      await loadWebhook(deps, caller, id);
+      const named = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+      const eventId = await pingWebhook(deps.context, origin, named);
+      return {
+        object: 'webhook_ping',
+        webhook_id: id,
+        event_id: eventId,
+        delivery_id: deliveryId(id, eventId),
+      };
+    },
+  );
+};
+
+export const deleteWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/webhooks/:id',
+    { summary: 'Delete a webhook' },
+    async ({ caller, origin, id, request }) => {
+      await loadWebhook(deps, caller, id);
+      const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+      await deleteWebhook(deps.context, origin, command);
+    },
+  );
+};

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { environmentSchema } from '../../domain/environment.ts';
+import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
+import { timeSchema } from './envelope.ts';
+
+export const webhookSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('webhook'),
+    url: z.string(),
+    events: z.array(z.string()),
+    description: z.string().nullable(),
+    environment: environmentSchema,
+    status: z.enum(['enabled', 'disabled']),
+    disabled_reason: z
+      .enum(['gone', 'failing', 'requested'])
+      .nullable()
+      .describe('`gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API.'),
+    filters: z.strictObject({
+      domain_ids: z
+        .array(z.string())
+        .describe('Events of these sending domains and of their messages only; empty: all.'),
+      tags: z.array(z.string()).describe('Events of messages with one of these tags only; empty: all.'),
+    }),
+    header_names: z.array(z.string()).describe('Custom headers, whose values are not shown.'),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Webhook' });
+type SerializedWebhook = z.infer<typeof webhookSchema>;
+
+/** The secret is shown this once. */
+export const createdWebhookSchema = webhookSchema.extend({ secret: z.string() }).meta({ id: 'CreatedWebhook' });
+export const rotatedWebhookSchema = createdWebhookSchema
+  .extend({ previous_secret_expires_at: timeSchema() })
+  .meta({ id: 'RotatedWebhook' });
+
+export const pingedWebhookSchema = z
+  .strictObject({
+    object: z.literal('webhook_ping'),
+    webhook_id: z.string(),
+    event_id: z.string(),
+    delivery_id: z.string().describe('The delivery shows how the endpoint answered.'),
+  })
+  .meta({ id: 'WebhookPing' });
+
+export const serializeWebhook = (webhook: ExistingWebhook): SerializedWebhook => ({
+  id: webhook.webhookId,
+  object: 'webhook',
+  url: webhook.url,
+  events: [...webhook.events],
+  description: webhook.description,
+  environment: webhook.environment,
+  status: webhook.status === 'enabled' ? 'enabled' : 'disabled',
+  disabled_reason: webhook.disabledReason,
+  filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },
+  header_names: [...(webhook.headers?.names ?? [])],
+  created_at: webhook.createdAt,
+});
