@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html/html-checker.ts';
+import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
@@ -86,6 +87,8 @@ export const startApi = async (
   closers.add('HTML checker', htmlChecker.close);
   const analyzer = createAnalyzer();
   closers.add('analyzer', analyzer.close);
+  const htmlTracker = createHtmlTracker();
+  closers.add('HTML tracker', htmlTracker.close);
   const templateCompiler = createTemplateCompiler();
   closers.add('template compiler', templateCompiler.close);
   const readModels = createReadModels({ pool, store, system });
@@ -97,6 +100,7 @@ export const startApi = async (
     rateLimiter,
     htmlChecker,
     analyzer,
+    htmlTracker,
     templateRenderer: createLiquidRenderer(),
     templateCompiler,
     usageMarks,

@@ -55,6 +55,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The path or the resource does not exist, or the key cannot see it.',
     remedy: 'Check the id and the path.',
   },
+  content_gone: {
+    meaning: 'The content of the message is no longer kept: it was erased, or its time is over.',
+    remedy: 'Nothing brings it back; the recipient may still have the mail.',
+  },
   method_not_allowed: {
     meaning: 'The path does not support this method.',
     remedy: 'Use one of the methods in the `Allow` header.',

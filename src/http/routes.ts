@@ -33,6 +33,7 @@ import { sendMessageRoute } from './routes/messages/send-message.ts';
 import { getOrganizationRoute } from './routes/organization.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
+import { viewMailRoute } from './routes/recipients/view-mail.ts';
 import {
   getOrganizationStandingRoute,
   getStandingRoute,
@@ -164,6 +165,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   listDestinationsRoute,
   releaseDestinationRoute,
   showUnsubscribePageRoute,
+  viewMailRoute,
   unsubscribeRecipientRoute,
   followLinkRoute,
   loadPixelRoute,

@@ -5,8 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import axe from 'axe-core';
+import { Client } from 'pg';
+import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -16,6 +19,9 @@ const THEMES = { dark: 0, light: 1 } as const;
 
 /** So that it shows when axe does not look. */
 const FAULTY = '<!doctype html><html><body><img src="/none"></body></html>';
+
+const HTML = `<h1>Sale</h1><p><a href="{{ view_url }}">View in browser</a></p>
+<script>document.querySelector('h1').innerHTML = '<b>ran</b>'</script>`;
 
 interface Checked {
   readonly isDark: boolean;
@@ -46,6 +52,20 @@ describe('pages for recipients', () => {
   let program: Program;
   let api: ApiClient;
   let token: string;
+  let database: TestDatabase;
+  /** `/view/{token}` */
+  let viewPath: string;
+
+  /** What Chromium makes of a page. */
+  const domOf = async (url: string, ...options: readonly string[]): Promise<string> => {
+    const headless = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+    const { stdout } = await promisify(execFile)(
+      CHROMIUM,
+      [...headless, ...options, '--virtual-time-budget=60000', '--dump-dom', url],
+      { maxBuffer: 10_000_000, timeout: 90_000 },
+    );
+    return stdout;
+  };
 
   const pageOf = async (path: string, language: string, form?: string): Promise<string> => {
     const post = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) };
@@ -66,20 +86,10 @@ describe('pages for recipients', () => {
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     try {
-      const { stdout } = await promisify(execFile)(
-        CHROMIUM,
-        [
-          '--headless',
-          '--no-sandbox',
-          '--disable-gpu',
-          '--disable-dev-shm-usage',
-          `--user-data-dir=${data.path}/chromium-${theme}`,
-          `--blink-settings=preferredColorScheme=${THEMES[theme]}`,
-          '--virtual-time-budget=60000',
-          '--dump-dom',
-          url,
-        ],
-        { maxBuffer: 10_000_000, timeout: 90_000 },
+      const stdout = await domOf(
+        url,
+        `--user-data-dir=${data.path}/chromium-${theme}`,
+        `--blink-settings=preferredColorScheme=${THEMES[theme]}`,
       );
       const [, found = ''] = /FOUND([\w+/=]+)END/.exec(stdout) ?? [];
       return JSON.parse(Buffer.from(found, 'base64').toString());
@@ -90,7 +100,9 @@ describe('pages for recipients', () => {
 
   beforeAll(async () => {
     data = await newDataDir();
-    program = await startProgram({ dataDir: data.path });
+    database = await freshDatabase();
+    const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    program = await startProgram({ dataDir: data.path, env });
     api = apiClient(program.baseUrl, program.keys.live);
     const domainId = (await api.get('/v1/domains')).body.data[0].id;
     await api.patch(`/v1/domains/${domainId}`, {
@@ -99,7 +111,7 @@ describe('pages for recipients', () => {
     const offers = { name: 'Offers', description: 'What is new, once a week.', default: 'in' };
     const { id: topic } = (await api.post('/v1/topics', offers)).body;
     await api.post('/v1/topics', { name: 'Invitations', default: 'out' });
-    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Sale', text: 'Sale', topic };
+    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Sale', html: HTML, topic };
     const { id } = (await api.post('/v1/messages/send', mail)).body;
     await eventually(
       () => api.get(`/v1/messages/${id}`),
@@ -107,17 +119,31 @@ describe('pages for recipients', () => {
     );
     const { raw } = (await api.get('/v1/inbox')).body.data[0];
     token = /\/unsubscribe\/([\w-]+)/.exec(raw)?.[1] ?? '';
+    const { html = '', text = '' } = await PostalMime.parse(raw);
+    viewPath = /<a href="[^"]*(\/view\/[\w-]{64})"/.exec(html)?.[1] ?? '';
+    expect(text).toContain(program.baseUrl + viewPath);
   }, 60_000);
 
   afterAll(async () => {
     await program.end('SIGTERM');
     await data.remove();
+    await database.drop();
+  });
+
+  test.skipIf(!existsSync(CHROMIUM))('show a mail as it is, and run none of its scripts', async () => {
+    const dom = await domOf(`${program.baseUrl}${viewPath}`, `--user-data-dir=${data.path}/chromium-view`);
+    expect(dom).toContain('<h1>Sale</h1>'); // its script would change that
+    expect(dom).toContain(`${viewPath}">View in browser</a>`);
   });
 
   test.skipIf(!existsSync(CHROMIUM)).each(Object.keys(THEMES) as (keyof typeof THEMES)[])(
     'have nothing that axe finds fault with, in every language, %s',
     async (theme) => {
       const pages: string[] = [];
+      const client = new Client({ connectionString: database.url });
+      await client.connect();
+      await client.query("delete from vault.contents where kind = 'message'");
+      await client.end();
       for (const language of LANGUAGES) {
         pages.push(
           await pageOf(`/unsubscribe/${token}`, language),
@@ -125,15 +151,16 @@ describe('pages for recipients', () => {
           await pageOf(`/preferences/${token}`, language),
           await pageOf(`/unsubscribe/${token}`, language, 'confirmed=again'),
           await pageOf('/unsubscribe/unknown', language),
+          await pageOf(viewPath, language),
         );
       }
       const { isDark, pages: all } = await check([...pages, FAULTY], theme);
       const [faulty, checked] = [all.at(-1), all.slice(0, -1)];
       expect(faulty?.violations).not.toEqual([]);
       expect(isDark).toBe(theme === 'dark');
-      expect(checked.map(({ lang }) => lang)).toEqual(LANGUAGES.flatMap((each) => Array(5).fill(each)));
+      expect(checked.map(({ lang }) => lang)).toEqual(LANGUAGES.flatMap((each) => Array(6).fill(each)));
       expect(checked.flatMap(({ title, violations }) => violations.map((each) => `${title}: ${each}`))).toEqual([]);
-      expect(new Set(checked.map(({ title }) => title)).size).toBeGreaterThanOrEqual(15);
+      expect(new Set(checked.map(({ title }) => title)).size).toBeGreaterThanOrEqual(20);
     },
     180_000,
   );

@@ -155,7 +155,7 @@ const unsubscribe: Action = async ({ ask, world, expect }) => {
   const told = await ask(
     'unsubscribe',
     async ({ context }) => {
-      const recipient = await findLinkedRecipient(context, token);
+      const recipient = await findLinkedRecipient(context, 'unsubscribe', token);
       await recordUnsubscription(context, recipient, { method: 'one_click', topicId: null, request: SIMULATED });
     },
     TRIES,

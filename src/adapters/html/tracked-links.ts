@@ -1,4 +1,4 @@
-import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
+import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking-token.ts';
 import { createWorkerThreads } from '../worker-threads.ts';
 import { readHtml } from './read-html.ts';
@@ -112,12 +112,6 @@ const RUN_MS_MAX = 500;
 const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
-
-export interface HtmlTracker {
-  /** The html of a copy; as it is where it is not tracked, or could not be read in time: that must not stop mail. */
-  htmlOf(mail: Pick<OutgoingMail, 'body' | 'tracking'>): Promise<string | undefined>;
-  close(): Promise<void>;
-}
 
 /** Reads html inline or in a thread, once for all copies. Senders' domains take turns. */
 export const createHtmlTracker = (): HtmlTracker => {

@@ -1,7 +1,7 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
+import { isLinkToken, readLinkToken } from '../../domain/message/recipient-link.ts';
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
-import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { messageStream } from '../../domain/streams.ts';
 import type { CommandContext } from '../context.ts';
@@ -58,11 +58,11 @@ const ofAddress = (token: ReturnToken): Proof => ({
 });
 
 const ofLink = (text: string): readonly Proof[] => {
-  const token = readUnsubscribeToken(text);
+  const token = readLinkToken(text);
   if (token === null) return [];
   const placesIn = ({ recipients }: ExistingMessage) =>
     [...recipients.keys()].filter((place) => recipients[place]?.id === token.recipientId);
-  const isOurs = (secret: Uint8Array) => isUnsubscribeToken(secret, token);
+  const isOurs = (secret: Uint8Array) => isLinkToken(secret, 'unsubscribe', token);
   return [{ messageId: token.messageId, breadth: 0, isOurs, placesIn, isEnvelope: () => false }];
 };
 

@@ -1,12 +1,12 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
+import { isLinkToken, type LinkPurpose, readLinkToken } from '../../domain/message/recipient-link.ts';
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import {
   unsubscribeRecipient as decideUnsubscribeRecipient,
   type UnsubscribeRecipient,
   unsubscribedAt,
 } from '../../domain/message/unsubscribe-recipient.ts';
-import { isUnsubscribeToken, readUnsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
@@ -87,15 +87,19 @@ type Context = Pick<CommandContext, 'store' | 'secrets' | 'system'>;
 const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
 
 /**
- * Finds the recipient of an unsubscribe link from the link, the log and the organization's secret.
+ * Finds the recipient of a link from its token, the log and the organization's secret.
  * @throws {DomainError} `not_found`: the same for an unknown message and for a forgery.
  */
-export const findLinkedRecipient = async (context: Context, text: string): Promise<LinkedRecipient> => {
-  const token = readUnsubscribeToken(text);
+export const findLinkedRecipient = async (
+  context: Context,
+  purpose: LinkPurpose,
+  text: string,
+): Promise<LinkedRecipient> => {
+  const token = readLinkToken(text);
   if (token === null) throw notFound();
   const { messageId, recipientId } = token;
   const { state, revision } = await load(context.store, message, messageStream(messageId));
-  const isOurs = isUnsubscribeToken(await secretOfMessage(context.secrets, state), token);
+  const isOurs = isLinkToken(await secretOfMessage(context.secrets, state), purpose, token);
   if (!isOurs || state.status === 'absent') throw notFound();
   if (!state.recipients.some(({ id }) => id === recipientId)) throw notFound();
   return { message: { state, revision }, recipientId };

@@ -21,6 +21,13 @@ export interface TrackedHtml {
   readonly pixelUrl: string | null;
 }
 
+/** Makes the html of one copy. */
+export interface HtmlTracker {
+  /** As it is where it is not tracked, or could not be read in time: that must not stop mail. */
+  htmlOf(mail: Pick<OutgoingMail, 'body' | 'tracking'>): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
 export interface OutgoingMail {
   /** What MAIL and RCPT say; never read from the headers. */
   readonly envelope: {
@@ -36,6 +43,8 @@ export interface OutgoingMail {
   readonly unsubscribe?: UnsubscribeWays;
   /** Absent: the html is sent as it is. The text is never tracked. */
   readonly tracking?: TrackedHtml;
+  /** What stands where html and text say `{{ view_url }}`; absent: they do not. */
+  readonly viewUrl?: string;
   /** What `Feedback-ID` says, unless the sender has written one; absent: there is none. */
   readonly feedbackId?: string;
   /** A signature each, in this order; absent or empty: not signed. */

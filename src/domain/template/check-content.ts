@@ -1,3 +1,4 @@
+import { VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import type { TemplateRenderer, VariableUse } from '../ports/template-renderer.ts';
 import { CONTENT_VARIABLE, type TemplateContent } from './content.ts';
 import { valueProblem } from './variables.ts';
@@ -45,12 +46,18 @@ const byField = (found: readonly (readonly [string, string])[]): ContentProblems
   return problems;
 };
 
+/** The parts whose copies have an address of their own. */
+const SHOWS_ADDRESS = /(?:^|\.)(?:html|text)$/;
+
+const isBuiltIn = (field: string, name: string): boolean =>
+  name === CONTENT_VARIABLE || (name === VIEW_URL_VARIABLE && SHOWS_ADDRESS.test(field));
+
 /**
  * What keeps a draft from being published: parts that are no Liquid, variables that are used and not declared or declared
  * and not used, defaults and examples of another type. Each sentence names line and column.
  */
 export const contentProblems = (renderer: TemplateRenderer, content: TemplateContent): ContentProblems => {
-  const declared = new Set([...content.variables.map(({ name }) => name), CONTENT_VARIABLE]);
+  const declared = new Set(content.variables.map(({ name }) => name));
   const checked = [...sourcesOf(content)].map(([field, source]) => ({ field, ...renderer.check(source) }));
   const uses = checked.flatMap((each) => each.uses.map((use) => ({ ...use, field: each.field })));
   const used = new Set(uses.map(({ name }) => name));
@@ -59,7 +66,7 @@ export const contentProblems = (renderer: TemplateRenderer, content: TemplateCon
       problem === null ? [] : [[field, `${place(field, problem)}: ${problem.sentence}`]],
     ),
     ...uses
-      .filter(({ name }) => !declared.has(name))
+      .filter(({ field, name }) => !declared.has(name) && !isBuiltIn(field, name))
       .map((use): [string, string] => [use.field, `${place(use.field, use)}: variable '${use.name}' is not declared`]),
     ...declarationProblems(content, used),
   ]);

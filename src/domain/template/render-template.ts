@@ -1,3 +1,4 @@
+import { VIEW_URL_PLACEHOLDER, VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import { OUTPUT_END, OUTPUT_START, TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
 import { CONTENT_VARIABLE, htmlOf, type LocalizedContent, localized, type TemplateContent } from './content.ts';
 import type { Values } from './variables.ts';
@@ -37,6 +38,9 @@ const readMarks = (marked: string): { readonly html: string; readonly shape: str
   };
 };
 
+/** A variable that the template declares itself under the name wins. */
+const BUILT_IN: Values = { [VIEW_URL_VARIABLE]: VIEW_URL_PLACEHOLDER };
+
 /** The subject's line ends: a value must not end a header. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
@@ -65,7 +69,8 @@ export const renderTemplate = (
   const part = (name: string, source: string, charactersMax: number, given: Values = values): string => {
     try {
       const escapes = name === 'html' || name === 'preheader' || name === 'layout';
-      return renderer.render(source, given, { locale: locale ?? DEFAULT_LOCALE, escapes, charactersMax });
+      const options = { locale: locale ?? DEFAULT_LOCALE, escapes, charactersMax };
+      return renderer.render(source, { ...BUILT_IN, ...given }, options);
     } catch (error) {
       if (error instanceof TemplateFailed) throw new TemplateFailed(`${name}: ${error.message}`);
       throw error;

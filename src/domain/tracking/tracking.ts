@@ -1,4 +1,7 @@
+import { hasViewUrl } from '../message/recipient-link.ts';
 import type { UnsubscribeWays } from '../ports/contents.ts';
+import type { TrackedHtml } from '../ports/mail-transport.ts';
+import { clickUrl, openUrl, type TrackedCopy, type TrackingKeys } from './tracking-token.ts';
 
 /** What of a message is tracked: whether it was opened, and which of its links were clicked. */
 export interface Tracking {
@@ -57,13 +60,31 @@ export interface UntrackedLinks {
 
 /**
  * The address that a link is tracked to, as browsers read it (URL Standard); null: the link stays as it is, because it is
- * none of the web, leads to this service or to where people unsubscribe, or is too long.
+ * none of the web, leads to this service, to where people unsubscribe or by the address of the copy, or is too long.
  * @param href with its character references decoded.
  */
 export const trackedTarget = (href: string, { publicUrl, unsubscribe }: UntrackedLinks): string | null => {
-  const url = webUrl(href);
+  const url = hasViewUrl(href) ? null : webUrl(href);
   if (url === null || url.length > LINK_CHARACTERS_MAX || UNSUBSCRIBING.test(url)) return null;
   const given = typeof unsubscribe === 'object' ? unsubscribe.url : undefined;
   if (given !== undefined && url === webUrl(given)) return null;
   return url.startsWith(`${publicUrl}/`) ? null : url;
 };
+
+export interface CopyToTrack extends UntrackedLinks {
+  readonly copy: TrackedCopy;
+  /** Of the message. */
+  readonly tracking: Tracking;
+  /** What tracked links begin with, without a slash at its end. */
+  readonly baseUrl: string;
+}
+
+/** How the html of a recipient's copy is tracked: the same links wherever it is shown. */
+export const trackedHtml = (
+  keys: TrackingKeys,
+  { copy, tracking, baseUrl, ...untracked }: CopyToTrack,
+): TrackedHtml => ({
+  targetOf: (href) => (tracking.clicks ? trackedTarget(href, untracked) : null),
+  hrefOf: (target, link, links) => clickUrl(keys, baseUrl, { ...copy, link, links }, target),
+  pixelUrl: tracking.opens ? openUrl(keys, baseUrl, copy) : null,
+});

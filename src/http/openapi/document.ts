@@ -20,7 +20,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string 
   inbox: ['captured mail', null],
 };
 
-/** Token of an unsubscribe link. */
+/** Token of a recipient's link. */
 const TOKEN = {
   name: ':token',
   parameter: {

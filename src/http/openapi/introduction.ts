@@ -86,7 +86,7 @@ nothing is removed and no meaning changes. Ignore fields you do not know.`;
 
 /** `messages` of `/v1/messages/:id`. */
 export const tagOf = (url: string): string => {
-  if (/^\/(?:unsubscribe|preferences)\//.test(url)) return 'recipients';
+  if (/^\/(?:unsubscribe|preferences|view)\//.test(url)) return 'recipients';
   return url.startsWith('/v1/') ? (url.split('/')[2] ?? '') : 'service';
 };
 

@@ -16,6 +16,7 @@ import { type Page, sendPage } from './page.ts';
 /** Title and text of error pages by code. */
 const ERROR_SENTENCES: Partial<Readonly<Record<ErrorCode, readonly [keyof Sentences, keyof Sentences]>>> = {
   not_found: ['notFoundTitle', 'notFound'],
+  content_gone: ['goneTitle', 'gone'],
   rate_limit_exceeded: ['tooManyTitle', 'tooMany'],
   resource_conflict: ['laterTitle', 'later'],
   unavailable: ['laterTitle', 'later'],
@@ -86,7 +87,7 @@ interface DefinePage extends Pick<Described, 'summary' | 'description' | 'body' 
  * Registers a route for people and their mail programs: no key, forms instead of JSON, errors as pages.
  * @param answer sends what the page is.
  */
-const definePublic = (
+export const definePublic = (
   { server, deps, auth, operationId }: RouteContext,
   name: PageName,
   { formBytesMax = FORM_BYTES_MAX, ...described }: DefinePage,

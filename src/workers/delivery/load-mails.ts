@@ -2,22 +2,22 @@ import { retry } from '../../async/retry.ts';
 import { storedBody } from '../../commands/message/send-message.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
+import { hasViewUrl, unsubscribeToken, viewToken } from '../../domain/message/recipient-link.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
-import { unsubscribeToken } from '../../domain/message/unsubscribe-token.ts';
 import type { Contents, MessageBody, UnsubscribeWays } from '../../domain/ports/contents.ts';
 import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { trackedTarget, trackingUrl } from '../../domain/tracking/tracking.ts';
-import { clickUrl, openUrl, type TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import { trackedHtml, trackingUrl } from '../../domain/tracking/tracking.ts';
+import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 
 /**
  * Loads what a claimed attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
- * domain where undelivered mail comes back to this service; or one for each recipient where each has an unsubscribe link of
- * its own, or is tracked. Mail is signed by the transport, with the keys that are loaded here.
+ * domain where undelivered mail comes back to this service; or one for each recipient where each has an unsubscribe or view
+ * link of its own, or is tracked. Mail is signed by the transport, with the keys that are loaded here.
  */
 
 /** For mail without tokens. */
@@ -96,6 +96,7 @@ const copiesByDomain = ({ message: { state } }: Claimed, mail: OutgoingMail): re
 };
 
 interface OwnLinks {
+  readonly isViewable: boolean;
   readonly secret: Uint8Array;
   readonly addressFor: AddressFor;
 }
@@ -113,6 +114,13 @@ const unsubscribeOf = (
   return mailto === undefined ? { url } : { url, mailto };
 };
 
+const viewUrlOf = (
+  { publicUrl }: LoadMailsParts,
+  { message: { state } }: Claimed,
+  { recipientId }: To[number],
+  { secret }: OwnLinks,
+): string => `${publicUrl()}/view/${viewToken(secret, state.accepted.messageId, recipientId)}`;
+
 /** Tracked links and image of one recipient. @returns undefined: the message is not tracked. */
 const trackingOf = (
   { publicUrl, trackingKeys, sendingDomains }: LoadMailsParts,
@@ -125,11 +133,7 @@ const trackingOf = (
   const trackedName = sendingDomains.trackedNameOf(domainId);
   const baseUrl = trackedName === null ? publicUrl() : trackingUrl(publicUrl(), trackedName);
   const copy = { messageId, recipientId };
-  return {
-    targetOf: (href) => (tracking.clicks ? trackedTarget(href, { publicUrl: publicUrl(), unsubscribe }) : null),
-    hrefOf: (target, link, links) => clickUrl(trackingKeys, baseUrl, { ...copy, link, links }, target),
-    pixelUrl: tracking.opens ? openUrl(trackingKeys, baseUrl, copy) : null,
-  };
+  return trackedHtml(trackingKeys, { copy, tracking, baseUrl, publicUrl: publicUrl(), unsubscribe });
 };
 
 /** A copy for each recipient, with links of its own. */
@@ -141,22 +145,34 @@ const copiesByRecipient = (
 ): readonly OutgoingMail[] =>
   mail.envelope.to.map((recipient) => {
     const isManaged = mail.body.unsubscribe === 'managed';
+    const viewUrl = viewUrlOf(parts, claim, recipient, links);
     const tracking = trackingOf(parts, claim, mail, recipient);
     return {
       ...mail,
       envelope: { from: mail.envelope.from, to: [recipient] },
       ...(isManaged ? { unsubscribe: unsubscribeOf(parts, claim, recipient, links) } : {}),
+      ...(links.isViewable ? { viewUrl } : {}),
       ...(tracking === undefined ? {} : { tracking }),
     };
   });
 
-/** Whether each recipient gets a copy of its own. */
-const isPersonal = ({ accepted: { tracking } }: ExistingMessage, { html, unsubscribe }: MessageBody): boolean =>
-  unsubscribe === 'managed' || (tracking !== undefined && html !== undefined);
+/** Whether it shows the recipient where it can be seen in a browser. */
+const isViewable = ({ html = '', text = '' }: MessageBody): boolean => hasViewUrl(html) || hasViewUrl(text);
+
+const isTrackedHtml = ({ accepted: { tracking } }: ExistingMessage, { html }: MessageBody): boolean =>
+  tracking !== undefined && html !== undefined;
+
+/** The organization's secret, where links or addresses of the message are made with it. */
+const secretOf = (
+  { secrets, system, bounceDomain }: LoadMailsParts,
+  { organizationId }: ExistingMessage,
+  hasLinks: boolean,
+): Promise<Uint8Array> | Uint8Array =>
+  hasLinks || bounceDomain !== undefined ? retry(system, () => organizationSecret(secrets, organizationId)) : NO_SECRET;
 
 /** @throws {Error} contents or secret are missing: a fault. */
 export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const { contents, secrets, system, sendingDomains, bounceDomain } = parts;
+  const { contents, system, sendingDomains, bounceDomain } = parts;
   const { state } = claim.message;
   const [body, signing] = await Promise.all([
     retry(system, () => storedBody(contents, state)),
@@ -166,15 +182,16 @@ export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<
   const isManaged = unsubscribe === 'managed';
   const composed = mailOf(claim, body, signing);
   const mail = isManaged || unsubscribe === undefined ? composed : { ...composed, unsubscribe };
-  const needsSecret = isManaged || bounceDomain !== undefined;
-  const secret = needsSecret ? await retry(system, () => organizationSecret(secrets, state.organizationId)) : NO_SECRET;
+  const viewable = isViewable(body);
+  const secret = await secretOf(parts, state, isManaged || viewable);
   // With a host of the sender's own, SPF aligns with its domain (RFC 7489 §3.1.2).
   const returnHost = sendingDomains.returnHostOf(state.accepted.domainId) ?? bounceDomain;
   const tokenFor = tokensOf(claim, secret);
   const addressFor: AddressFor = (purpose, to) =>
     bounceDomain === undefined ? undefined : `${tokenFor(purpose, to)}@${returnHost}`;
-  const personal = isPersonal(state, body);
-  if (!personal && bounceDomain === undefined) return [mail];
-  const mails = personal ? copiesByRecipient(parts, claim, mail, { secret, addressFor }) : copiesByDomain(claim, mail);
+  const isPersonal = isManaged || viewable || isTrackedHtml(state, body);
+  if (!isPersonal && bounceDomain === undefined) return [mail];
+  const links = { isViewable: viewable, secret, addressFor };
+  const mails = isPersonal ? copiesByRecipient(parts, claim, mail, links) : copiesByDomain(claim, mail);
   return mails.map((each) => withReturnPath(each, addressFor, tokenFor));
 };

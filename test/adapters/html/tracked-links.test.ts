@@ -47,6 +47,7 @@ describe('links of tracked html', () => {
     '<a href="javascript:alert(1)">x</a>',
     '&lt;a href="https://a.test/"&gt;',
     '<a href="https://mail.service.test/unsubscribe/abc">x</a>',
+    '<a href="{{ view_url }}">x</a><a href="https://a.test/?of={{ view_url }}">x</a>',
     'plain text, https://a.test/',
   ])('stay in %j', (html) => {
     expect(track(html)).toBe(html);

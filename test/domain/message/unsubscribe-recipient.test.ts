@@ -4,12 +4,8 @@ import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { bytesOfId, formatId } from '../../../src/domain/ids.ts';
 import { unsubscribeUrlProblem } from '../../../src/domain/message/draft.ts';
 import { message } from '../../../src/domain/message/message.ts';
+import { isLinkToken, readLinkToken, unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
 import { unsubscribeRecipient } from '../../../src/domain/message/unsubscribe-recipient.ts';
-import {
-  isUnsubscribeToken,
-  readUnsubscribeToken,
-  unsubscribeToken,
-} from '../../../src/domain/message/unsubscribe-token.ts';
 import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
 import { contextAt, NOW, specify } from '../../support/specification.ts';
@@ -89,9 +85,9 @@ describe('the token of an unsubscribe link', () => {
       fc.property(ids, ([messageId, recipientId]) => {
         const text = unsubscribeToken(SECRET, messageId, recipientId);
         expect(text).toMatch(/^[\w-]{64}$/);
-        const token = readUnsubscribeToken(text);
+        const token = readLinkToken(text);
         expect(token).toMatchObject({ messageId, recipientId });
-        expect(token !== null && isUnsubscribeToken(SECRET, token)).toBe(true);
+        expect(token !== null && isLinkToken(SECRET, 'unsubscribe', token)).toBe(true);
       }),
     );
   });
@@ -101,19 +97,20 @@ describe('the token of an unsubscribe link', () => {
       fc.property(ids, fc.nat(383), ([messageId, recipientId], bit) => {
         const raw = Buffer.from(unsubscribeToken(SECRET, messageId, recipientId), 'base64url');
         raw[bit >> 3] = (raw[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-        const token = readUnsubscribeToken(raw.toString('base64url'));
-        expect(token !== null && isUnsubscribeToken(SECRET, token)).toBe(false);
+        const token = readLinkToken(raw.toString('base64url'));
+        expect(token !== null && isLinkToken(SECRET, 'unsubscribe', token)).toBe(false);
       }),
     );
   });
 
   test('is nobody’s under another secret, nor with another recipient of the same message', () => {
     const id = (prefix: 'msg' | 'rcp', byte: number) => formatId(prefix, new Uint8Array(16).fill(byte));
-    const token = readUnsubscribeToken(unsubscribeToken(SECRET, id('msg', 1), id('rcp', 1)));
+    const token = readLinkToken(unsubscribeToken(SECRET, id('msg', 1), id('rcp', 1)));
     if (token === null) throw new Error('not read');
-    expect(isUnsubscribeToken(new Uint8Array(32).fill(2), token)).toBe(false);
-    expect(isUnsubscribeToken(SECRET, { ...token, recipientId: id('rcp', 2) })).toBe(false);
-    expect(isUnsubscribeToken(SECRET, { ...token, messageId: id('msg', 2) })).toBe(false);
+    expect(isLinkToken(new Uint8Array(32).fill(2), 'unsubscribe', token)).toBe(false);
+    expect(isLinkToken(SECRET, 'unsubscribe', { ...token, recipientId: id('rcp', 2) })).toBe(false);
+    expect(isLinkToken(SECRET, 'unsubscribe', { ...token, messageId: id('msg', 2) })).toBe(false);
+    expect(isLinkToken(SECRET, 'view', token)).toBe(false);
   });
 
   test.each([
@@ -127,7 +124,7 @@ describe('the token of an unsubscribe link', () => {
     `${'x'.repeat(64)}\n`,
     `${'x'.repeat(63)}é`,
   ])('is not %j', (text) => {
-    expect(readUnsubscribeToken(text)).toBeNull();
+    expect(readLinkToken(text)).toBeNull();
   });
 
   test('holds ids by the bytes that they were made of', () => {

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
+import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createTemplateCompiler } from '../../../src/adapters/templates/compiler.ts';
@@ -86,6 +87,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     rateLimiter: createInMemoryRateLimiter({ system }),
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),
+    htmlTracker: createHtmlTracker(),
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),
@@ -138,6 +140,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       await server.close();
       await deps.htmlChecker.close();
       await deps.analyzer.close();
+      await deps.htmlTracker.close();
       await deps.templateCompiler.close();
       await context.webhookTarget.close();
     },

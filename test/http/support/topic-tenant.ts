@@ -3,7 +3,7 @@ import { load } from '../../../src/commands/execute.ts';
 import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
-import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
+import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
 import { suppressionStream } from '../../../src/domain/streams.ts';
 import { suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
 import { type DatabaseService, startDatabaseService } from './database-service.ts';

@@ -2,7 +2,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
-import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
+import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { messageStream, suppressionStream } from '../../../src/domain/streams.ts';
 import { suppressionId } from '../../../src/domain/suppression/suppression.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatId } from '../../../src/domain/ids.ts';
 import { message } from '../../../src/domain/message/message.ts';
+import { isLinkToken, readLinkToken } from '../../../src/domain/message/recipient-link.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
 import type { Tracking } from '../../../src/domain/tracking/tracking.ts';
@@ -137,4 +138,15 @@ test('a tracked message with a managed link to unsubscribe has both, and its own
     expect(unsubscribe?.url).toMatch(/^https:\/\/a\.test\/unsubscribe\//);
     expect(tracking?.targetOf(unsubscribe?.url ?? '')).toBeNull();
   }
+});
+
+test.each([
+  ['html', { html: '<a href="{{view_url}}">View</a>' }],
+  ['text', { text: 'View: {{ view_url }}' }],
+])('recipients of %s that names the address of the copy get one of their own each', async (_where, body) => {
+  const mails = await compose({ body });
+  expect(mails.map(({ envelope: { to } }) => to.map(({ recipientId }) => recipientId))).toEqual([[ANN], [BOB]]);
+  const tokens = mails.map(({ viewUrl }) => readLinkToken(viewUrl?.replace('https://a.test/view/', '') ?? ''));
+  expect(tokens.map((token) => token?.recipientId)).toEqual([ANN, BOB]);
+  for (const token of tokens) expect(token !== null && isLinkToken(new Uint8Array(32), 'view', token)).toBe(true);
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { unsubscribeToken } from '../../../src/domain/message/unsubscribe-token.ts';
+import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 

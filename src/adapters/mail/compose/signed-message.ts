@@ -1,3 +1,4 @@
+import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
@@ -24,11 +25,11 @@ export interface OutgoingMessages {
   close(): Promise<void>;
 }
 
-/** Bodies of the copies of one message are the same to the byte, unless they are tracked: they are hashed once. */
+/** Bodies of the copies of one message are the same to the byte, unless they are tracked or name their own address: they are hashed once. */
 const createBodyHashes = () => {
   const hashes = new WeakMap<MessageBody, { readonly messageId: string; readonly digest: Promise<string> }>();
-  return ({ body, messageId, tracking }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
-    if (tracking !== undefined) return bodyHash(message.body());
+  return ({ body, messageId, tracking, viewUrl }: OutgoingMail, message: UnsignedMessage): Promise<string> => {
+    if (tracking !== undefined || viewUrl !== undefined) return bodyHash(message.body());
     const known = hashes.get(body);
     if (known?.messageId === messageId) return known.digest; // it is in the boundaries
     const digest = bodyHash(message.body());
@@ -56,11 +57,13 @@ export const createOutgoingMessages = (system: Pick<System, 'now'>): OutgoingMes
   const writtenIn = createWrittenAttachments();
 
   const make = async (mail: OutgoingMail): Promise<MimeMessage> => {
-    const html = await tracker.htmlOf(mail);
-    const { body } = mail;
+    const { body, viewUrl } = mail;
+    const own = (text: string): string => (viewUrl === undefined ? text : withViewUrl(text, viewUrl));
+    const tracked = await tracker.htmlOf(mail);
+    const html = tracked === undefined ? undefined : own(tracked);
     const sent = html === body.html || html === undefined ? mail : { ...mail, body: { ...body, html } };
     // The text is that of the html as it was given.
-    const message = buildMimeMessage(sent, await texts.of(body), await writtenIn(mail));
+    const message = buildMimeMessage(sent, own(await texts.of(body)), await writtenIn(mail));
     const { signing: keys = [] } = mail;
     if (keys.length === 0) return message.headed('');
     const digest = await hashOf(mail, message);

@@ -1,3 +1,4 @@
+import { hasViewUrl } from '../../message/recipient-link.ts';
 import { type Check, type Discovery, discovery, type HtmlFacts, mailboxFields } from '../facts.ts';
 import { type Hit, hitsIn, hitsInSpans, quoted, seenCharacters } from '../text.ts';
 
@@ -31,6 +32,9 @@ export const hasMarker = (text: string): boolean => FIRST_MARKER.test(text);
 
 const notFilledIn = (hit: Hit) => () => `${quoted(hit.text)} was not filled in`;
 
+/** Bodies have one that is filled in when they are sent. */
+const isLeftOpen = ({ text }: Hit): boolean => !hasViewUrl(text);
+
 /** Variables that a template did not fill in. */
 export const templateMarkers: Check = function* (facts) {
   const { subject, html, text = '' } = facts;
@@ -38,10 +42,12 @@ export const templateMarkers: Check = function* (facts) {
   for (const [field, { name = '' }] of mailboxFields(facts)) {
     for (const hit of hitsIn(name, MARKER)) yield discovery('template-marker', field, notFilledIn(hit));
   }
-  for (const hit of hitsInSpans(html?.source ?? '', html?.spans ?? [], MARKER)) {
+  for (const hit of hitsInSpans(html?.source ?? '', html?.spans ?? [], MARKER).filter(isLeftOpen)) {
     yield discovery('template-marker', 'html', notFilledIn(hit), hit.offset);
   }
-  for (const hit of hitsIn(text, MARKER)) yield discovery('template-marker', 'text', notFilledIn(hit), hit.offset);
+  for (const hit of hitsIn(text, MARKER).filter(isLeftOpen)) {
+    yield discovery('template-marker', 'text', notFilledIn(hit), hit.offset);
+  }
 };
 
 /**

@@ -48,7 +48,7 @@ const topicOf = async (
 
 /** @throws {DomainError} `not_found`. */
 export const openLink = async (deps: Context, { token, locale }: PageCall): Promise<Shown> => {
-  const recipient = await findLinkedRecipient(deps.context, token);
+  const recipient = await findLinkedRecipient(deps.context, 'unsubscribe', token);
   const [sender, about] = await Promise.all([senderOf(deps, recipient), topicOf(deps, recipient)]);
   return { recipient, sender, topic: about, say: locale.say, token };
 };

@@ -109,7 +109,7 @@ export const savePreferencesRoute = (route: RouteContext): void => {
       const shown = await openLink(deps, call);
       const topics = await topicsOf(deps, shown.recipient);
       await save(call, shown, topics);
-      const again = await findLinkedRecipient(context, call.token);
+      const again = await findLinkedRecipient(context, 'unsubscribe', call.token);
       const now = await readPreferences(context, again, topics);
       return { ...preferencesPage(shown, topics, now), notice: shown.say.saved };
     },

@@ -36,6 +36,13 @@ describe('template markers', () => {
     if (!marker.startsWith('&')) expect(told({ text: `Hi\n ${marker}` })).toEqual(['template-marker text 2:2']);
   });
 
+  test('the address of the copy is filled in later, in html and text alone', () => {
+    const marker = '{{ view_url }}';
+    expect(toldOfHtml(`<p><a href="${marker}">View in browser</a> ${marker}</p>`)).toEqual([]);
+    expect(told({ text: marker })).toEqual([]);
+    expect(told({ subject: marker })).toEqual(['template-marker subject']);
+  });
+
   test.each([
     ...['<style>.a{{color:red}}</style>', '<!-- {{name}} -->', '<p style="{{css}}">x</p>', '<script>{{x}}</script>'],
     ...['<p>{ } {{}} {{ %} 50%% $5 [1] [[1]] ** | {a}</p>', '<p>{{a\nb}}</p>'],

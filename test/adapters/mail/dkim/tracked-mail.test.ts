@@ -36,3 +36,21 @@ test('a copy that is not tracked is signed as it is, also beside one that is', a
   expect(await verify(raw)).toEqual(BOTH);
   expect((await PostalMime.parse(raw)).html?.trim()).toBe(HTML);
 });
+
+test('each copy shows its own address in html and text, also in text made from the html, and is signed with it', async () => {
+  const html = `<p><a href="{{ view_url }}">View in browser</a> or {{view_url}}</p>${HTML}`;
+  for (const more of [{ html }, { html, text: 'At {{- view_url -}} or\n{{ view_url }} or {{ view_urls }}' }]) {
+    const mail = outgoingMail({ signing, ...more });
+    for (const reader of ['ann', 'bob']) {
+      const viewUrl = `https://mail.test/view/${reader}`;
+      const raw = (await bytesOf({ ...mail, tracking: trackedFor(reader), viewUrl })).toString('latin1');
+      expect(await verify(raw)).toEqual(BOTH);
+      const { html: shown = '', text = '' } = await PostalMime.parse(raw);
+      expect(shown).toContain(`<a href="${viewUrl}">View in browser</a> or ${viewUrl}`);
+      expect(text.split(viewUrl)).toHaveLength(3);
+      expect(shown + text).not.toMatch(/view_url\b/);
+    }
+    const raw = (await bytesOf({ ...mail, viewUrl: 'https://mail.test/view/eve' })).toString('latin1');
+    expect(await verify(raw)).toEqual(BOTH);
+  }
+});

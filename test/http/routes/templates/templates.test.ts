@@ -44,6 +44,24 @@ describe('a template', () => {
     expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(201);
   });
 
+  test('names the address of each copy in html and text without a declaration, and nowhere else', async () => {
+    const viewed = '<p>{{ name }} <a href="{{ view_url }}">View in browser</a></p>';
+    const more = { html: viewed, text: '{{ view_url }}', locales: { de: { subject: '.', html: viewed } } };
+    const alias = await templates.make(more);
+    expect((await templates.publish(alias)).status).toBe(200);
+    const rendered = await templates.ask('POST', `/${alias}/render`, { version: 1 });
+    expect(rendered.body).toMatchObject({ html: viewed.replace('{{ name }}', 'Ann'), text: '{{ view_url }}' });
+    const rules = rendered.body.analysis.findings.map(({ rule }: { readonly rule: string }) => rule);
+    expect(rules).not.toContain('template-marker');
+    const wrong = await templates.publish(await templates.make({ subject: '{{ name }} {{ view_url }}' }));
+    expect(wrong.body.error.details).toEqual({
+      subject: ["subject line 1, column 15: variable 'view_url' is not declared"],
+    });
+    const variables = [...HELLO.variables, { name: 'view_url', type: 'url', example: 'https://own.test/' }];
+    const own = await templates.makePublished({ ...more, variables });
+    expect((await templates.ask('POST', `/${own}/render`, { version: 1 })).body.text).toBe('https://own.test/');
+  });
+
   test('is changed field by field, where nobody else has changed it meanwhile', async () => {
     const alias = await templates.make({ text: 'Hello {{ name }}' });
     const { headers } = await templates.ask('GET', `/${alias}`);

@@ -1,0 +1,72 @@
+import { timingSafeEqual } from 'node:crypto';
+import { keyedBytes } from '../digest.ts';
+import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
+
+/**
+ * Links of a recipient: the last part of each is a token that names message and recipient, with an HMAC for what it opens.
+ */
+
+/** Of the HMAC: 128 bits cannot be guessed, and links stay short. */
+const MAC_BYTES = 16;
+/** Message, recipient and HMAC as base64url. 48 bytes leave no unused bits, so each token has one spelling. */
+const SHAPE = /^[\w-]{64}$/;
+
+/** What a link opens: a token for one does not open the other. */
+export type LinkPurpose = 'unsubscribe' | 'view';
+
+/** The claim that a link makes; unproved until the MAC is checked with the organization's secret. */
+export interface LinkToken {
+  readonly messageId: string;
+  readonly recipientId: string;
+  readonly mac: Buffer;
+}
+
+const macOf = (secret: Uint8Array, purpose: LinkPurpose, messageId: string, recipientId: string): Buffer =>
+  keyedBytes(secret, purpose, `${messageId}\0${recipientId}`).subarray(0, MAC_BYTES);
+
+const tokenFor =
+  (purpose: LinkPurpose) =>
+  (secret: Uint8Array, messageId: string, recipientId: string): string =>
+    Buffer.concat([
+      bytesOfId(messageId),
+      bytesOfId(recipientId),
+      macOf(secret, purpose, messageId, recipientId),
+    ]).toString('base64url');
+
+/** Recognizing it needs no table, and it lasts as long as the log. */
+export const unsubscribeToken = tokenFor('unsubscribe');
+
+/** Opens the recipient's copy of the message in a browser, as long as its content is kept. */
+export const viewToken = tokenFor('view');
+
+/** null: the text never was such a token. */
+export const readLinkToken = (text: string): LinkToken | null => {
+  if (!SHAPE.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  return {
+    messageId: formatId('msg', bytes.subarray(0, ID_BYTES)),
+    recipientId: formatId('rcp', bytes.subarray(ID_BYTES, 2 * ID_BYTES)),
+    mac: bytes.subarray(2 * ID_BYTES),
+  };
+};
+
+/** Whether the token was made with this secret for this purpose. Takes the same time for every answer. */
+export const isLinkToken = (
+  secret: Uint8Array,
+  purpose: LinkPurpose,
+  { messageId, recipientId, mac }: LinkToken,
+): boolean => timingSafeEqual(macOf(secret, purpose, messageId, recipientId), mac);
+
+/** What senders write where the address of the recipient's copy belongs. Deriving text may encode or break its spaces. */
+const VIEW_URL = /\{\{-?(?:\s|%20){0,10}view_url(?:\s|%20){0,10}-?\}\}/;
+const EVERY_VIEW_URL = new RegExp(VIEW_URL, 'g');
+
+/** The variable of templates, and what it is rendered as: each copy gets an address of its own when it is composed. */
+export const VIEW_URL_VARIABLE = 'view_url';
+export const VIEW_URL_PLACEHOLDER = `{{ ${VIEW_URL_VARIABLE} }}`;
+
+export const hasViewUrl = (text: string): boolean => text.includes(VIEW_URL_VARIABLE) && VIEW_URL.test(text);
+
+/** @param url nothing in it needs escaping in html or a pattern of replacement. */
+export const withViewUrl = (text: string, url: string): string =>
+  text.includes(VIEW_URL_VARIABLE) ? text.replace(EVERY_VIEW_URL, () => url) : text;
