@@ -1,4 +1,4 @@
-import { inTurns } from '../../async/turns.ts';
+import { inTurns, type Pausing } from '../../async/turns.ts';
 import { isBase64 } from '../../domain/base64.ts';
 import {
   headOf,
@@ -29,6 +29,8 @@ export interface ContentsCodec {
   encode(contents: MessageContents): Promise<EncodedContents>;
   /** @param found the column's value, parsed. @throws {WrongSecretKey} */
   decodeBody(id: string, found: unknown): Promise<StoredBody>;
+  /** The same for megabytes, with turns for others. @param json the column's value as text. */
+  decodeLargeBody(id: string, json: string): Promise<StoredBody>;
   decodeHead(id: string, found: unknown, part: Part): Promise<StoredHead>;
 }
 
@@ -55,9 +57,25 @@ export const sealContents = (box: SecretBox, id: string, part: Part, json: strin
     })(),
   );
 
+/** A multiple of four. */
+const PAUSE_CHARACTERS = 4_000_000;
+
+const fromBase64 = function* (text: string): Pausing<Buffer> {
+  const pieces: Buffer[] = [];
+  for (let from = 0; from < text.length; from += PAUSE_CHARACTERS) {
+    if (from > 0) yield;
+    pieces.push(Buffer.from(text.slice(from, from + PAUSE_CHARACTERS), 'base64'));
+  }
+  return pieces.length === 1 ? (pieces[0] ?? Buffer.alloc(0)) : Buffer.concat(pieces);
+};
+
 /** @returns the JSON. @throws {WrongSecretKey} */
 export const openContents = (box: SecretBox, id: string, part: Part, found: string): Promise<string> =>
-  inTurns(box.opening(sealedId(id, part), Buffer.from(found, 'base64')));
+  inTurns(
+    (function* () {
+      return yield* box.opening(sealedId(id, part), yield* fromBase64(found));
+    })(),
+  );
 
 /** Writing a longer content as JSON takes milliseconds, and base64 is JSON as it stands. */
 const WRITTEN_CHARACTERS_MAX = 100_000;
@@ -72,6 +90,49 @@ const encodeBody = (body: MessageBody): string => {
   const { attachments, ...rest } = body;
   if (attachments.length === 0) return JSON.stringify(body);
   return `${JSON.stringify(rest).slice(0, -1)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
+};
+
+const CONTENT = '"content":"';
+/** Stands for a content that is put back after parsing: no base64. */
+const LATER = '?';
+
+interface CutJson {
+  readonly json: string;
+  readonly contents: readonly string[];
+}
+
+/** Takes long contents out of the JSON of a body. One with an escape stays where it is. */
+const cutContents = (json: string): CutJson => {
+  const rest: string[] = [];
+  const contents: string[] = [];
+  let from = 0;
+  for (let at = json.indexOf(CONTENT); at !== -1; at = json.indexOf(CONTENT, at)) {
+    at += CONTENT.length;
+    const end = json.indexOf('"', at);
+    const content = json.slice(at, end);
+    if (content.length <= WRITTEN_CHARACTERS_MAX || content.includes('\\')) continue;
+    rest.push(json.slice(from, at), LATER);
+    contents.push(content);
+    from = end;
+    at = end;
+  }
+  return { json: rest.join('') + json.slice(from), contents };
+};
+
+/**
+ * `JSON.parse` of a body, which for 25 MB of attachments would hold the event loop for 50 ms and more: long contents are cut
+ * out before and put back afterwards.
+ */
+const parseBody = (json: string): StoredBody => {
+  const cut = cutContents(json);
+  const body = JSON.parse(cut.json) as StoredBody; // as this codec wrote it
+  if (cut.contents.length === 0 || body.kind !== 'message') return body;
+  const { alternatives = [], attachments } = body;
+  const cutFrom = [...alternatives, ...attachments].filter(({ content }) => content === LATER);
+  // Cut somewhere else as well: a name that ends like `CONTENT`.
+  if (cutFrom.length !== cut.contents.length) return JSON.parse(json) as StoredBody;
+  for (const [index, one] of cutFrom.entries()) Object.assign(one, { content: cut.contents[index] });
+  return body;
 };
 
 /** Rows of `vault.contents` from and to what they hold, in clear or encrypted. */
@@ -95,6 +156,11 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
     }),
     // What is stored was encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as Promise<StoredBody>,
+    decodeLargeBody: async (id, json) => {
+      if (!json.startsWith('"')) return parseBody(json);
+      if (box === undefined) throw new WrongSecretKey(`${id} is encrypted, and there is no SECRET_KEY`);
+      return parseBody(await openContents(box, id, 'body', json.slice(1, -1)));
+    },
     decodeHead: (id, found, part) => decode(id, part, found) as Promise<StoredHead>,
   };
 };

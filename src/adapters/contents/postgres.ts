@@ -1,5 +1,7 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Pool } from 'pg';
 import { type Batcher, createBatcher, fulfilled } from '../../async/batcher.ts';
+import { inTurns, type Pausing } from '../../async/turns.ts';
 import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 import { orUnavailable } from '../postgres/pool.ts';
@@ -32,18 +34,50 @@ const PUT = {
     on conflict (id) do nothing`,
 };
 
-/** In the order asked for: bodies as long as they fit, and null for those that do not. */
+/** A body that is larger is read in pieces: parsing the whole value in one turn would hold the event loop too long. */
+const LARGE_BYTES_MIN = 4_000_000;
+/** Decoded in one turn of the event loop: a millisecond. */
+const PIECE_BYTES = 1_000_000;
+
+/** In the order asked for: bodies as long as they fit, their size alone where they are large, and null for the rest. */
 const GET = {
   name: 'contents-get-by-size',
   text: `
-    select id, case when place = 1 or bytes <= $2 then body end as found
+    select id, case when fits and own <= $3 then body end as found, fits and own > $3 as large
     from (
-      select c.id, c.body, row_number() over asked as place,
-        sum(coalesce(c.size_bytes, octet_length(c.body::text))) over asked as bytes
+      select c.id, c.body, c.own, row_number() over asked = 1 or sum(c.own) over asked <= $2 as fits
       from unnest($1::uuid[]) with ordinality as a (id, place)
-      join vault.contents c on c.id = a.id
+      join lateral (
+        select *, coalesce(size_bytes, octet_length(body::text)) as own from vault.contents where id = a.id
+      ) c on true
       window asked as (order by a.place rows unbounded preceding)
     ) sized`,
+};
+
+/** In no order. The client reads every value as UTF-8, and a piece may end within a character: base64. */
+const GET_PIECES = {
+  name: 'contents-get-pieces',
+  text: `
+    select a.place::int as place, n as number, encode(substring(c.bytes from n * $2 + 1 for $2), 'base64') as base64
+    from unnest($1::uuid[]) with ordinality as a (id, place)
+    cross join lateral (select convert_to(body::text, 'UTF8') as bytes from vault.contents where id = a.id offset 0) c
+    cross join lateral generate_series(0, (octet_length(c.bytes) - 1) / $2::int) n`,
+};
+
+interface Piece {
+  readonly place: number;
+  readonly number: number;
+  readonly base64: string;
+}
+
+const textOf = function* (pieces: readonly Piece[]): Pausing<string> {
+  const decoder = new StringDecoder('utf8');
+  const texts: string[] = [];
+  for (const { base64 } of pieces.toSorted((a, b) => a.number - b.number)) {
+    if (texts.length > 0) yield;
+    texts.push(decoder.write(Buffer.from(base64, 'base64')));
+  }
+  return texts.join('');
 };
 
 /** Null where the row is older than heads. */
@@ -61,6 +95,9 @@ interface Row {
   readonly id: string;
   readonly kind?: string;
   readonly found: unknown;
+  /** Its JSON has to be read in pieces, or was. */
+  readonly large?: boolean;
+  readonly json?: string;
 }
 
 const bytesOfAll = (rows: readonly EncodedContents[]): number =>
@@ -94,7 +131,9 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
     admission,
     run: async (callers) => {
       const rows = await orUnavailable(query([...new Set(callers.flat())]));
-      const found: Found = new Map(rows.map((row) => [row.id, row.found === null ? null : row]));
+      const found: Found = new Map(
+        rows.map((row) => [row.id, row.found === null && row.json === undefined ? null : row]),
+      );
       return fulfilled(callers.map((ids) => pick(found, ids)));
     },
   });
@@ -123,7 +162,27 @@ export interface PostgresContentsOptions {
 
 /** Contents in PostgreSQL. While one query runs, the next gathers all callers that come in the meantime. */
 export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: PostgresContentsOptions): Contents => {
-  const bodies = createShared(async (ids) => (await pool.query({ ...GET, values: [ids, BYTES_PER_QUERY] })).rows);
+  const readLarge = async (rows: readonly Row[]): Promise<readonly Row[]> => {
+    if (rows.length === 0) return [];
+    const ids = rows.map(({ id }) => id);
+    const { rows: pieces } = await pool.query<Piece>({ ...GET_PIECES, values: [ids, PIECE_BYTES] });
+    const found = Map.groupBy(pieces, ({ place }) => place - 1);
+    const read: Row[] = [];
+    for (const [place, own] of found) {
+      const row = rows[place];
+      if (row !== undefined) read.push({ ...row, json: await inTurns(textOf(own)) });
+    }
+    return read;
+  };
+
+  const bodies = createShared(async (ids) => {
+    const values = [ids, BYTES_PER_QUERY, LARGE_BYTES_MIN];
+    const { rows } = await pool.query<Row>({ ...GET, values });
+    const large = rows.filter((row) => row.large === true);
+    return [...rows.filter((row) => row.large !== true), ...(await readLarge(large))];
+  });
+  const decodeBody = ({ id, found, json }: Row): ReturnType<ContentsCodec['decodeBody']> =>
+    json === undefined ? codec.decodeBody(id, found) : codec.decodeLargeBody(id, json);
   const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids] })).rows);
 
   /** Every query tells one at least, so this ends. */
@@ -179,7 +238,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
     get: async (ids) => {
       const found = new Map<string, Body>();
       await takeBodies(ids, async (row) => {
-        found.set(row.id, await codec.decodeBody(row.id, row.found));
+        found.set(row.id, await decodeBody(row));
       });
       return found;
     },
@@ -191,7 +250,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
         found.set(row.id, await codec.decodeHead(row.id, row.found, part));
       });
       await takeBodies(withoutHead, async (row) => {
-        found.set(row.id, headOf(await codec.decodeBody(row.id, row.found)));
+        found.set(row.id, headOf(await decodeBody(row)));
       });
       return found;
     },
