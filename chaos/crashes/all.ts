@@ -11,9 +11,9 @@ import { HOLD_CRASHES } from './holds.ts';
 import { RETURNED_MAIL_CRASHES } from './inbound-reports.ts';
 import { MAIL_SETTINGS_CRASHES } from './mail-settings.ts';
 import { POWER_CUTS } from './power-cuts.ts';
+import { REPUTATION_CRASHES } from './reputation.ts';
 import { ROLE_CRASHES } from './roles.ts';
 import { SMTP_CRASHES } from './smtp-points.ts';
-import { STANDING_CRASHES } from './standings.ts';
 import { SUBMISSION_CRASHES } from './submission.ts';
 import { SUPPRESSION_CRASHES } from './suppressions.ts';
 import { WARM_UP_CRASHES } from './warm-ups.ts';
@@ -37,7 +37,7 @@ export const CRASHES: readonly Scenario[] = [
   ...SUBMISSION_CRASHES,
   ...HOLD_CRASHES,
   ...WARM_UP_CRASHES,
-  ...STANDING_CRASHES,
+  ...REPUTATION_CRASHES,
   ...DESTROYED_KEY_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
 ];

@@ -7,7 +7,7 @@ import { sendAll } from './send-all.ts';
 /** Not passed by mere sending on PostgreSQL: these have scenarios of their own. */
 const ELSEWHERE = [
   ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
-  ...['append-engagement', 'append-suspension', 'append-places', 'append-standing', 'append-release'],
+  ...['append-engagement', 'append-suspension', 'append-places', 'append-reputation', 'append-release'],
   ...['append-keys', 'append-check', 'append-destroyed', 'append-other'],
   ...['contents-put', 'secret-put', 'secret-destroy', 'note-put'],
 ];

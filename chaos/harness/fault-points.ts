@@ -23,7 +23,7 @@ const STEPS = [
   /** A share of what a domain that is warmed up may send today. */
   'append-places',
   /** What follows from bounces and complaints. */
-  'append-standing',
+  'append-reputation',
   /** What waits goes on: for a destination, of a domain or an organization, or a warm-up that is ended. */
   'append-release',
   /** New keys of a domain, whose private halves are in the vault. */
@@ -117,15 +117,15 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   TopicChanged: 'append-other',
   TopicDeleted: 'append-other',
 
-  SendingWarned: 'append-standing',
-  SendingSlowed: 'append-standing',
-  SendingPaused: 'append-standing',
-  SendingRecovered: 'append-standing',
+  SendingWarned: 'append-reputation',
+  SendingSlowed: 'append-reputation',
+  SendingPaused: 'append-reputation',
+  SendingRecovered: 'append-reputation',
   SendingReleased: 'append-release',
-  OrganizationSendingWarned: 'append-standing',
-  OrganizationSendingSlowed: 'append-standing',
-  OrganizationSendingPaused: 'append-standing',
-  OrganizationSendingRecovered: 'append-standing',
+  OrganizationSendingWarned: 'append-reputation',
+  OrganizationSendingSlowed: 'append-reputation',
+  OrganizationSendingPaused: 'append-reputation',
+  OrganizationSendingRecovered: 'append-reputation',
   OrganizationSendingReleased: 'append-release',
 
   WarmUpStarted: 'append-other',

@@ -87,7 +87,7 @@ export const openWorkers = async (
     heldMail: readModels.deliveries,
     isHeldAfterRestore: restoreHold.holds,
     expiredKeys: readModels.apiKeys.expired,
-    senders: { counts: readModels.standings.page, limits: config.sendingLimits },
+    senders: { counts: readModels.reputation.page, limits: config.sendingLimits },
     capturing: context.capturing,
     metrics: measureDeliveries(registry, mail.live.sessions),
     ...(context.capturing ? {} : { checkDomain: (domainId) => checkDomainWhenDue(context, domainId) }),

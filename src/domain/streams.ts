@@ -24,7 +24,7 @@ export const CATEGORIES = {
   /** Mail servers of a mailbox provider. */
   destination: 'destination',
   /** Reputation of a sender: a domain, or an organization with all of its domains. */
-  standing: 'standing',
+  reputation: 'reputation',
   warmUp: 'warmUp',
   /** The daily quota of a warm-up. */
   warmUpDay: 'warmUpDay',
@@ -47,7 +47,7 @@ export const templateStream = (templateId: string): StreamName => streamOf('temp
 /** @param destination a mailbox provider, or `@` and a recipient domain. */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
 /** @param senderId of a domain or an organization. */
-export const reputationStream = (senderId: string): StreamName => streamOf('standing', senderId);
+export const reputationStream = (senderId: string): StreamName => streamOf('reputation', senderId);
 export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
 /** @param day `YYYY-MM-DD`, UTC. */
 export const dailyQuotaStream = (domainId: string, day: string): StreamName =>

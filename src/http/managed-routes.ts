@@ -58,7 +58,7 @@ export const MANAGED_ROUTES = {
   'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...CHANGED_LIVE, 'last_admin_key'] },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
-  'GET /v1/domains/:id/standing': { ...LOOK, errors: ONE },
+  'GET /v1/domains/:id/reputation': { ...LOOK, errors: ONE },
   'POST /v1/domains/:id/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],

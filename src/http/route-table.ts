@@ -85,7 +85,7 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
-  'GET /v1/organization/standing': { ...LOOK, errors: [] },
+  'GET /v1/organization/reputation': { ...LOOK, errors: [] },
   'POST /v1/organization/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -35,8 +35,8 @@ import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipie
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';
 import {
-  getOrganizationStandingRoute,
-  getStandingRoute,
+  getDomainReputationRoute,
+  getOrganizationReputationRoute,
   releaseOrganizationSendingRoute,
   releaseSendingRoute,
 } from './routes/sender-reputation.ts';
@@ -114,7 +114,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   deleteDomainRoute,
   verifyDomainRoute,
   rotateDkimRoute,
-  getStandingRoute,
+  getDomainReputationRoute,
   releaseSendingRoute,
   getWarmUpRoute,
   startWarmUpRoute,
@@ -156,7 +156,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getBillingRoute,
   getUsageRoute,
   getOrganizationRoute,
-  getOrganizationStandingRoute,
+  getOrganizationReputationRoute,
   releaseOrganizationSendingRoute,
   listInboxRoute,
   getCapturedMailRoute,

@@ -7,7 +7,7 @@ import { eventsProjection } from './events/projection.ts';
 import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
 import type { Projection } from './projection.ts';
-import { standingsProjection } from './reputation/projection.ts';
+import { reputationProjection } from './reputation/projection.ts';
 import { statsProjection } from './stats/projection.ts';
 import { suppressionsProjection } from './suppressions.ts';
 import { templatesProjection } from './templates.ts';
@@ -28,6 +28,6 @@ export const PROJECTIONS: readonly Projection[] = [
   topicsProjection,
   deliveriesProjection,
   destinationsProjection,
-  standingsProjection,
+  reputationProjection,
   liveViewsProjection,
 ];

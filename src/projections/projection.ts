@@ -17,7 +17,7 @@ export type ProjectionName =
   | 'topics'
   | 'deliveries'
   | 'destinations'
-  | 'standings'
+  | 'reputation'
   | 'live-views';
 
 /**

@@ -63,7 +63,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     backlog: (): Promise<Backlog> => readBacklog(pool, system.now()),
   },
   destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },
-  standings: {
+  reputation: {
     page: (by: PageOfCounts) => pageOfCounts(pool, by),
     ofSender: (by: Parameters<typeof countsOfSender>[1]) => countsOfSender(pool, by),
   },

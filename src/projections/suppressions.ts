@@ -19,12 +19,12 @@ const UPSERT = `
 const fold = foldInto(suppression);
 
 const rowOf = (state: ExistingSuppression): object => {
-  const standing = state.entries.filter(({ removedAt }) => removedAt === null);
+  const current = state.entries.filter(({ removedAt }) => removedAt === null);
   return {
     ...state,
-    reasons: standing.map(({ reason }) => reason),
-    scopes: standing.map(({ scope }) => scope),
-    expiries: standing.map(({ expiresAt }) => expiresAt),
+    reasons: current.map(({ reason }) => reason),
+    scopes: current.map(({ scope }) => scope),
+    expiries: current.map(({ expiresAt }) => expiresAt),
     state,
   };
 };

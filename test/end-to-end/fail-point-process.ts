@@ -64,7 +64,7 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'append-suppression': appending('SuppressionAdded'),
   'append-suspension': appending('DestinationSuspended'),
   'append-places': appending('WarmUpPlacesTaken'),
-  'append-standing': appending('SendingPaused'),
+  'append-reputation': appending('SendingPaused'),
   'append-release': appending('SendingReleased'),
   'append-keys': appending('DkimKeysAdded'),
   'append-check': appending('DomainRecordsChecked'),

@@ -29,7 +29,7 @@ let elsewhere: string;
 /** With `send` and `read`, at another domain of the own organization. */
 let neighbour: string;
 /** Of each kind, something live of the own organization that no request of the walk may change. */
-const standing: Partial<Record<Kind, string>> = {};
+const existing: Partial<Record<Kind, string>> = {};
 /** Of each kind, something live and something of test of the other organization, and what it sees of them. */
 const others: Partial<Record<Kind, readonly Seen[]>> = {};
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   other = await openWalkTenant(service);
   strangers = await makeStrangers(service, own);
   for (const kind of ALL_KINDS) {
-    standing[kind] = await own.make(kind, 'live');
+    existing[kind] = await own.make(kind, 'live');
     const ids = [await other.make(kind, 'live'), await other.make(kind, 'test')] as const;
     others[kind] = [await see(other, kind, ids[0], LIVE_ADMIN), await see(other, kind, ids[1], TEST_ADMIN)];
   }
@@ -66,7 +66,7 @@ const see = async (tenant: WalkTenant, kind: Kind, id: string, by: Holder): Prom
 };
 
 const ask = (route: WalkedRoute, headers: Headers, more: InjectOptions & { readonly id?: string } = {}) => {
-  const { id = route.kind === null ? '' : standing[route.kind], ...options } = more;
+  const { id = route.kind === null ? '' : existing[route.kind], ...options } = more;
   return service.request({ ...requestOf(route, own, id), headers: { ...headers }, ...options });
 };
 
@@ -187,13 +187,13 @@ describe.each(named)('$name', (route) => {
   });
 
   test('answers what does not exist, cannot exist or is of another kind with 404', async () => {
-    const kinds = ALL_KINDS.filter((one) => one !== kind).map((one) => standing[one] ?? '');
+    const kinds = ALL_KINDS.filter((one) => one !== kind).map((one) => existing[one] ?? '');
     const { prefix } = law;
     const unformed =
       prefix === null
         ? ['0', '-1', '9'.repeat(18), '9'.repeat(19)]
-        : [formatId(prefix, new Uint8Array(16)), prefix, `${standing[kind]}`.toUpperCase()];
-    for (const id of [...unformed, 'nothing', '%00', `${standing[kind]}a`, ...kinds])
+        : [formatId(prefix, new Uint8Array(16)), prefix, `${existing[kind]}`.toUpperCase()];
+    for (const id of [...unformed, 'nothing', '%00', `${existing[kind]}a`, ...kinds])
       expectAnswer(await ask(route, bearer(own.keyOf(LIVE_ADMIN)), { id }), missing(kind));
   });
 

@@ -11,7 +11,7 @@ import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
-import { STANDING, STANDING_OF_ALL, TEMPLATE } from './support/feed-events.ts';
+import { REPUTATION, REPUTATION_OF_ALL, TEMPLATE } from './support/feed-events.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 
 const FEED: ReadFeed = {
@@ -96,6 +96,12 @@ const openFeed = async () => {
   await given('message-msg_2', [messageAccepted({ messageId: 'msg_2', domainId: 'dom_2' })]);
   for (const type of laterTypes) await given('message-msg_1', [LATER_EVENTS[type]]);
   await given('webhook-whk_1', [WEBHOOK], { environment: 'test' });
+  const changes: readonly OutboxEvent[] = [
+    { type: 'WebhookUpdated', data: { webhookId: 'whk_1', url: 'https://b.test' } },
+    { type: 'WebhookEnabled', data: { webhookId: 'whk_1' } },
+    { type: 'WebhookPinged', data: { webhookId: 'whk_1' } },
+  ];
+  await given('webhook-whk_1', changes, { environment: 'test' });
   await given('webhook-whk_1', [{ type: 'WebhookDisabled', data: { webhookId: 'whk_1', reason: 'gone' } }], {
     environment: 'test',
   });
@@ -103,8 +109,8 @@ const openFeed = async () => {
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
   await given('template-tpl_1', TEMPLATE, { environment: null });
-  await given('standing-dom_1', STANDING);
-  await given('standing-org_mine', STANDING_OF_ALL);
+  await given('reputation-dom_1', REPUTATION);
+  await given('reputation-org_mine', REPUTATION_OF_ALL);
   await given('warmUp-dom_1', WARM_UP);
   await given('message-msg_3', [messageAccepted({ messageId: 'msg_3' })], { organizationId: 'org_other' });
   await given('organization-org_mine', [

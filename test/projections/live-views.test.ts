@@ -131,7 +131,7 @@ describe('the copy', () => {
   const FAMILIES: readonly (readonly [string, Aggregate<unknown, OutboxEvent>, readonly string[]])[] = [
     ['destinations', destination as Aggregate<unknown, OutboxEvent>, Object.keys(destinationEvents)],
     ['records of domains', domainRecords as Aggregate<unknown, OutboxEvent>, Object.keys(domainRecordsEvents)],
-    ['standings', reputation as Aggregate<unknown, OutboxEvent>, Object.keys(reputationEvents)],
+    ['reputation', reputation as Aggregate<unknown, OutboxEvent>, Object.keys(reputationEvents)],
   ];
   test.each(FAMILIES)('leaves out no event of %s that their state depends on', (_name, aggregate, types) => {
     for (const sequence of sequencesOf(types, 3)) {

@@ -92,7 +92,7 @@ describe('the list of messages', () => {
     RecipientUnsubscribed: { unsubscribed: true },
   } as const satisfies Record<Exclude<keyof typeof LATER_EVENTS, 'RecipientsHeld'>, object>;
 
-  for (const [type, standing] of Object.entries(becomes)) {
+  for (const [type, expected] of Object.entries(becomes)) {
     const event = LATER_EVENTS[type as keyof typeof becomes];
     for (const batches of ['in the batch of the acceptance', 'in a later batch']) {
       test(`shows what ${type} ${batches} makes of a recipient`, async () => {
@@ -106,9 +106,9 @@ describe('the list of messages', () => {
           await given('message-msg_1', [accepted, event], { occurredAt: later });
         }
         const { items } = await listMessages(pool, ALL);
-        expect(items[0]?.recipients[0]).toMatchObject(standing);
+        expect(items[0]?.recipients[0]).toMatchObject(expected);
         expect(items[0]?.updatedAt).toBe(later);
-        if ('status' in standing) expect(items[0]?.status).toBe(standing.status);
+        if ('status' in expected) expect(items[0]?.status).toBe(expected.status);
       });
     }
   }

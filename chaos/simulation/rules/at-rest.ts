@@ -36,9 +36,9 @@ const judgeMessages = (world: World): void => {
 /** What was made of the log batch by batch, with failures in between, is what is made of it at once. */
 const judgeReadModels = async (world: World): Promise<void> => {
   for (const [name, rows] of await rebuilt(world.log)) {
-    const standing = world.readModels.tables.get(name);
-    for (const key of new Set([...rows.keys(), ...(standing?.keys() ?? [])])) {
-      if (isDeepStrictEqual(rows.get(key), standing?.get(key))) continue;
+    const stored = world.readModels.tables.get(name);
+    for (const key of new Set([...rows.keys(), ...(stored?.keys() ?? [])])) {
+      if (isDeepStrictEqual(rows.get(key), stored?.get(key))) continue;
       world.violate('read models', `the row ${key} of ${name} differs from that of a rebuild`);
     }
   }

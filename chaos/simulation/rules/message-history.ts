@@ -11,7 +11,7 @@ export interface MessageHistory {
 }
 
 /** Recipients of a message by what may happen to them. */
-interface Standing {
+interface MessageState {
   readonly open: Set<string>;
   /** Each with its attempt: several run at once, to a destination each. */
   readonly inHand: Map<string, number>;
@@ -24,7 +24,7 @@ interface Standing {
 }
 
 /** @param event as far as the rule looks at it. */
-type Rule<Data> = (standing: Standing, event: { readonly data: Data; readonly revision: number }) => string | null;
+type Rule<Data> = (message: MessageState, event: { readonly data: Data; readonly revision: number }) => string | null;
 
 const move = (ids: readonly string[], from: Pick<Set<string>, 'delete'>, to: Set<string>): boolean =>
   ids.every((id) => {
@@ -37,32 +37,32 @@ interface OfAttempt {
   readonly recipientIds: readonly string[];
 }
 
-const isInHandsOf = ({ inHand }: Standing, { attempt, recipientIds }: OfAttempt): boolean =>
+const isInHandsOf = ({ inHand }: MessageState, { attempt, recipientIds }: OfAttempt): boolean =>
   recipientIds.every((id) => inHand.get(id) === attempt);
 
 const outcome =
   (to: 'ended' | 'open'): Rule<{ readonly attempt: number; readonly recipientId: string }> =>
-  (standing, { data: { attempt, recipientId } }) => {
+  (message, { data: { attempt, recipientId } }) => {
     const recipientIds = [recipientId];
-    if (!isInHandsOf(standing, { attempt, recipientIds })) return 'is about a recipient who is not in its hands';
-    move(recipientIds, standing.inHand, standing[to]);
+    if (!isInHandsOf(message, { attempt, recipientIds })) return 'is about a recipient who is not in its hands';
+    move(recipientIds, message.inHand, message[to]);
     return null;
   };
 
 /** Recipients that have not ended, in any open status. */
-const ending: Rule<{ readonly recipientId: string }> = (standing, { data: { recipientId } }) => {
-  const from = standing.inHand.has(recipientId) ? standing.inHand : standing.open;
-  return move([recipientId], from, standing.ended) ? null : 'ends a recipient who had ended';
+const ending: Rule<{ readonly recipientId: string }> = (message, { data: { recipientId } }) => {
+  const from = message.inHand.has(recipientId) ? message.inHand : message.open;
+  return move([recipientId], from, message.ended) ? null : 'ends a recipient who had ended';
 };
 
-const endingUnsent: Rule<{ readonly recipientId: string }> = (standing, { data: { recipientId } }) => {
-  if (standing.inHand.has(recipientId)) return 'ends a recipient who is in hand';
-  return move([recipientId], standing.open, standing.ended) ? null : 'ends a recipient who had ended';
+const endingUnsent: Rule<{ readonly recipientId: string }> = (message, { data: { recipientId } }) => {
+  if (message.inHand.has(recipientId)) return 'ends a recipient who is in hand';
+  return move([recipientId], message.open, message.ended) ? null : 'ends a recipient who had ended';
 };
 
-const scheduling: Rule<{ readonly recipientIds: readonly string[] }> = (standing, { data: { recipientIds } }) => {
-  if (recipientIds.some((id) => standing.tried.has(id))) return 'sets a time for a recipient after an attempt';
-  return recipientIds.every((id) => standing.open.has(id)) ? null : 'sets a time for a recipient who has ended';
+const scheduling: Rule<{ readonly recipientIds: readonly string[] }> = (message, { data: { recipientIds } }) => {
+  if (recipientIds.some((id) => message.tried.has(id))) return 'sets a time for a recipient after an attempt';
+  return recipientIds.every((id) => message.open.has(id)) ? null : 'sets a time for a recipient who has ended';
 };
 
 const engagement: Rule<{ readonly recipientId: string }> = ({ tried }, { data: { recipientId } }) =>
@@ -79,19 +79,19 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   MessageRescheduled: scheduling,
   RecipientsHeld: ({ open }, { data }) =>
     data.recipientIds.every((id) => open.has(id)) ? null : 'keeps a recipient back who is in hand or has ended',
-  AttemptStarted: (standing, { data: { attempt, recipientIds } }) => {
-    if (attempt !== standing.attempt + 1) return `claims attempt ${attempt} after ${standing.attempt}`;
-    standing.attempt = attempt;
+  AttemptStarted: (message, { data: { attempt, recipientIds } }) => {
+    if (attempt !== message.attempt + 1) return `claims attempt ${attempt} after ${message.attempt}`;
+    message.attempt = attempt;
     for (const id of recipientIds) {
-      if (!standing.open.delete(id)) return 'claims a recipient who is in hand or has ended';
-      standing.inHand.set(id, attempt);
-      standing.tried.add(id);
+      if (!message.open.delete(id)) return 'claims a recipient who is in hand or has ended';
+      message.inHand.set(id, attempt);
+      message.tried.add(id);
     }
     return null;
   },
-  AttemptOutcomeUnknown: (standing, { data }) => {
-    if (!isInHandsOf(standing, data)) return 'is about a recipient who is not in its hands';
-    move(data.recipientIds, standing.inHand, standing.open);
+  AttemptOutcomeUnknown: (message, { data }) => {
+    if (!isInHandsOf(message, data)) return 'is about a recipient who is not in its hands';
+    move(data.recipientIds, message.inHand, message.open);
     return null;
   },
   RecipientDelivered: outcome('ended'),
@@ -119,7 +119,7 @@ const countOf = ({ type, data }: MessageEvent): number => {
 };
 
 export const createMessageHistory = (): MessageHistory => {
-  const standing: Standing = {
+  const message: MessageState = {
     open: new Set(),
     inHand: new Map(),
     ended: new Set(),
@@ -134,11 +134,11 @@ export const createMessageHistory = (): MessageHistory => {
     next: (event) => {
       if (event.revision !== known) return `stands at revision ${event.revision}, and ${known} was to come`;
       if (known === 0 && event.type !== 'MessageAccepted') return 'comes before the acceptance';
-      if (event.data.sequence !== standing.sequence)
-        return `is numbered ${event.data.sequence}, not ${standing.sequence}`;
+      if (event.data.sequence !== message.sequence)
+        return `is numbered ${event.data.sequence}, not ${message.sequence}`;
       known += 1;
-      standing.sequence += countOf(event);
-      return (RULES[event.type] as Rule<MessageEvent['data']>)(standing, event); // of this very type
+      message.sequence += countOf(event);
+      return (RULES[event.type] as Rule<MessageEvent['data']>)(message, event); // of this very type
     },
   };
 };

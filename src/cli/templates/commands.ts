@@ -45,10 +45,10 @@ interface Pair {
   readonly remote: RemoteTemplate | undefined;
 }
 
-type Standing = 'same' | 'changed here' | 'changed there' | 'conflict';
+type Comparison = 'same' | 'changed here' | 'changed there' | 'conflict';
 
 /** Who has changed it since both had the same. */
-const standingOf = ({ local, remote }: Pair, origin: string): Standing => {
+const comparisonOf = ({ local, remote }: Pair, origin: string): Comparison => {
   const base = local?.lock[origin];
   const [here, there] = [local, remote].map((each) => (each === undefined ? undefined : digestOf(each.template)));
   if (here === there) return 'same';
@@ -131,9 +131,9 @@ const pushSame = async (work: Work, { alias: template, remote }: Pair, local: Lo
 const push = async (work: Work, pair: Pair): Promise<Row> => {
   const { alias, local } = pair;
   if (local === undefined) return { template: alias, result: 'not here' };
-  const standing = standingOf(pair, work.api.origin);
-  if (standing === 'same') return pushSame(work, pair, local);
-  if (standing === 'changed here' || work.overwrites) return pushChanged(work, pair, local);
+  const comparison = comparisonOf(pair, work.api.origin);
+  if (comparison === 'same') return pushSame(work, pair, local);
+  if (comparison === 'changed here' || work.overwrites) return pushChanged(work, pair, local);
   return conflict(alias, pair.remote === undefined ? 'deleted on the service: push with --overwrite' : CHANGED_THERE);
 };
 
@@ -147,10 +147,10 @@ const pull = async (work: Work, pair: Pair): Promise<Row> => {
   const { alias: template, local, remote } = pair;
   if (remote === undefined) return { template, result: 'not on the service' };
   const lock = { ...local?.lock, [work.api.origin]: digestOf(remote.template) };
-  const standing = standingOf(pair, work.api.origin);
-  if (standing === 'same') return pullSame(work, pair, lock);
-  if (standing === 'changed here' && !work.overwrites) return { template, result: 'changed here' };
-  if (standing === 'conflict' && !work.overwrites)
+  const comparison = comparisonOf(pair, work.api.origin);
+  if (comparison === 'same') return pullSame(work, pair, lock);
+  if (comparison === 'changed here' && !work.overwrites) return { template, result: 'changed here' };
+  if (comparison === 'conflict' && !work.overwrites)
     return conflict(template, 'changed here and on the service: pull with --overwrite to lose what is here');
   if (work.isDry) return { template, result: 'to write' };
   await writeTemplate(work.root, template, remote.template, lock);

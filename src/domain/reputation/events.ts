@@ -16,7 +16,7 @@ const domain = { domainId: z.string() };
 const organization = { organizationId: z.string() };
 
 /**
- * Streams `standing-<domainId>` and `standing-<organizationId>`: reputation of a sending domain by its live bulk
+ * Streams `reputation-<domainId>` and `reputation-<organizationId>`: reputation of a sending domain by its live bulk
  * mail, and of an organization by that of all its domains.
  */
 export const reputationEvents = {

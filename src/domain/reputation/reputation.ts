@@ -38,7 +38,7 @@ export const senderIdIn = ({ data }: ReputationEvent): string =>
 
 /** A domain keeps its reputation when it is deleted and registered again. */
 export const reputation: Aggregate<Reputation, ReputationEvent> = {
-  category: CATEGORIES.standing,
+  category: CATEGORIES.reputation,
   initial: GOOD_REPUTATION,
   evolve: (state, { type, data }, { occurredAt: since }) => {
     switch (type) {

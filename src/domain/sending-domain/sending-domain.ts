@@ -64,7 +64,7 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
     if (event.type === 'DomainRegistered') {
       const { dkim: keys, ...data } = event.data;
       const dkim = firstDkim(keys, occurredAt);
-      const standing = {
+      const checked = {
         organizationId,
         createdAt: occurredAt,
         verification: null,
@@ -73,7 +73,7 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
         branding: null,
         tracking: NO_TRACKING,
       };
-      return { status: 'registered', ...data, ...standing };
+      return { status: 'registered', ...data, ...checked };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {

@@ -95,7 +95,7 @@ const loss = (
     : [];
 };
 
-const standing = (domain: ExistingSendingDomain, states: States, now: string): readonly SendingDomainEvent[] => {
+const statusEvents = (domain: ExistingSendingDomain, states: States, now: string): readonly SendingDomainEvent[] => {
   const { domainId, name } = domain;
   const required = requiredHosts(domain, states);
   const gone = required.filter((host) => isGone(states.at(host)));
@@ -119,6 +119,6 @@ const isSending = (domain: ExistingSendingDomain, events: readonly SendingDomain
 export const settleDomain = (domain: ExistingSendingDomain, look: Look): readonly SendingDomainEvent[] => {
   if (domain.status === 'deleted' || domain.token !== look.token) return [];
   const states = createStates(domain.name, look);
-  const events = standing(domain, states, look.now);
+  const events = statusEvents(domain, states, look.now);
   return isSending(domain, events) ? [...events, ...activation(domain, states, look.now)] : events;
 };

@@ -40,8 +40,8 @@ const reputationFields = {
   complaints: shareSchema.describe('Recipients who complained, relative to delivered recipients.'),
 };
 
-export const domainStandingSchema = z.strictObject({
-  object: z.literal('domain_standing'),
+export const domainReputationSchema = z.strictObject({
+  object: z.literal('domain_reputation'),
   domain_id: z.string(),
   ...reputationFields,
   organization_level: z
@@ -49,8 +49,8 @@ export const domainStandingSchema = z.strictObject({
     .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
 });
 
-export const organizationStandingSchema = z.strictObject({
-  object: z.literal('organization_standing'),
+export const organizationReputationSchema = z.strictObject({
+  object: z.literal('organization_reputation'),
   organization_id: z.string(),
   ...reputationFields,
 });
@@ -63,7 +63,7 @@ const serializeShare = ({ count, of, percent }: Share): z.infer<typeof shareSche
   percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
 });
 
-const serializeStanding = ({ level, measure, since, releasedAt }: Reputation, counts: ReputationCounts) => {
+const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, counts: ReputationCounts) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
     level,
@@ -75,39 +75,39 @@ const serializeStanding = ({ level, measure, since, releasedAt }: Reputation, co
   };
 };
 
-export const serializeDomainStanding = (
+export const serializeDomainReputation = (
   domainId: string,
   { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
   counts: ReputationCounts,
-): z.infer<typeof domainStandingSchema> => ({
-  object: 'domain_standing',
+): z.infer<typeof domainReputationSchema> => ({
+  object: 'domain_reputation',
   domain_id: domainId,
-  ...serializeStanding(own, counts),
+  ...serializeReputation(own, counts),
   organization_level: ofOrganization.level,
 });
 
-export const serializeOrganizationStanding = (
+export const serializeOrganizationReputation = (
   organizationId: string,
-  standing: Reputation,
+  reputation: Reputation,
   counts: ReputationCounts,
-): z.infer<typeof organizationStandingSchema> => ({
-  object: 'organization_standing',
+): z.infer<typeof organizationReputationSchema> => ({
+  object: 'organization_reputation',
   organization_id: organizationId,
-  ...serializeStanding(standing, counts),
+  ...serializeReputation(reputation, counts),
 });
 
-export const getStandingRoute = (route: RouteContext): void => {
+export const getDomainReputationRoute = (route: RouteContext): void => {
   const { deps } = route;
   defineEndpoint(
     route,
-    'GET /v1/domains/:id/standing',
+    'GET /v1/domains/:id/reputation',
     {
       summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
       description:
         'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
         'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
         'below its limit.',
-      answer: domainStandingSchema,
+      answer: domainReputationSchema,
     },
     async ({ caller, id }) => {
       await loadDomain(deps, caller, id);
@@ -116,33 +116,33 @@ export const getStandingRoute = (route: RouteContext): void => {
         load(store, reputation, reputationStream(id)),
         load(store, reputation, reputationStream(caller.organizationId)),
       ]);
-      await readYourWrites(deps, ['standings']);
+      await readYourWrites(deps, ['reputation']);
       const from = countedFrom(deps.context.system.now());
-      const counts = await deps.readModels.standings.ofSender({ from, senderId: id });
-      return serializeDomainStanding(id, { own, ofOrganization }, counts ?? NO_COUNTS);
+      const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
+      return serializeDomainReputation(id, { own, ofOrganization }, counts ?? NO_COUNTS);
     },
   );
 };
 
-export const getOrganizationStandingRoute = (route: RouteContext): void => {
+export const getOrganizationReputationRoute = (route: RouteContext): void => {
   const { deps } = route;
   defineEndpoint(
     route,
-    'GET /v1/organization/standing',
+    'GET /v1/organization/reputation',
     {
       summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
       description:
         'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
         'more than one of its domains has sent bulk mail.',
-      answer: organizationStandingSchema,
+      answer: organizationReputationSchema,
     },
     async ({ caller: { organizationId } }) => {
       const { store, system } = deps.context;
       const { state } = await load(store, reputation, reputationStream(organizationId));
-      await readYourWrites(deps, ['standings']);
+      await readYourWrites(deps, ['reputation']);
       const by = { from: countedFrom(system.now()), senderId: organizationId };
-      const counts = await deps.readModels.standings.ofSender(by);
-      return serializeOrganizationStanding(organizationId, state, counts ?? NO_COUNTS);
+      const counts = await deps.readModels.reputation.ofSender(by);
+      return serializeOrganizationReputation(organizationId, state, counts ?? NO_COUNTS);
     },
   );
 };

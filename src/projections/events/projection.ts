@@ -17,15 +17,15 @@ import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { BOTH_ENVIRONMENTS } from './queries.ts';
 
-type DomainStandingEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;
-type OfDomain = SendingDomainEvent | DomainStandingEvent | WarmUpEvent;
+type DomainReputationEvent = Extract<ReputationEvent, { readonly data: { readonly domainId: string } }>;
+type OfDomain = SendingDomainEvent | DomainReputationEvent | WarmUpEvent;
 type OfOrganization =
   | ApiKeyEvent
   | TemplateEvent
   | TopicEvent
   | WebhookEvent
   | SuppressionEvent
-  | Exclude<ReputationEvent, DomainStandingEvent>;
+  | Exclude<ReputationEvent, DomainReputationEvent>;
 type Followed = MessageEvent | OfDomain | OfOrganization;
 
 interface SentFrom {
@@ -104,7 +104,7 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>):
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'topic', 'standing', 'warmUp'],
+  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'topic', 'reputation', 'warmUp'],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {

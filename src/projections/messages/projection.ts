@@ -111,7 +111,7 @@ const hold = (
   known(changes, messageId).expiresAt = expiresAt;
 };
 
-const standing = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
+const currentState = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
   recipients,
   expiresAt,
   scheduledAt,
@@ -132,7 +132,7 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   requestId: accepted.metadata.requestId,
   subjectDigest: accepted.data.subjectDigest,
   createdAt: accepted.metadata.occurredAt,
-  ...standing(changed),
+  ...currentState(changed),
 });
 
 const templateLabels = (used: Accepted['data']['template']): readonly string[] =>
@@ -186,7 +186,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
   const all = [...changes];
   const made = all.flatMap(([, changed]) => (changed.accepted === null ? [] : [inserted(changed.accepted, changed)]));
   const updated = all.flatMap(([messageId, changed]) =>
-    changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...standing(changed) }],
+    changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...currentState(changed) }],
   );
   await insertMessages(db, made);
   await insertLabels(

@@ -258,15 +258,15 @@ create index suppressions_by_id on read_models.suppressions (organization_id, en
 
 -- Sender reputation: what became of live bulk mail, by the sender (a domain, or an organization: all of its domains
 -- together) and the day (UTC) on which the outcome was known.
-create table read_models.standing_senders (
+create table read_models.reputation_senders (
   -- A domain or an organization.
   sender_id text collate "C" primary key,
   organization_id text collate "C" not null,
   -- Nothing from before is counted.
   released_at timestamptz
 );
-create index standing_senders_of_organization on read_models.standing_senders (organization_id);
-create table read_models.standing_counts (
+create index reputation_senders_of_organization on read_models.reputation_senders (organization_id);
+create table read_models.reputation_counts (
   sender_id text collate "C",
   day date,
   delivered bigint not null,
@@ -275,7 +275,7 @@ create table read_models.standing_counts (
   primary key (sender_id, day)
 );
 -- Events about a message do not name its domain.
-create table read_models.standing_messages (
+create table read_models.reputation_messages (
   message_id text collate "C" primary key,
   domain_id text collate "C" not null
 );

@@ -50,7 +50,7 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
   };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<{ messageId: string; domainId: string }>({
-    name: 'standing-messages',
+    name: 'reputation-messages',
     text: SELECT_MESSAGES,
     values: [ids],
   });
@@ -117,15 +117,15 @@ const write = async (db: Database, { accepted, senders, counts, released }: Chan
     await db.query(DELETE_COUNTS, [[...released.keys()]]);
   }
   if (counts.size > 0) {
-    await db.query({ name: 'add-standing-counts', text: ADD_COUNTS, values: asRecords([...counts.values()]) });
+    await db.query({ name: 'add-reputation-counts', text: ADD_COUNTS, values: asRecords([...counts.values()]) });
   }
 };
 
-export const standingsProjection = defineProjection<MessageEvent | ReputationEvent, Changes>({
-  name: 'standings',
+export const reputationProjection = defineProjection<MessageEvent | ReputationEvent, Changes>({
+  name: 'reputation',
   version: 2,
-  categories: ['message', 'standing'],
-  tables: ['standing_senders', 'standing_counts', 'standing_messages'],
+  categories: ['message', 'reputation'],
+  tables: ['reputation_senders', 'reputation_counts', 'reputation_messages'],
   handlers: {
     MessageAccepted: accept,
     MessageScheduled: 'ignored',
@@ -160,27 +160,30 @@ export const standingsProjection = defineProjection<MessageEvent | ReputationEve
 });
 
 export const SELECT_MESSAGES = `
-  select message_id as "messageId", domain_id as "domainId" from standing_messages where message_id = any($1)`;
+  select message_id as "messageId", domain_id as "domainId" from reputation_messages where message_id = any($1)`;
 
-export const insertMessages = rowsInto<{ readonly messageId: string; readonly domainId: string }>('standing_messages', {
-  message_id: 'messageId',
-  domain_id: 'domainId',
-});
+export const insertMessages = rowsInto<{ readonly messageId: string; readonly domainId: string }>(
+  'reputation_messages',
+  {
+    message_id: 'messageId',
+    domain_id: 'domainId',
+  },
+);
 
 export const INSERT_SENDERS = `
-  insert into standing_senders (sender_id, organization_id)
+  insert into reputation_senders (sender_id, organization_id)
   select "senderId", "organizationId" from json_to_recordset($1) as d("senderId" text, "organizationId" text)
   on conflict (sender_id) do nothing`;
 
 export const RELEASE = `
-  update standing_senders d set released_at = r."releasedAt"
+  update reputation_senders d set released_at = r."releasedAt"
   from json_to_recordset($1) as r("senderId" text, "releasedAt" timestamptz)
   where d.sender_id = r."senderId"`;
 
-export const DELETE_COUNTS = 'delete from standing_counts where sender_id = any($1)';
+export const DELETE_COUNTS = 'delete from reputation_counts where sender_id = any($1)';
 
 export const ADD_COUNTS = `
-  insert into standing_counts as s (sender_id, day, delivered, bounced, complained)
+  insert into reputation_counts as s (sender_id, day, delivered, bounced, complained)
   select "senderId", day, delivered, bounced, complained
   from json_to_recordset($1) as c("senderId" text, day date, delivered bigint, bounced bigint, complained bigint)
   on conflict (sender_id, day) do update set delivered = s.delivered + excluded.delivered,

@@ -20,19 +20,19 @@ const COUNTS = `
 /** An organization with one domain is left out: it would repeat its domain. */
 const PAGE = `${COUNTS}
   from (
-    select * from read_models.standing_senders o
+    select * from read_models.reputation_senders o
     where o.sender_id > $2 and (o.sender_id <> o.organization_id or exists (
-      select from read_models.standing_senders d
+      select from read_models.reputation_senders d
       where d.organization_id = o.organization_id and d.sender_id <> d.organization_id offset 1))
     order by o.sender_id limit $3
   ) s
-  left join read_models.standing_counts c on c.sender_id = s.sender_id and c.day >= $1
+  left join read_models.reputation_counts c on c.sender_id = s.sender_id and c.day >= $1
   group by 1, 2, 3
   order by 1`;
 
 const ONE = `${COUNTS}
-  from read_models.standing_senders s
-  left join read_models.standing_counts c on c.sender_id = s.sender_id and c.day >= $1
+  from read_models.reputation_senders s
+  left join read_models.reputation_counts c on c.sender_id = s.sender_id and c.day >= $1
   where s.sender_id = $2
   group by 1, 2, 3`;
 

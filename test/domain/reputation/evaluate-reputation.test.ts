@@ -161,7 +161,7 @@ describe('whatever is counted', () => {
     );
   });
 
-  test('rates that move by less than a tenth around a limit change a standing once at most', () => {
+  test('rates that move by less than a tenth around a limit change a reputation once at most', () => {
     const around = fc.array(fc.integer({ min: 46, max: 54 }), { minLength: 2, maxLength: 30 });
     fc.assert(
       fc.property(around, (bounces) => {

@@ -131,7 +131,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   deleteCapturedMail: (victim) => capturedMailOf(victim),
   deleteInbox: (victim) => [{ query: `?to=nobody@${victim.domain.name}` }],
   getOrganization: () => [{}],
-  getOrganizationStanding: () => [{}],
+  getOrganizationReputation: () => [{}],
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
 };
 

@@ -18,7 +18,7 @@ const pause = () =>
   });
 
 const read = async (key = admin, id = domainId) => {
-  const answer = await service.request({ url: `/v1/domains/${id}/standing`, key });
+  const answer = await service.request({ url: `/v1/domains/${id}/reputation`, key });
   return { status: answer.statusCode, body: answer.json() };
 };
 
@@ -39,10 +39,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-describe('the standing of a domain', () => {
+describe('the reputation of a domain', () => {
   const nothing = { count: 0, of: 0, percent: 0 };
   const good = {
-    object: 'domain_standing',
+    object: 'domain_reputation',
     level: 'good',
     measure: null,
     since: null,
@@ -97,9 +97,9 @@ describe('the standing of a domain', () => {
   });
 });
 
-describe('the standing of an organization', () => {
+describe('the reputation of an organization', () => {
   const url = '/v1/organization';
-  const look = async (key: string) => (await service.request({ url: `${url}/standing`, key })).json();
+  const look = async (key: string) => (await service.request({ url: `${url}/reputation`, key })).json();
   const letGo = async (key: string, payload: unknown = {}) => {
     const asked = { method: 'POST', url: `${url}/release`, key, payload: payload as object } as const;
     const answer = await service.request(asked);
@@ -107,7 +107,7 @@ describe('the standing of an organization', () => {
   };
 
   test('is its own, is shown with each of its domains, and is released by admin keys alone, once', async () => {
-    expect(await look(manager)).toMatchObject({ object: 'organization_standing', level: 'good', since: null });
+    expect(await look(manager)).toMatchObject({ object: 'organization_reputation', level: 'good', since: null });
     await evaluateReputation(service.deps.context, {
       domainId: null,
       organizationId,

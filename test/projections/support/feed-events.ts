@@ -14,7 +14,7 @@ export const TEMPLATE: readonly OutboxEvent[] = [
   { type: 'TemplateDeleted', data: { templateId: 'tpl_1' } },
 ];
 
-export const STANDING: readonly OutboxEvent[] = [
+export const REPUTATION: readonly OutboxEvent[] = [
   { type: 'SendingWarned', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 400, limitPercent: 2 } },
   { type: 'SendingSlowed', data: { domainId: 'dom_1', measure: 'bounces', count: 12, of: 280, limitPercent: 4 } },
   { type: 'SendingPaused', data: { domainId: 'dom_1', measure: 'complaints', count: 6, of: 1500, limitPercent: 0.3 } },
@@ -22,7 +22,7 @@ export const STANDING: readonly OutboxEvent[] = [
   { type: 'SendingRecovered', data: { domainId: 'dom_1' } },
 ];
 
-export const STANDING_OF_ALL: readonly OutboxEvent[] = [
+export const REPUTATION_OF_ALL: readonly OutboxEvent[] = [
   {
     type: 'OrganizationSendingWarned',
     data: { organizationId: 'org_mine', measure: 'bounces', count: 12, of: 400, limitPercent: 2 },

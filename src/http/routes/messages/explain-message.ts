@@ -88,17 +88,17 @@ export const deliveriesOf = async (
 };
 
 /** Current reputation of the domain and organization that hold back recipients of a message, by id. */
-export const standingsOf = async (
+export const reputationsOf = async (
   { context: { store } }: HttpDependencies,
   { recipients }: ExistingMessage,
 ): Promise<ReadonlyMap<string, Reputation>> => {
   const holders = [
     ...new Set(recipients.flatMap(({ held }) => (held?.reason === 'warm_up' ? [] : (held?.heldBy ?? [])))),
   ];
-  const standings = holders.map(
+  const reputations = holders.map(
     async (id) => [id, (await load(store, reputation, reputationStream(id))).state] as const,
   );
-  return new Map(await Promise.all(standings));
+  return new Map(await Promise.all(reputations));
 };
 
 /** Longer keeps clients waiting. Shorter hides the reason for a wait when the resolver is slow. */
@@ -191,14 +191,14 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<K
   const [first] = happenings;
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
   const now = context.system.now().toISOString();
-  const [contents, circumstances, webhooks, suspensions, standings] = await Promise.all([
+  const [contents, circumstances, webhooks, suspensions, reputations] = await Promise.all([
     context.contents.heads(quotedIn(state, happenings)),
     circumstancesOf(deps, state, first.position),
     deliveriesOf(deps, state, happenings),
     suspensionsOf(deps, state, now),
-    standingsOf(deps, state),
+    reputationsOf(deps, state),
   ]);
-  return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, standings, now };
+  return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, reputations, now };
 };
 
 export const explainMessageRoute = (route: RouteContext): void => {

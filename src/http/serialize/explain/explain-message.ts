@@ -130,7 +130,7 @@ const counted = (recipients: readonly Recipient[]): readonly string[] => {
   return [...counts].map(([word, count]) => `${count} ${word}`);
 };
 
-const standing = (recipients: readonly Recipient[]): string => {
+const statusOfAll = (recipients: readonly Recipient[]): string => {
   const [only] = recipients;
   if (recipients.length === 1 && only !== undefined) return `Its only recipient is ${wordOf(only.status)}`;
   const counts = counted(recipients);
@@ -156,7 +156,7 @@ const soonest = (waits: readonly ExplainedWait[]): ExplainedWait | undefined =>
 export const summarize = (view: View, waits: readonly ExplainedWait[]): string => {
   const { recipients } = view.message;
   const next = soonest(waits);
-  if (next !== undefined) return `${standing(recipients)}${marks(recipients)}: ${next.sentence}`;
+  if (next !== undefined) return `${statusOfAll(recipients)}${marks(recipients)}: ${next.sentence}`;
   const end = view.happenings.findLast(({ type }) => ENDINGS.has(type));
   const since = end === undefined ? '' : ` since ${atTime(end.metadata.occurredAt)}`;
   // The status already says that they were refused.
@@ -164,7 +164,7 @@ export const summarize = (view: View, waits: readonly ExplainedWait[]): string =
     .filter(({ status }) => status !== 'delivered')
     .flatMap(({ reason }) => (reason === null || reason === REFUSED ? [] : reason));
   const why = reasons.length === 0 ? '' : ` (${listed([...new Set(reasons)].slice(0, 3))})`;
-  return `${standing(recipients)}${why}${marks(recipients)}; complete${since}.`;
+  return `${statusOfAll(recipients)}${why}${marks(recipients)}; complete${since}.`;
 };
 
 const TOLD = {

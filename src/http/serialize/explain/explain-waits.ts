@@ -35,7 +35,7 @@ export interface Waiting {
   /** Suspensions by recipient domain. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
   /** Reputations that hold recipients, by domain or organization id. Absent: good. */
-  readonly standings: ReadonlyMap<string, Reputation>;
+  readonly reputations: ReadonlyMap<string, Reputation>;
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
@@ -127,8 +127,8 @@ const dueOf = (who: string, due: string, now: string): Why => {
 };
 
 /** Whether the hold is still in force: it may have ended since it was recorded. */
-const isStillHeld = ({ reason, heldBy, until }: Held, { standings, now }: Waiting): boolean => {
-  const holder = heldBy === null ? undefined : standings.get(heldBy);
+const isStillHeld = ({ reason, heldBy, until }: Held, { reputations, now }: Waiting): boolean => {
+  const holder = heldBy === null ? undefined : reputations.get(heldBy);
   return reason === 'warm_up' || heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
 };
 

@@ -53,7 +53,7 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
     happenings,
     contents: new Map([['content-1', HEAD]]),
     suspensions: new Map(),
-    standings: new Map(),
+    reputations: new Map(),
     circumstances: { keyName: 'Shop', verification: { method: 'dns', verifiedAt: NOW }, hadHtml: true, analysis: null },
     deliveries: [],
     deliveriesTold: 'all',

@@ -154,10 +154,10 @@ describe('an explanation of a recipient who is kept back', () => {
     at: 1,
   });
   const paused: Reputation = { level: 'paused', measure: 'bounces', since: minute(0), releasedAt: null };
-  const standings = new Map([['dom_1', paused]]);
+  const reputations = new Map([['dom_1', paused]]);
 
   test('says since when and why, and when it is looked at again at the latest', () => {
-    const [wait] = explain(recorded([accepted, held()]), { standings }).waiting_because;
+    const [wait] = explain(recorded([accepted, held()]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'held', next_attempt_at: minute(1440) });
     expect(wait?.sentence).toBe(
       'It is held for ada@example.net since 2026-11-21 12:01:00 UTC: bulk mail of its sending domain is paused, ' +
@@ -168,14 +168,14 @@ describe('an explanation of a recipient who is kept back', () => {
 
   test('says that it expires, where nothing comes before that', () => {
     const until = messageAccepted().data.expiresAt;
-    const [wait] = explain(recorded([accepted, held({ until })]), { standings }).waiting_because;
+    const [wait] = explain(recorded([accepted, held({ until })]), { reputations }).waiting_because;
     expect(wait?.sentence).toContain('It expires if it still waits at 2026-11-24 12:00:00 UTC');
   });
 
   test('says that it is next once its domain is released or recovers, and whoever is looked at has done so', () => {
     for (const level of ['good', 'warned'] as const) {
       const released = new Map([['dom_1', { ...paused, level }]]);
-      const [wait] = explain(recorded([accepted, held()]), { standings: released }).waiting_because;
+      const [wait] = explain(recorded([accepted, held()]), { reputations: released }).waiting_because;
       expect(wait).toMatchObject({ reason: 'due_now', next_attempt_at: null });
     }
   });
@@ -190,7 +190,7 @@ describe('an explanation of a recipient who is kept back', () => {
   });
 
   test('says nothing of it once it is in hand', () => {
-    const [wait] = explain(recorded([accepted, held(), started]), { standings }).waiting_because;
+    const [wait] = explain(recorded([accepted, held(), started]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'in_hand' });
   });
 });

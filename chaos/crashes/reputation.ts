@@ -23,13 +23,13 @@ const isDone = ({ status }: Answered): boolean => status === 200;
 
 /** One event there and one back, nothing in between, and no mail either. (An organization of one domain stands as that does.) */
 const pausedOnce = ({ events }: Evidence, later: readonly string[]): readonly Violation[] => {
-  const said = events.flatMap(({ type, stream }) => (stream.startsWith('standing-') ? [type] : []));
+  const said = events.flatMap(({ type, stream }) => (stream.startsWith('reputation-') ? [type] : []));
   const released = events.findIndex(({ type }) => type === 'SendingReleased');
   const early = events
     .slice(0, released)
     .filter(({ type, data }) => type === 'AttemptStarted' && later.includes(data.messageId));
   return [
-    ...(said.join() === 'SendingPaused,SendingReleased' ? [] : [violation(`its standing went ${said}`)]),
+    ...(said.join() === 'SendingPaused,SendingReleased' ? [] : [violation(`its reputation went ${said}`)]),
     ...early.map(({ stream }) => violation(`${stream} left while its domain was paused`)),
   ];
 };
@@ -54,7 +54,7 @@ const diesAt = (point: FailPointName): Scenario => {
           await programs.died();
           await programs.start();
           const ask = askIn(world);
-          await untilAnswered(ask, { path: `/v1/domains/${domainId}/standing` }, isPaused);
+          await untilAnswered(ask, { path: `/v1/domains/${domainId}/reputation` }, isPaused);
           await load.settle();
           await sleep(JUDGED_MS);
           const before = load.accepted.length;
@@ -69,6 +69,6 @@ const diesAt = (point: FailPointName): Scenario => {
 };
 
 /** Whoever judges again after a crash finds what was said, and says it once; a pause outlives who said it. */
-export const STANDING_CRASHES: readonly Scenario[] = (['before-append-standing', 'after-append-standing'] as const).map(
-  diesAt,
-);
+export const REPUTATION_CRASHES: readonly Scenario[] = (
+  ['before-append-reputation', 'after-append-reputation'] as const
+).map(diesAt);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { reputationStream } from '../../src/domain/streams.ts';
-import { standingsProjection } from '../../src/projections/reputation/projection.ts';
+import { reputationProjection } from '../../src/projections/reputation/projection.ts';
 import { countsOfSender, pageOfCounts } from '../../src/projections/reputation/queries.ts';
 import { messageAccepted } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
@@ -26,7 +26,7 @@ const bounced = (more: object): MessageEvent => {
 };
 
 const open = async () => {
-  const applied = await openApplied(standingsProjection);
+  const applied = await openApplied(reputationProjection);
   const { given, pool } = applied;
   return {
     ...applied,
@@ -110,11 +110,11 @@ describe('what became of bulk mail', () => {
     await one.release('2026-11-20T11:00:00.000Z');
     await one.next('msg_1', LATER_EVENTS.RecipientComplained);
     const { events, position } = await one.store.readAll({ limit: 100 });
-    const other = await openApplied(standingsProjection);
+    const other = await openApplied(reputationProjection);
     await other.apply({ ...other.lastBatch(), events, position });
-    const rows = await rowsOf(other.pool, standingsProjection);
-    expect(rows).toEqual(await rowsOf(one.pool, standingsProjection));
-    expect(rows.standing_counts).toEqual(['(dom_1,2026-11-20,0,0,1)', '(org_mine,2026-11-20,1,0,1)']);
+    const rows = await rowsOf(other.pool, reputationProjection);
+    expect(rows).toEqual(await rowsOf(one.pool, reputationProjection));
+    expect(rows.reputation_counts).toEqual(['(dom_1,2026-11-20,0,0,1)', '(org_mine,2026-11-20,1,0,1)']);
   });
 
   test('is counted with the organization too, which is released by itself', async () => {

@@ -50,7 +50,7 @@ test('ten bounces of two hundred recipients pause their domain, by what the log 
     })),
   });
   const senders = {
-    counts: readModels.standings.page,
+    counts: readModels.reputation.page,
     limits: { bounces: [2, 4, 5], complaints: null },
   } as const;
   service.workers({ senders }).start();
