@@ -98,6 +98,12 @@ export const MANAGED_ROUTES = {
   },
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/webhooks/:id/deliveries/:delivery': { ...LOOK, errors: ONE },
+  'POST /v1/webhooks/:id/deliveries/:delivery/resend': {
+    ...MANAGE,
+    status: 202,
+    errors: [...BODY, ...ONE, 'webhook_disabled'],
+  },
 
   'POST /v1/templates': {
     ...MANAGE_LIVE,

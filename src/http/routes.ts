@@ -76,7 +76,11 @@ import {
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
 import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
-import { listWebhookDeliveriesRoute } from './routes/webhooks/deliveries.ts';
+import {
+  getWebhookDeliveryRoute,
+  listWebhookDeliveriesRoute,
+  resendWebhookDeliveryRoute,
+} from './routes/webhooks/deliveries.ts';
 import {
   deleteWebhookRoute,
   getWebhookRoute,
@@ -139,6 +143,8 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   rotateWebhookSecretRoute,
   pingWebhookRoute,
   listWebhookDeliveriesRoute,
+  getWebhookDeliveryRoute,
+  resendWebhookDeliveryRoute,
   addSuppressionsRoute,
   listSuppressionsRoute,
   checkSuppressionRoute,

@@ -88,7 +88,11 @@ const pathsTo = ({ ids }: Pick<Tenant, 'ids'>) =>
   guarded().flatMap((operation) =>
     (ids[idPrefix(operation) ?? ''] ?? []).map((id) => ({
       operation,
-      path: operation.path.replace('{id}', id).replace('{version}', '1').replace(/diff$/, 'diff?with=1'),
+      path: operation.path
+        .replace('{id}', id)
+        .replace('{version}', '1')
+        .replace('{delivery}', 'dlv_aaaaaaaaaaaaaaaaaaaaaaaaaa')
+        .replace(/diff$/, 'diff?with=1'),
     })),
   );
 

@@ -57,6 +57,7 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       failingSince: owed('judges', webhookDeliveries.failingSince),
       find: owed('finds', webhookDeliveries.find),
       list: owed('lists', webhookDeliveries.list),
+      resend: owed('resends', webhookDeliveries.resend),
     },
   };
 };

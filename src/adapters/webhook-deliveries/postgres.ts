@@ -1,14 +1,27 @@
 import type { Pool, QueryResult, QueryResultRow } from 'pg';
 import type { CustomerEvent } from '../../domain/customer-events.ts';
-import type {
-  ClaimedDelivery,
-  RecordingCheckpoint,
-  WebhookDeliveries,
-  WebhookDelivery,
-  WebhookDeliveryState,
+import {
+  type ClaimedDelivery,
+  type RecordingCheckpoint,
+  SCANNED_MAX,
+  type WebhookDeliveries,
+  type WebhookDelivery,
+  type WebhookDeliveryState,
 } from '../../domain/ports/webhook-deliveries.ts';
 import { orUnavailable } from '../postgres/pool.ts';
-import { CHECKPOINT, CLAIM, FAILING_SINCE, FIND, FINISH, LIST, RECORD, RELEASE, type Statement } from './statements.ts';
+import {
+  CHECKPOINT,
+  CLAIM,
+  FAILING_SINCE,
+  FIND,
+  FINISH,
+  LIST,
+  RECORD,
+  RELEASE,
+  RESEND,
+  SCAN_END,
+  type Statement,
+} from './statements.ts';
 
 interface ClaimedRow {
   readonly id: string;
@@ -22,6 +35,10 @@ interface ListedTry {
   readonly status: number | null;
   readonly duration_ms: number;
   readonly answer: string;
+  readonly url: string;
+  readonly header_names: string;
+  readonly body_bytes: number;
+  readonly body_sha256: string;
 }
 
 interface ListedRow extends ClaimedRow {
@@ -35,6 +52,10 @@ interface ListedRow extends ClaimedRow {
 /** Numbers of rows are 64 bits; anything else was never given as a cursor. */
 const CURSOR = /^\d{1,18}$/;
 
+/** No name of a header holds a comma. */
+const SEPARATOR = ',';
+const namesIn = (text: string): readonly string[] => (text === '' ? [] : text.split(SEPARATOR));
+
 const deliveryOf = (row: ListedRow): WebhookDelivery => ({
   id: row.id,
   webhookId: row.webhook_id,
@@ -42,8 +63,9 @@ const deliveryOf = (row: ListedRow): WebhookDelivery => ({
   state: row.state,
   dueAt: row.state === 'pending' ? row.due_at : null,
   createdAt: row.created_at,
-  tries: row.tries.map(({ at, status, duration_ms, answer }) => ({
+  tries: row.tries.map(({ at, status, duration_ms, answer, url, header_names, body_bytes, body_sha256 }) => ({
     at: new Date(at),
+    request: { url, headerNames: namesIn(header_names), bodyBytes: body_bytes, bodySha256: body_sha256 },
     status,
     durationMs: duration_ms,
     text: answer,
@@ -56,6 +78,12 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
     statement: Statement,
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> => orUnavailable(pool.query<Row>({ ...statement, values: [...values] }));
+
+  /** null: all there are were looked through. */
+  const scanEnd = async (webhookId: string, after: string | null): Promise<string | null> => {
+    const { rows } = await query<{ number: string }>(SCAN_END, [webhookId, after, SCANNED_MAX - 1]);
+    return rows[0]?.number ?? null;
+  };
 
   return {
     checkpoint: async () => {
@@ -101,6 +129,10 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
         tries.map(({ text }) => text),
         tries.map(({ state }) => state),
         tries.map(({ dueAt }) => dueAt),
+        tries.map(({ request }) => request.url),
+        tries.map(({ request }) => request.headerNames.join(SEPARATOR)),
+        tries.map(({ request }) => request.bodyBytes),
+        tries.map(({ request }) => Buffer.from(request.bodySha256, 'hex')),
       ]);
     },
 
@@ -114,14 +146,16 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
       return rows.map(deliveryOf);
     },
 
-    list: async ({ webhookId, limit, after }) => {
-      if (after !== undefined && !CURSOR.test(after)) return { deliveries: [], next: null };
-      const { rows } = await query<ListedRow>(LIST, [webhookId, after ?? null, limit + 1]);
-      const shown = rows.slice(0, limit);
-      return {
-        deliveries: shown.map(deliveryOf),
-        next: rows.length > limit ? (shown.at(-1)?.number ?? null) : null,
-      };
+    list: async ({ webhookId, limit, after = null, state = null, type = null }) => {
+      if (after !== null && !CURSOR.test(after)) return { deliveries: [], next: null };
+      const { rows } = await query<ListedRow>(LIST, [webhookId, after, limit + 1, SCANNED_MAX, state, type]);
+      const deliveries = rows.slice(0, limit).map(deliveryOf);
+      if (rows.length > limit) return { deliveries, next: rows[limit - 1]?.number ?? null };
+      return { deliveries, next: await scanEnd(webhookId, after) };
+    },
+
+    resend: async (id, now) => {
+      await query(RESEND, [id, now]);
     },
   };
 };

@@ -68,11 +68,15 @@ export const FINISH: Statement = {
   text: `
     with finished as (
       select * from unnest(
-        $1::text[], $2::integer[], $3::timestamptz[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::timestamptz[]
-      ) as try (delivery_id, attempt, at, status, duration_ms, answer, state, due_at)
+        $1::text[], $2::integer[], $3::timestamptz[], $4::integer[], $5::integer[], $6::text[], $7::text[], $8::timestamptz[],
+        $9::text[], $10::text[], $11::integer[], $12::bytea[]
+      ) as try (delivery_id, attempt, at, status, duration_ms, answer, state, due_at, url, header_names, body_bytes,
+        body_sha256)
     ), tried as (
-      insert into vault.webhook_tries (delivery_id, attempt, at, status, duration_ms, answer)
-      select delivery_id, attempt, at, status, duration_ms, answer from finished
+      insert into vault.webhook_tries
+        (delivery_id, attempt, at, status, duration_ms, answer, url, header_names, body_bytes, body_sha256)
+      select delivery_id, attempt, at, status, duration_ms, answer, url, header_names, body_bytes, body_sha256
+      from finished
       on conflict do nothing
     ), endpoint as (
       select webhook_id, bool_or(finished.state = 'delivered') as took, min(finished.at) as at
@@ -101,23 +105,48 @@ const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created
 /** Of deliveries, which are in the query's `delivery`: every try of each. */
 const WITH_TRIES = `
     cross join lateral (
-      select json_agg(json_build_object('at', at, 'status', status, 'duration_ms', duration_ms, 'answer', answer)
-        order by attempt) as all
+      select json_agg(json_build_object('at', at, 'status', status, 'duration_ms', duration_ms, 'answer', answer,
+        'url', url, 'header_names', header_names, 'body_bytes', body_bytes,
+        'body_sha256', encode(body_sha256, 'hex')) order by attempt) as all
       from vault.webhook_tries where delivery_id = delivery.id
     ) as tries
     order by delivery.number desc`;
 
+/**
+ * The filters apply to rows that the index has found: neither is worth an index that every delivery pays for. The type is
+ * looked for in the text, as JSON that holds an escaped NUL cannot be taken apart.
+ */
 export const LIST: Statement = {
   name: 'list_webhook_deliveries',
   text: `
     select delivery.*, coalesce(tries.all, '[]'::json) as tries
     from (
-      select ${COLUMNS} from vault.webhook_deliveries
-      where webhook_id = $1 and ($2::bigint is null or number < $2)
+      select * from (
+        select ${COLUMNS} from vault.webhook_deliveries
+        where webhook_id = $1 and ($2::bigint is null or number < $2)
+        order by number desc
+        limit $4
+      ) as scanned
+      where ($5::text is null or state = $5) and ($6::text is null or strpos(event::text, '"type":"' || $6 || '"') > 0)
       order by number desc
       limit $3
     ) as delivery
     ${WITH_TRIES}`,
+};
+
+/** Where a page ends that looked through as many as it may. */
+export const SCAN_END: Statement = {
+  name: 'end_of_webhook_deliveries',
+  text: `
+    select number from vault.webhook_deliveries
+    where webhook_id = $1 and ($2::bigint is null or number < $2)
+    order by number desc
+    offset $3 limit 1`,
+};
+
+export const RESEND: Statement = {
+  name: 'resend_webhook_delivery',
+  text: `update vault.webhook_deliveries set state = 'pending', due_at = $2 where id = $1`,
 };
 
 /** By primary key: who knows endpoints and events knows the ids, so that no index by event has to be kept. */

@@ -18,6 +18,9 @@ export interface OwedDelivery {
   readonly event: CustomerEvent;
 }
 
+/** Deliveries that one page with filters looks through. Higher: slower pages. Lower: more of them are empty. */
+export const SCANNED_MAX = 5_000;
+
 /** The same event is owed to the same endpoint once: the id follows from both. */
 export const deliveryId = (webhookId: string, eventId: string): string =>
   formatId('dlv', sha256(`${webhookId}\0${eventId}`));
@@ -27,8 +30,19 @@ export interface ClaimedDelivery extends OwedDelivery {
   readonly attempts: number;
 }
 
+/** What was posted, without what is secret. */
+export interface PostedRequest {
+  readonly url: string;
+  /** Names of the customer's own headers. */
+  readonly headerNames: readonly string[];
+  readonly bodyBytes: number;
+  /** Hex. */
+  readonly bodySha256: string;
+}
+
 export interface WebhookTry {
   readonly at: Date;
+  readonly request: PostedRequest;
   /** HTTP status; null where none came. */
   readonly status: number | null;
   readonly durationMs: number;
@@ -109,10 +123,20 @@ export interface WebhookDeliveries {
   /** Deliveries among these ids, newest first and at most `limit`; ids that there are none of are passed over. */
   find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;
 
-  /** Deliveries of one endpoint, newest first. @param after `next` of the page before. */
+  /**
+   * Deliveries of one endpoint, newest first. Filters look through a bounded number of them, so that a page may be empty
+   * although there is a `next`.
+   * @param after `next` of the page before.
+   */
   list(options: {
     readonly webhookId: string;
     readonly limit: number;
     readonly after?: string;
+    readonly state?: WebhookDeliveryState | undefined;
+    /** Of the event. */
+    readonly type?: string | undefined;
   }): Promise<WebhookDeliveryPage>;
+
+  /** Makes a delivery due now, whether it has ended or not; its tries are numbered on. */
+  resend(id: string, now: Date): Promise<void>;
 }

@@ -3,6 +3,11 @@ import { createHmac } from 'node:crypto';
 const SECOND_MS = 1000;
 const PREFIX = /^whsec_/;
 
+/** Headers of every post, beside the signed ones. */
+export const POST_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Outbox-Webhooks/1.0' } as const;
+
+export const webhookTimestamp = (at: Date): string => String(Math.floor(at.getTime() / SECOND_MS));
+
 export interface SignedWebhook {
   readonly 'webhook-id': string;
   readonly 'webhook-timestamp': string;
@@ -18,7 +23,7 @@ export const signWebhook = (
   secrets: readonly string[],
   { id, at, body }: { readonly id: string; readonly at: Date; readonly body: string },
 ): SignedWebhook => {
-  const timestamp = String(Math.floor(at.getTime() / SECOND_MS));
+  const timestamp = webhookTimestamp(at);
   const signed = `${id}.${timestamp}.${body}`;
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(PREFIX, ''), 'base64');

@@ -35,15 +35,18 @@ const TOKEN = {
 /** A template is also known by its alias. */
 const OR_ALIAS = '|^[a-z0-9-]{1,64}$';
 
-const VERSION = {
-  name: ':version',
-  parameter: {
-    name: 'version',
-    in: 'path',
-    required: true,
-    description: 'Number of the version.',
-    schema: { type: 'string', pattern: '^[1-9][0-9]{0,8}$' },
-  },
+const parameterOf = (name: string, description: string, pattern: string): Json => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string', pattern },
+});
+
+/** What paths name inside a resource. */
+const PARTS: Readonly<Record<string, Json>> = {
+  ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
+  ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
 };
 
 const idParameter = (collection: string): Json => {
@@ -63,7 +66,8 @@ const pathParameters = (url: string): readonly Json[] => {
   const segments = url.split('/');
   return segments.flatMap((segment, index) => {
     if (segment === TOKEN.name) return [TOKEN.parameter];
-    if (segment === VERSION.name) return [VERSION.parameter];
+    const part = PARTS[segment];
+    if (part !== undefined) return [part];
     return segment === ':id' ? [idParameter(segments[index - 1] ?? '')] : [];
   });
 };

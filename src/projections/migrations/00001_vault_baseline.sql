@@ -73,6 +73,11 @@ create table vault.webhook_tries (
   status integer,
   duration_ms integer not null,
   answer text not null,
+  -- What was posted, without what is secret: names of the customer's own headers, separated by commas.
+  url text not null,
+  header_names text not null,
+  body_bytes integer not null,
+  body_sha256 bytea not null,
   primary key (delivery_id, attempt)
 );
 

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { retry } from '../../async/retry.ts';
 import { disableWebhook } from '../../commands/webhook.ts';
+import { sha256Hex } from '../../domain/digest.ts';
 import { random } from '../../domain/jitter.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
-import { signWebhook } from '../../domain/webhook/sign-webhook.ts';
+import { POST_HEADERS, signWebhook } from '../../domain/webhook/sign-webhook.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
@@ -67,8 +68,7 @@ export const postWebhook = async (
   const attempt = delivery.attempts + 1;
   const headers = {
     ...own,
-    'content-type': 'application/json',
-    'user-agent': 'Outbox-Webhooks/1.0',
+    ...POST_HEADERS,
     ...signWebhook(secrets, { id: delivery.event.id, at, body }),
   };
   const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });
@@ -76,6 +76,12 @@ export const postWebhook = async (
     deliveryId: delivery.id,
     attempt,
     at,
+    request: {
+      url,
+      headerNames: Object.keys(own),
+      bodyBytes: Buffer.byteLength(body),
+      bodySha256: sha256Hex(body),
+    },
     status: answer.status,
     durationMs: answer.durationMs,
     text: answer.text,

@@ -35,10 +35,18 @@ const owed = (webhookId: string, eventId: string): OwedDelivery => ({
   event: event(eventId),
 });
 
+const REQUEST = {
+  url: 'https://example.com/hook?a=b',
+  headerNames: ['authorization', 'x-team'],
+  bodyBytes: 412,
+  bodySha256: 'ab'.repeat(32),
+};
+
 const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = {}): FinishedTry => ({
   deliveryId: delivery.id,
   attempt: 1,
   at: T0,
+  request: REQUEST,
   status: 200,
   durationMs: 12,
   text: 'thanks "{}"',
@@ -132,8 +140,8 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
           dueAt: null,
           createdAt: T0,
           tries: [
-            { at: T0, status: null, durationMs: 12, text: 'no answer' },
-            { at: after(5), status: 200, durationMs: 12, text: 'thanks "{}"' },
+            { at: T0, request: REQUEST, status: null, durationMs: 12, text: 'no answer' },
+            { at: after(5), request: REQUEST, status: 200, durationMs: 12, text: 'thanks "{}"' },
           ],
         },
       ]);
@@ -190,6 +198,30 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
         deliveries: [],
         next: null,
       });
+    });
+
+    test('are listed by state and by type of event', async () => {
+      const rows = ['evt_1', 'evt_2', 'evt_3'].map((id) => owed('whk_1', id));
+      const [first, second] = rows as [OwedDelivery, OwedDelivery];
+      await record(rows);
+      await deliveries.finish([finished(first), finished(second, { request: { ...REQUEST, headerNames: [] } })]);
+      const found = async (filter: Omit<Parameters<WebhookDeliveries['list']>[0], 'webhookId' | 'limit'>) =>
+        (await deliveries.list({ webhookId: 'whk_1', limit: 10, ...filter })).deliveries.map(({ event: { id } }) => id);
+      expect(await found({ state: 'delivered' })).toEqual(['evt_2', 'evt_1']);
+      expect(await found({ state: 'pending', type: 'message.accepted' })).toEqual(['evt_3']);
+      expect(await found({ type: 'message.delivered' })).toEqual([]);
+      const page = await deliveries.list({ webhookId: 'whk_1', limit: 1, state: 'delivered' });
+      expect(await found({ state: 'delivered', after: String(page.next) })).toEqual(['evt_1']);
+    });
+
+    test('are due again when they are sent again, and their tries are numbered on', async () => {
+      const row = owed('whk_1', 'evt_1');
+      await record([row]);
+      await claim();
+      await deliveries.finish([finished(row)]);
+      await deliveries.resend(row.id, after(60));
+      expect(await claim(10, after(60))).toEqual([{ ...row, attempts: 1 }]);
+      await deliveries.resend('dlv_none', after(60));
     });
 
     test('are found by their ids, newest first and no more than asked for, each with its tries', async () => {

@@ -1,7 +1,9 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
 import { permissionSchema } from '../../../src/domain/api-key/events.ts';
+import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
 import { type Environment, environmentSchema } from '../../../src/domain/environment.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
 import type { Service } from './service.ts';
 import { type Expected, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
@@ -93,9 +95,24 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
   'POST /v1/webhooks/:id/rotate-secret': () => ({}),
   'POST /v1/webhooks/:id/ping': () => ({}),
+  'POST /v1/webhooks/:id/deliveries/:delivery/resend': () => ({}),
 };
 
 const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
+
+/** Each webhook of the walk is owed it. */
+const WALKED_EVENT: CustomerEvent = {
+  id: 'evt_walk',
+  type: 'message.accepted',
+  timestamp: new Date(0).toISOString(),
+  organizationId: 'org_walk',
+  environment: null,
+  subjectId: 'msg_walk',
+  sequence: 1,
+  recipientId: null,
+  contentId: null,
+  facts: {},
+};
 
 /** What a route asks for that its path does not say. */
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
@@ -106,7 +123,7 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id).replace(':version', '1')}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id))}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
@@ -142,7 +159,16 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return id;
     },
     topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
-    webhooks: (environment) => create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] }),
+    // One that is owed something.
+    webhooks: async (environment) => {
+      const webhookId = await create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] });
+      const deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // what the service has is whole
+      const { position = null, logId = 'walk' } = (await deliveries.checkpoint()) ?? {};
+      const owed = [{ id: deliveryId(webhookId, WALKED_EVENT.id), webhookId, event: WALKED_EVENT }];
+      const to = String(Number(position ?? 0) + 1);
+      expect(await deliveries.record({ logId, from: position, to, owed, now: new Date(0) })).toBe(true);
+      return webhookId;
+    },
     inbox: async (environment) => {
       const { inbox } = service.deps;
       const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');

@@ -1,12 +1,13 @@
-import type {
-  ClaimedDelivery,
-  FinishedTry,
-  OwedDelivery,
-  RecordingCheckpoint,
-  WebhookDeliveries,
-  WebhookDelivery,
-  WebhookDeliveryState,
-  WebhookTry,
+import {
+  type ClaimedDelivery,
+  type FinishedTry,
+  type OwedDelivery,
+  type RecordingCheckpoint,
+  SCANNED_MAX,
+  type WebhookDeliveries,
+  type WebhookDelivery,
+  type WebhookDeliveryState,
+  type WebhookTry,
 } from '../../../src/domain/ports/webhook-deliveries.ts';
 
 interface Row extends OwedDelivery {
@@ -117,13 +118,23 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
         .slice(0, limit)
         .map(shown),
 
-    list: async ({ webhookId, limit, after }) => {
+    list: async ({ webhookId, limit, after, state, type }) => {
       const before = after === undefined ? Number.POSITIVE_INFINITY : Number(after);
-      const found = [...rows.values()]
+      const scanned = [...rows.values()]
         .filter((row) => row.webhookId === webhookId && row.number < before)
-        .sort((left, right) => right.number - left.number);
+        .sort((left, right) => right.number - left.number)
+        .slice(0, SCANNED_MAX);
+      const found = scanned.filter(
+        (row) => (state === undefined || row.state === state) && (type === undefined || row.event.type === type),
+      );
       const page = found.slice(0, limit);
-      return { deliveries: page.map(shown), next: found.length > limit ? String(page.at(-1)?.number) : null };
+      const end = scanned.length === SCANNED_MAX ? String(scanned.at(-1)?.number) : null;
+      return { deliveries: page.map(shown), next: found.length > limit ? String(page.at(-1)?.number) : end };
+    },
+
+    resend: async (id, now) => {
+      const row = rows.get(id);
+      if (row !== undefined) Object.assign(row, { state: 'pending', dueAt: now });
     },
   };
 };

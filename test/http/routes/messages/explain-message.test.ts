@@ -98,7 +98,9 @@ const post = async (messageId: string, webhookId: string): Promise<void> => {
   const owed = events.map((event) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
   const recording = { logId: await store.logId(), from: null, to: `${LOG_START}1`, owed, now: system.now() };
   expect(await deliveries.record(recording)).toBe(true);
-  const tried = { deliveryId: owed[0]?.id ?? '', at: system.now(), durationMs: 12, text: '', dueAt: system.now() };
+  const request = { url: 'https://example.com/hook', headerNames: [], bodyBytes: 2, bodySha256: 'ab'.repeat(32) };
+  const at = system.now();
+  const tried = { deliveryId: owed[0]?.id ?? '', at, request, durationMs: 12, text: '', dueAt: at };
   await deliveries.finish([{ ...tried, attempt: 1, status: 500, state: 'pending' }]);
   await deliveries.finish([{ ...tried, attempt: 2, status: 200, state: 'delivered' }]);
 };

@@ -11,6 +11,7 @@ if (event === undefined) throw new Error('an acceptance is an event of its custo
 
 const tried = (status: number | null, at: number): WebhookTry => ({
   at: new Date(minute(at)),
+  request: { url: 'https://example.com/hook', headerNames: [], bodyBytes: 2, bodySha256: 'ab'.repeat(32) },
   status,
   durationMs: 12.4,
   text: 'what it answered',

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CustomerEvent } from '../../../../src/domain/customer-events.ts';
+import { deliveryId, type WebhookDeliveries } from '../../../../src/domain/ports/webhook-deliveries.ts';
+import { type Service, startService } from '../../support/service.ts';
+
+let service: Service;
+let deliveries: WebhookDeliveries;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService();
+  deliveries = service.deps.webhookDeliveries as WebhookDeliveries; // the one in memory is whole
+  const organizationId = await service.makeOrganization();
+  key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'), {})).value;
+});
+afterAll(() => service.close());
+
+const ask = async (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object) => {
+  const answer = await service.request({ method, url, key, ...(payload === undefined ? {} : { payload }) });
+  return { status: answer.statusCode, body: answer.json() };
+};
+
+const register = async (): Promise<string> =>
+  (await ask('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.*'] })).body.id;
+
+const eventOf = (number: number, type: CustomerEvent['type']): CustomerEvent => ({
+  ...{ id: `evt_${number}`, type, timestamp: '2026-11-21T12:00:00.000Z', organizationId: 'org_1', environment: 'live' },
+  ...{ subjectId: 'msg_1', sequence: number, recipientId: null, contentId: null, facts: {} },
+});
+
+const owe = async (webhookId: string, types: readonly CustomerEvent['type'][]): Promise<readonly string[]> => {
+  const { position = null, logId = 'log' } = (await deliveries.checkpoint()) ?? {};
+  const owed = types.map((type, index) => {
+    const event = eventOf(index + 1, type);
+    return { id: deliveryId(webhookId, event.id), webhookId, event };
+  });
+  const to = String(Number(position ?? 0) + 1);
+  expect(await deliveries.record({ logId, from: position, to, owed, now: new Date() })).toBe(true);
+  return owed.map(({ id }) => id);
+};
+
+const fail = (id: string): Promise<void> =>
+  deliveries.finish([
+    {
+      ...{ deliveryId: id, attempt: 1, at: new Date(1_000), status: 500, durationMs: 12, text: 'sorry' },
+      ...{ state: 'failed', dueAt: new Date() },
+      request: { url: 'https://example.com/h', headerNames: ['authorization'], bodyBytes: 7, bodySha256: 'ab' },
+    },
+  ]);
+
+describe('a delivery', () => {
+  test('shows what was posted and how it was answered, without what is secret', async () => {
+    const webhookId = await register();
+    const [id = ''] = await owe(webhookId, ['message.accepted']);
+    await fail(id);
+    const { body } = await ask('GET', `/v1/webhooks/${webhookId}/deliveries/${id}`);
+    expect(body).toMatchObject({ id, event_id: 'evt_1', event_type: 'message.accepted', status: 'failed' });
+    expect(body.attempts).toEqual([
+      {
+        at: '1970-01-01T00:00:01.000Z',
+        request: {
+          url: 'https://example.com/h',
+          headers: {
+            authorization: '[hidden]',
+            'content-type': 'application/json',
+            'user-agent': 'Outbox-Webhooks/1.0',
+            'webhook-id': 'evt_1',
+            'webhook-timestamp': '1',
+          },
+          body_bytes: 7,
+          body_sha256: 'ab',
+        },
+        status: 500,
+        duration_ms: 12,
+        response: 'sorry',
+      },
+    ]);
+    expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body.data).toEqual([body]);
+  });
+
+  test('is found by its status and the type of its event', async () => {
+    const webhookId = await register();
+    const [first = '', second = ''] = await owe(webhookId, ['message.accepted', 'message.delivered']);
+    await fail(first);
+    const idsOf = async (query: string): Promise<readonly string[]> =>
+      (await ask('GET', `/v1/webhooks/${webhookId}/deliveries${query}`)).body.data.map((one: { id: string }) => one.id);
+    expect(await idsOf('?status=failed')).toEqual([first]);
+    expect(await idsOf('?event_type=message.delivered')).toEqual([second]);
+    expect(await idsOf('?status=failed&event_type=message.delivered')).toEqual([]);
+    expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries?status=lost`)).status).toBe(400);
+  });
+
+  test('that has failed is due again when it is sent again, unless its webhook is disabled', async () => {
+    const webhookId = await register();
+    const [id = ''] = await owe(webhookId, ['message.accepted']);
+    await fail(id);
+    const resend = () => ask('POST', `/v1/webhooks/${webhookId}/deliveries/${id}/resend`);
+    expect(await resend()).toMatchObject({ status: 202, body: { status: 'pending' } });
+    expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries/${id}`)).body).toMatchObject({
+      status: 'pending',
+      next_attempt_at: expect.any(String),
+      attempts: [{ status: 500 }],
+    });
+    await ask('PATCH', `/v1/webhooks/${webhookId}`, { enabled: false });
+    expect((await resend()).body.error.code).toBe('webhook_disabled');
+  });
+
+  test('of another webhook, or of none, is not found', async () => {
+    const [webhookId, other] = [await register(), await register()];
+    const [id = ''] = await owe(other, ['message.accepted']);
+    for (const wanted of [id, 'dlv_aaaaaaaaaaaaaaaaaaaaaaaaaa', 'nothing']) {
+      expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries/${wanted}`)).status).toBe(404);
+      expect((await ask('POST', `/v1/webhooks/${webhookId}/deliveries/${wanted}/resend`)).status).toBe(404);
+    }
+  });
+});
