@@ -64,6 +64,7 @@ export const FAIL_POINTS: readonly FailPointName[] = STEPS.flatMap(
 export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCreated: 'append-other',
   OrganizationCeilingsSet: 'append-other',
+  OrganizationUpdated: 'append-other',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',

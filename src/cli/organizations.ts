@@ -41,7 +41,7 @@ export const listOrganizationsCommand: OperatorCommand = {
     return [...organizations.values()].flatMap((each) =>
       each.status === 'absent'
         ? []
-        : [{ organization_id: each.organizationId, name: each.name, ceilings: each.ceilings }],
+        : [{ organization_id: each.organizationId, name: each.settings.name, ceilings: each.ceilings }],
     );
   },
 };

@@ -1,20 +1,26 @@
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
+import type { OrganizationSettings } from '../domain/organization/events.ts';
 import {
+  type ActiveOrganization,
   createOrganization as decideCreateOrganization,
   setCeilings as decideSetCeilings,
+  updateOrganization as decideUpdateOrganization,
   organization,
+  requireOrganization,
+  type SettingChanges,
 } from '../domain/organization/organization.ts';
 import {
   type ReleaseAdminKeys as Decision,
   releaseAdminKeys as decideReleaseAdminKeys,
 } from '../domain/organization/release-admin-keys.ts';
+import type { Contents, MessageContents } from '../domain/ports/contents.ts';
 import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
 import { organizationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { execute, executeOnce, load } from './execute.ts';
+import { type Condition, execute, executeOnce, type Loaded, load } from './execute.ts';
 
 const SECRET_BYTES = 32;
 
@@ -72,6 +78,65 @@ export const setCeilings = async (
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (state) => decideSetCeilings(state, ceilings),
   });
+};
+
+/** An organization with the address that its settings name. */
+export interface OrganizationAtRevision extends Pick<Loaded<unknown>, 'revision'> {
+  readonly organization: ActiveOrganization;
+  /** null: it has none. */
+  readonly contact: string | null;
+}
+
+/** @throws {Error} the vault holds none: a fault. */
+const contactOf = async (
+  contents: Pick<Contents, 'get'>,
+  { contactId }: Pick<OrganizationSettings, 'contactId'>,
+): Promise<string | null> => {
+  if (contactId === null) return null;
+  const body = (await contents.get([contactId])).get(contactId);
+  if (body?.kind !== 'contact') throw new Error(`the vault holds no contact ${contactId}`);
+  return body.address;
+};
+
+/** @throws {DomainError} `not_found`, `unavailable`. */
+export const loadOrganization = async (
+  { store, contents }: Pick<CommandContext, 'store' | 'contents'>,
+  organizationId: string,
+): Promise<OrganizationAtRevision> => {
+  const { state, revision } = await load(store, organization, organizationStream(organizationId));
+  const found = requireOrganization(state);
+  return { organization: found, revision, contact: await contactOf(contents, found.settings) };
+};
+
+/** What is undefined stays as it is. */
+export interface OrganizationChanges extends Omit<SettingChanges, 'contactId'> {
+  /** Parsed; null: there is none any more. */
+  readonly contact: string | null | undefined;
+}
+
+/** Changes what the organization decides for itself. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
+export const updateOrganization = async (
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
+  origin: Origin,
+  { changes: { contact, ...changes }, ...condition }: Condition & { readonly changes: OrganizationChanges },
+): Promise<OrganizationAtRevision> => {
+  const { organizationId } = origin;
+  const before = await loadOrganization(context, organizationId);
+  const isSame = contact === undefined || contact === before.contact;
+  const address: MessageContents[] =
+    isSame || contact === null
+      ? []
+      : [{ id: context.system.uuid(), organizationId, body: { kind: 'contact', address: contact } }];
+  const contactId = isSame ? undefined : (address[0]?.id ?? null);
+  const { state, revision } = await execute(context, {
+    ...condition,
+    aggregate: organization,
+    stream: organizationStream(organizationId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (found) => decideUpdateOrganization(found, { ...changes, contactId }),
+    contents: address,
+  });
+  return { organization: requireOrganization(state), revision, contact: isSame ? before.contact : contact };
 };
 
 export interface ReleaseAdminKeys extends Pick<Decision, 'domain'> {

@@ -104,6 +104,7 @@ const kindsOf = (
   switch (event.type) {
     case 'OrganizationCreated':
     case 'OrganizationCeilingsSet':
+    case 'OrganizationUpdated':
     case 'AdminKeysReleased':
     case 'KeyChangeRefused':
     case 'DomainRecordsChecked':

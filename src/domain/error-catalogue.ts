@@ -149,7 +149,8 @@ export const ERROR_CATALOGUE = {
     remedy: 'Send smaller batches: each message counts as one `send`.',
   },
   analysis_failed: {
-    meaning: 'The analysis found errors, and the request asked for `analysis: "block"`.',
+    meaning:
+      'The analysis found errors, and the request, or by default its organization, asked for `analysis: "block"`.',
     remedy: 'Correct the findings in `details`, or send with `analysis: "warn"`.',
   },
   idempotency_key_reused: {

@@ -4,6 +4,7 @@ import {
   ADMIN_CHANGE_LIVE,
   BODY,
   BOTH,
+  CHANGED_LIVE,
   FORM_ERRORS,
   LIST,
   LIVE,
@@ -86,6 +87,7 @@ export const ROUTES = {
   },
   'GET /v1/organization': { ...ADMIN, errors: ONE },
   'GET /v1/organization/reputation': { ...LOOK, errors: [] },
+  'PATCH /v1/organization': { ...ADMIN_CHANGE_LIVE, errors: CHANGED_LIVE },
   'POST /v1/organization/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -30,7 +30,7 @@ import {
 } from './routes/messages/messages.ts';
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { sendMessageRoute } from './routes/messages/send-message.ts';
-import { getOrganizationRoute } from './routes/organization.ts';
+import { getOrganizationRoute, updateOrganizationRoute } from './routes/organization.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';
@@ -163,6 +163,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getUsageRoute,
   getOrganizationRoute,
   getOrganizationReputationRoute,
+  updateOrganizationRoute,
   releaseOrganizationSendingRoute,
   listInboxRoute,
   getCapturedMailRoute,

@@ -1,6 +1,27 @@
 import { z } from 'zod';
 import { rateLimitsSchema } from '../rate-limits.ts';
 
+/** What an analysis of a message is for: nothing, to be told, or to refuse a message with errors. */
+export const ANALYSIS_POLICIES = ['off', 'warn', 'block'] as const;
+
+/** Longer than a year would keep personal data that nobody asks for any more. */
+export const CONTENT_DAYS_MAX = 365;
+
+const settings = z.object({
+  name: z.string(),
+  /** The content that holds the contact's address; null: there is no contact. */
+  contactId: z.string().nullable(),
+  /** How long the contents of messages stay; 0: until no delivery needs them. */
+  contentDays: z.number().int().min(0).max(CONTENT_DAYS_MAX),
+  /** Of sends that name none. */
+  analysis: z.enum(ANALYSIS_POLICIES),
+  /** IANA name. */
+  timezone: z.string(),
+});
+
+/** What an organization decides for itself. */
+export type OrganizationSettings = Readonly<z.output<typeof settings>>;
+
 /** The organization's secret (keyed digests, idempotent message ids) is in the vault under the organization's id. */
 export const organizationEvents = {
   OrganizationCreated: z.object({
@@ -10,6 +31,8 @@ export const organizationEvents = {
     ceilings: rateLimitsSchema.nullable(),
   }),
   OrganizationCeilingsSet: z.object({ organizationId: z.string(), ceilings: rateLimitsSchema.nullable() }),
+  /** What is absent stays as it is. */
+  OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
   /**
    * These keys are about to lose what makes them admin keys that work: nobody counts on them any more. Appended before
    * the change itself, so that two who take away the last two admin keys at the same moment meet in this stream.

@@ -5,13 +5,24 @@ import type { OrganizationEvent } from '../events.ts';
 import type { Revision } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { CATEGORIES } from '../streams.ts';
+import type { OrganizationSettings } from './events.ts';
+
+export type ActiveOrganization = Extract<Organization, { readonly status: 'active' }>;
+
+/** Settings of an organization that has said nothing. */
+export const DEFAULT_SETTINGS = {
+  contactId: null,
+  contentDays: 30,
+  analysis: 'off',
+  timezone: 'UTC',
+} as const satisfies Partial<OrganizationSettings>;
 
 export type Organization =
   | { readonly status: 'absent' }
   | {
       readonly status: 'active';
       readonly organizationId: string;
-      readonly name: string;
+      readonly settings: OrganizationSettings;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
       /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
@@ -36,13 +47,25 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
   initial: { status: 'absent' },
   evolve: (state, event, context) => {
     if (event.type === 'OrganizationCreated') {
-      const released = { releasedKeys: {}, releasedDomains: {} };
-      return { status: 'active', ...event.data, createdAt: context.occurredAt, ...released };
+      const { name, ...data } = event.data;
+      return {
+        status: 'active',
+        ...data,
+        settings: { ...DEFAULT_SETTINGS, name },
+        createdAt: context.occurredAt,
+        releasedKeys: {},
+        releasedDomains: {},
+      };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'OrganizationCeilingsSet':
         return { ...state, ceilings: event.data.ceilings };
+      case 'OrganizationUpdated': {
+        const { organizationId: _, ...changes } = event.data;
+        const said = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+        return { ...state, settings: { ...state.settings, ...said } };
+      }
       case 'AdminKeysReleased': {
         const { keys, domain } = event.data;
         const domains = domain === null ? [] : [{ id: domain.domainId, revision: domain.revision }];
@@ -72,9 +95,30 @@ export const createOrganization = (state: Organization, command: CreateOrganizat
   return [{ type: 'OrganizationCreated', data: { ...command } }];
 };
 
+/** @throws {DomainError} `not_found`. */
+export const requireOrganization = (state: Organization): ActiveOrganization => {
+  if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
+  return state;
+};
+
 /** Highest limits its keys may have from now on; null: none. The same again is nothing. @throws {DomainError} `not_found`. */
 export const setCeilings = (state: Organization, ceilings: RateLimits | null): readonly OrganizationEvent[] => {
-  if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
-  if (canonicalJson(ceilings) === canonicalJson(state.ceilings)) return [];
-  return [{ type: 'OrganizationCeilingsSet', data: { organizationId: state.organizationId, ceilings } }];
+  const { organizationId, ceilings: before } = requireOrganization(state);
+  if (canonicalJson(ceilings) === canonicalJson(before)) return [];
+  return [{ type: 'OrganizationCeilingsSet', data: { organizationId, ceilings } }];
+};
+
+/** What is undefined stays as it is. */
+export type SettingChanges = {
+  readonly [Field in keyof OrganizationSettings]: OrganizationSettings[Field] | undefined;
+};
+
+/** Changes settings. The same again is nothing. @throws {DomainError} `not_found`. */
+export const updateOrganization = (state: Organization, changes: SettingChanges): readonly OrganizationEvent[] => {
+  const { organizationId, settings } = requireOrganization(state);
+  const different = Object.entries(changes).filter(
+    ([field, value]) => value !== undefined && value !== settings[field as keyof OrganizationSettings],
+  );
+  if (different.length === 0) return [];
+  return [{ type: 'OrganizationUpdated', data: { organizationId, ...Object.fromEntries(different) } }];
 };

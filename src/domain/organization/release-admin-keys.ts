@@ -3,7 +3,7 @@ import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
 import type { KeyCacheState, KeyEntry } from '../key-cache.ts';
 import type { Revision } from '../ports/event-store.ts';
-import type { Organization } from './organization.ts';
+import { type ActiveOrganization, type Organization, requireOrganization } from './organization.ts';
 
 /** The keys of an organization with which somebody can administer it at this moment. */
 export const workingAdminKeys = (keyCache: KeyCacheState, organizationId: string, now: string): readonly KeyEntry[] =>
@@ -31,11 +31,7 @@ const isReleased = (
  * Whether somebody is about to take this key away and has said so. What is known at a later revision than was released
  * is a new matter: either that change was made, and the key shows it, or it can be made no more.
  */
-export const isBeingLost = (
-  state: Extract<Organization, { readonly status: 'active' }>,
-  { key, revision }: KeyEntry,
-  keyCache: KeyCacheState,
-): boolean =>
+export const isBeingLost = (state: ActiveOrganization, { key, revision }: KeyEntry, keyCache: KeyCacheState): boolean =>
   isReleased(state.releasedKeys, key.keyId, revision) ||
   isReleased(state.releasedDomains, key.domainId, keyCache.domains.get(key.domainId)?.revision);
 
@@ -59,11 +55,14 @@ export const releaseAdminKeys = (
   state: Organization,
   { lost, domain, keyCache, now }: ReleaseAdminKeys,
 ): readonly OrganizationEvent[] => {
-  if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
+  const organization = requireOrganization(state);
+  const { organizationId } = organization;
   const losing = new Set(lost.map(({ key }) => key.keyId));
-  const left = workingAdminKeys(keyCache, state.organizationId, now).filter(
+  const left = workingAdminKeys(keyCache, organizationId, now).filter(
     (entry) =>
-      !losing.has(entry.key.keyId) && entry.key.domainId !== domain?.domainId && !isBeingLost(state, entry, keyCache),
+      !losing.has(entry.key.keyId) &&
+      entry.key.domainId !== domain?.domainId &&
+      !isBeingLost(organization, entry, keyCache),
   );
   if (!lost.every(({ key }) => left.some((other) => replaces(other.key, key)))) {
     throw new DomainError(
@@ -72,5 +71,5 @@ export const releaseAdminKeys = (
     );
   }
   const keys = lost.map(({ key, revision }) => ({ keyId: key.keyId, revision }));
-  return [{ type: 'AdminKeysReleased', data: { organizationId: state.organizationId, keys, domain } }];
+  return [{ type: 'AdminKeysReleased', data: { organizationId, keys, domain } }];
 };

@@ -117,8 +117,14 @@ export interface TemplateBody {
   readonly content: TemplateContent;
 }
 
-export type StoredBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody;
-export type StoredHead = MessageHead | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody;
+/** Where an organization wants to be written to. It lives until another takes its place. */
+export interface ContactAddress {
+  readonly kind: 'contact';
+  readonly address: string;
+}
+
+export type StoredBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
+export type StoredHead = MessageHead | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
 
 export interface MessageContents {
   /** UUID, random per request. */

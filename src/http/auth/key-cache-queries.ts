@@ -2,6 +2,8 @@ import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
 import type { ExistingApiKey, NumberedSecret } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { KeyCacheProjection, KeyCacheState, KeyChange, KeyEntry } from '../../domain/key-cache.ts';
+import type { OrganizationSettings } from '../../domain/organization/events.ts';
+import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
 import type { DomainFacts } from '../../domain/ports/analyzer.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
@@ -64,6 +66,8 @@ export interface KeyCacheQueries {
   domainNamesOf(organizationId: string): readonly string[];
   /** Highest rate limits that keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
+  /** What the organization decides for itself. */
+  settingsOf(organizationId: string): Omit<OrganizationSettings, 'name'>;
   /** Whether the key ended with its domain. */
   endedWithDomain(keyId: string): boolean;
 }
@@ -101,6 +105,10 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     ceilingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;
+    },
+    settingsOf: (organizationId) => {
+      const found = state.organizations.get(organizationId);
+      return found?.status === 'active' ? found.settings : DEFAULT_SETTINGS;
     },
     endedWithDomain: (keyId) => state.keys.get(keyId)?.endedWithDomain === true,
   };

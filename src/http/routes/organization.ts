@@ -1,38 +1,105 @@
 import { z } from 'zod';
-import { load } from '../../commands/execute.ts';
-import { DomainError } from '../../domain/domain-error.ts';
-import { organization } from '../../domain/organization/organization.ts';
+import { loadOrganization, type OrganizationAtRevision, updateOrganization } from '../../commands/organization.ts';
+import { ANALYSIS_POLICIES, CONTENT_DAYS_MAX } from '../../domain/organization/events.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
-import { organizationStream } from '../../domain/streams.ts';
-import { setRevision } from '../consistency.ts';
+import { ifMatch, setRevision } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';
+import { shownLine, timeZone } from '../validation/fields.ts';
+import { bareAddress } from './messages/send-fields.ts';
 
 const organizationSchema = z.strictObject({
   id: z.string(),
   object: z.literal('organization'),
   name: z.string(),
+  contact: z.string().nullable().describe('Where the service writes to the organization; null: nowhere.'),
+  content_retention_days: z.int(),
+  default_analysis: z.enum(ANALYSIS_POLICIES),
+  timezone: z.string(),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
   created_at: timeSchema(),
 });
 
+const serializeOrganization = ({
+  organization: { organizationId, settings, ceilings, createdAt },
+  contact,
+}: OrganizationAtRevision): z.infer<typeof organizationSchema> => ({
+  id: organizationId,
+  object: 'organization',
+  name: settings.name,
+  contact,
+  content_retention_days: settings.contentDays,
+  default_analysis: settings.analysis,
+  timezone: settings.timezone,
+  rate_limit_ceilings: ceilings,
+  created_at: createdAt,
+});
+
 export const getOrganizationRoute = (route: RouteContext): void => {
-  const { store } = route.deps.context;
+  const { context } = route.deps;
   defineEndpoint(
     route,
     'GET /v1/organization',
     { summary: "Read the key's organization", answer: organizationSchema },
     async ({ caller: { organizationId }, reply }) => {
-      const { state, revision } = await load(store, organization, organizationStream(organizationId));
-      if (state.status === 'absent') throw new DomainError('not_found', 'organization not found');
-      setRevision(reply, revision);
-      return {
-        id: organizationId,
-        object: 'organization',
-        name: state.name,
-        rate_limit_ceilings: state.ceilings,
-        created_at: state.createdAt,
+      const found = await loadOrganization(context, organizationId);
+      setRevision(reply, found.revision);
+      return serializeOrganization(found);
+    },
+  );
+};
+
+const NAME_CHARACTERS_MAX = 100;
+
+const changes = z.strictObject({
+  name: shownLine(NAME_CHARACTERS_MAX).optional().describe('What the organization is called.'),
+  contact: bareAddress
+    .nullable()
+    .optional()
+    .describe('One email address without a name, for mail about the organization itself; null removes it.'),
+  content_retention_days: z
+    .int()
+    .min(0)
+    .max(CONTENT_DAYS_MAX)
+    .optional()
+    .describe('Days that contents of messages are kept. 0: until no delivery needs them.'),
+  default_analysis: z
+    .enum(ANALYSIS_POLICIES)
+    .optional()
+    .describe('The `analysis` of a message that names none, whether sent by HTTP or by SMTP.'),
+  timezone: timeZone().optional().describe('IANA time zone of statistics that name none.'),
+});
+
+export const updateOrganizationRoute = (route: RouteContext): void => {
+  const { deps, auth } = route;
+  defineEndpoint(
+    route,
+    'PATCH /v1/organization',
+    {
+      summary: 'Change the settings of the organization',
+      description: 'Absent fields stay unchanged. Rate limit ceilings are set by the operator of the service.',
+      body: changes,
+      examples: {
+        'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
+        'Keep contents for a week': { content_retention_days: 7 },
+        'Refuse messages with errors': { default_analysis: 'block' },
+        'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
+      },
+      answer: organizationSchema,
+    },
+    async ({ origin, body, request, reply }) => {
+      const { name, contact, timezone } = body;
+      const wanted = {
+        name,
+        contact,
+        contentDays: body.content_retention_days,
+        analysis: body.default_analysis,
+        timezone,
       };
+      const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
+      await auth.keyCache.catchUp(); // sends and statistics read the settings there
+      setRevision(reply, changed.revision);
+      return serializeOrganization(changed);
     },
   );
 };

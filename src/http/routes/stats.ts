@@ -14,7 +14,7 @@ import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';
-import { timeParameter } from '../validation/fields.ts';
+import { timeParameter, timeZone } from '../validation/fields.ts';
 
 const count = z.number().int().optional();
 const latency = z
@@ -71,25 +71,13 @@ const FILTER_CHARACTERS_MAX = 253;
 
 const isMetric = (text: string): text is StatsMetric => (STATS_METRICS as readonly string[]).includes(text);
 
-const isTimeZone = (text: string): boolean => {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).format(0) !== '' && /^[A-Za-z]/.test(text);
-  } catch {
-    return false;
-  }
-};
-
 const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Only counts with this value.');
 
 const query = z.strictObject({
   from: timeParameter().optional().describe(`ISO 8601. Default: ${DAYS_DEFAULT} days before \`to\`.`),
   to: timeParameter().optional().describe('ISO 8601. Default: now.'),
   granularity: z.enum(STATS_GRANULARITIES).default('day').describe('Length of a bucket.'),
-  timezone: z
-    .string()
-    .refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin')
-    .default('UTC')
-    .describe('IANA time zone of the buckets.'),
+  timezone: timeZone().optional().describe('IANA time zone of the buckets. Default: as the organization has it.'),
   group_by: z.enum(STATS_DIMENSIONS).optional().describe('Separate counts for each value of this dimension.'),
   metrics: z
     .string()
@@ -132,13 +120,13 @@ const filtersOf = ({ domain, stream, api_key, recipient_domain, template: named 
 };
 
 export const getStatsRoute = (route: RouteContext): void => {
-  const { deps } = route;
+  const { deps, auth } = route;
   defineEndpoint(
     route,
     'GET /v1/stats',
     { summary: 'Count recipients by outcome over time', query, answer: statsSchema },
     async ({ caller, query: asked }) => {
-      const { granularity, timezone } = asked;
+      const { granularity, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
       const range = rangeOf(asked, deps.context.system.now());
       const where = filtersOf(asked, caller);
       await readYourWrites(deps, ['stats']);

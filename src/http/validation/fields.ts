@@ -95,6 +95,17 @@ export const shownLine = (maximum: number) =>
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => !BIDI_CONTROLS.test(text), 'must not contain characters that change the direction of text');
 
+const isTimeZone = (text: string): boolean => {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).format(0) !== '' && /^[A-Za-z]/.test(text);
+  } catch {
+    return false;
+  }
+};
+
+/** A time zone by its IANA name; offsets are none. */
+export const timeZone = () => z.string().refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin');
+
 /** Value of a message header: HTAB is white space there (RFC 5322 §2.2.2) and is sent as a space. */
 export const headerText = (maximum: number, minimum = 1) =>
   z

@@ -79,6 +79,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/destinations/release': () => ({ destination: 'example.net' }),
   'POST /v1/domains/:id/dkim/rotate': () => ({}),
   'POST /v1/domains/:id/release': () => ({}),
+  'PATCH /v1/organization': () => ({ name: 'Walk' }),
   'POST /v1/organization/release': () => ({}),
   'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),
   'POST /v1/templates': () => newTemplate(),

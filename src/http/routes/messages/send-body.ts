@@ -3,6 +3,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
+import { ANALYSIS_POLICIES } from '../../../domain/organization/events.ts';
 import type { StoredAttachment } from '../../../domain/ports/contents.ts';
 import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { headerText, text, timeField } from '../../validation/fields.ts';
@@ -89,9 +90,12 @@ export const sendBody = z.strictObject({
     .default(TTL_SECONDS_DEFAULT)
     .describe('Seconds to try, from the sending time. Then undelivered recipients are `expired`.'),
   analysis: z
-    .enum(['off', 'warn', 'block'])
-    .default('off')
-    .describe('`warn` returns the findings of an analysis, `block` refuses a message with errors.'),
+    .enum(ANALYSIS_POLICIES)
+    .optional()
+    .describe(
+      '`warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the ' +
+        'organization has it, which is `off` unless it was changed.',
+    ),
 });
 export type SendBody = z.output<typeof sendBody>;
 

@@ -11,7 +11,8 @@ const url = z.string().superRefine((text, context) => {
   if (problem !== null) context.addIssue({ code: 'custom', message: problem });
 });
 
-const mailto = z.string().transform((text, context) => {
+/** One address without a display name. */
+export const bareAddress = z.string().transform((text, context) => {
   const parsed = parseMailbox(text);
   if (typeof parsed !== 'string' && parsed.name === undefined) return parsed.address;
   const reason = typeof parsed === 'string' ? parsed : 'it has a display name';
@@ -26,7 +27,7 @@ export const unsubscribe = z.union(
   [
     z.literal('managed'),
     z
-      .strictObject({ url: url.optional(), mailto: mailto.optional() })
+      .strictObject({ url: url.optional(), mailto: bareAddress.optional() })
       .refine((ways) => ways.url !== undefined || ways.mailto !== undefined, SENTENCE)
       .transform(
         ({ url: link, mailto: address }): UnsubscribeWays => ({

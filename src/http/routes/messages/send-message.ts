@@ -91,14 +91,15 @@ export const sendRequestOf = async (
 ): Promise<SendRequest> => {
   const draft = draftOf(body, beyond);
   const about = body.topic === undefined ? {} : { topic: await topicOf(body.topic) };
-  if (body.analysis === 'off') return { draft, ...about };
+  const policy = body.analysis ?? auth.keyCache.settingsOf(caller.organizationId).analysis;
+  if (policy === 'off') return { draft, ...about };
   const domain = await domainFactsFor(auth.keyCache, caller);
   return {
     draft,
     ...about,
     analysed: {
       analysis: await deps.analyzer.analyze({ draft, domain }, caller.organizationId),
-      blocks: body.analysis === 'block',
+      blocks: policy === 'block',
     },
   };
 };
