@@ -34,13 +34,14 @@ import { createInMemoryProjections } from './in-memory-projections.ts';
 import { createLeadership } from './leadership.ts';
 import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
 import { createSendingHolds } from './reputation/sending-holds.ts';
+import { createSendNotices } from './send-notices.ts';
 import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
-import { recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
+import { inTurn, recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
 
 export interface WorkersDependencies {
   readonly store: EventStore;
@@ -159,7 +160,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'recording of webhook deliveries': recordWebhookDeliveries({
       ...shared,
       onOwed: readyEndpoints.add,
-      react: createSuppressRecipients(deps),
+      react: inTurn([createSuppressRecipients(deps), createSendNotices({ ...shared, caughtUp: projections.caughtUp })]),
     }),
     'posting of webhooks': webhooks.posting,
     'probing of webhook endpoints': webhooks.probing,

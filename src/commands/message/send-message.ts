@@ -27,6 +27,9 @@ export const storedBody = async (contents: Contents, { accepted }: ExistingMessa
   return body;
 };
 
+/** The ports that sending needs. */
+export type SendContext = Pick<CommandContext, 'store' | 'contents' | 'secrets' | 'system'>;
+
 export interface SentMessage {
   readonly message: ExistingMessage;
   readonly body: MessageBody;
@@ -37,7 +40,7 @@ export interface SentMessage {
 const UNHEARD_OF: Loaded<Message> = { state: message.initial, revision: 'no-stream' };
 
 const accept = async (
-  context: CommandContext,
+  context: SendContext,
   origin: Origin,
   { accept: command, contents }: PreparedMessage,
   known: { readonly known?: Loaded<Message> },
@@ -61,7 +64,7 @@ const accept = async (
  * @throws {DomainError} of `acceptMessage`.
  */
 export const acceptPrepared = async (
-  context: CommandContext,
+  context: SendContext,
   origin: Origin,
   prepared: PreparedMessage,
 ): Promise<SentMessage> => {
@@ -90,7 +93,7 @@ export const keyedMessageId = ({ caller, secret }: Sender, key: string): string 
   formatId('msg', keyedBytes(secret, 'message-id', `${caller.environment}\0${key}`));
 
 const identityOf = async (
-  { system }: CommandContext,
+  { system }: SendContext,
   sender: Sender,
   { body, idempotencyKey }: Pick<SendMessage, 'body' | 'idempotencyKey'>,
 ): Promise<MessageIdentity> => ({
@@ -106,7 +109,7 @@ const identityOf = async (
  * @throws {DomainError} `from_domain_mismatch`, and those of `acceptMessage`.
  */
 export const sendMessage = async (
-  context: CommandContext,
+  context: SendContext,
   origin: Origin,
   caller: Caller,
   { body, idempotencyKey, ...request }: SendMessage,

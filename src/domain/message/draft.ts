@@ -11,7 +11,7 @@ export interface MessageDraft extends Omit<MessageBody, 'kind' | 'messageId' | '
   readonly scheduledAt?: string;
   /** Counted from the time at which it is to be sent. */
   readonly ttlSeconds: number;
-  /** A template that is tried: neither billed nor counted in statistics. */
+  /** A template that is tried, or a notice of this service: neither billed nor counted in statistics. */
   readonly trial?: true;
   /** What is absent is as the domain has it. */
   readonly tracking?: Partial<Tracking>;

@@ -6,7 +6,7 @@ import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { RecordKind } from '../../domain/sending-domain/events.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
-import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { type ExistingSendingDomain, isVerified, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 
 /**
  * In-memory projection of sending domains: what signs their mail, where it comes back to, and which were deleted. It keeps
@@ -30,6 +30,8 @@ export interface SendingDomains {
   isDeletedFor(message: Pick<ExistingMessage, 'accepted' | 'acceptedAt'>): boolean;
   /** Whether it is deleted and was not registered again. */
   isDeleted(domainId: string): boolean;
+  /** The oldest domain of an organization that may send live mail; null: none may. Looks through all domains. */
+  sendableOf(organizationId: string): { readonly id: string; readonly name: string } | null;
 }
 
 export interface SendingDomainsOptions {
@@ -81,5 +83,11 @@ export const createSendingDomains = ({ secrets, capturing }: SendingDomainsOptio
       return registeredAgain !== undefined && (registeredAgain === null || acceptedAt < registeredAgain);
     },
     isDeleted: (domainId) => deleted.get(domainId) === null,
+    sendableOf: (organizationId) => {
+      const [oldest] = [...domains.values()]
+        .filter((domain) => domain.organizationId === organizationId && isVerified(domain, capturing === true))
+        .sort((left, right) => (left.createdAt < right.createdAt ? -1 : 1));
+      return oldest === undefined ? null : { id: oldest.domainId, name: oldest.name };
+    },
   };
 };

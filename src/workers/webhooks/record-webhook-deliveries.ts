@@ -28,6 +28,13 @@ import { createEndpoints, type Endpoints, owedBy } from './endpoints.ts';
  */
 export type Reaction = (events: readonly RecordedEvent[]) => Promise<void>;
 
+/** One reaction after the other. */
+export const inTurn =
+  (reactions: readonly Reaction[]): Reaction =>
+  async (events) => {
+    for (const react of reactions) await react(events);
+  };
+
 export interface RecordWebhookDeliveries {
   readonly store: Pick<EventStore, 'logId' | 'readAll' | 'subscribe'>;
   readonly contents: Pick<Contents, 'heads'>;

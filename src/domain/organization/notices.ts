@@ -1,0 +1,36 @@
+import type { RecordedEvent } from '../ports/event-store.ts';
+
+/** Mail to an organization's contact about what needs a person. An event makes one notice at most. */
+export interface Notice {
+  readonly subject: string;
+  /** Lines of plain text. */
+  readonly text: string;
+}
+
+const WHY = {
+  gone: 'It answered 410 (Gone).',
+  failing: 'It took nothing for 5 days.',
+} as const;
+
+/** What the contact is told of an event; null: nothing. */
+export const noticeOf = (event: RecordedEvent): Notice | null => {
+  switch (event.type) {
+    case 'WebhookDisabled': {
+      const { webhookId, reason } = event.data;
+      if (reason === 'requested') return null;
+      return {
+        subject: `Webhook ${webhookId} was disabled`,
+        text: [
+          `The webhook ${webhookId} was disabled at ${event.metadata.occurredAt}. ${WHY[reason]}`,
+          '',
+          'Nothing is posted to it until you enable it again:',
+          `  PATCH /v1/webhooks/${webhookId} {"enabled": true}`,
+          '',
+          'Deliveries that wait are posted then. The events that happened meanwhile are in GET /v1/events.',
+        ].join('\n'),
+      };
+    }
+    default:
+      return null;
+  }
+};

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { internalOrigin } from '../../src/commands/context.ts';
+import { updateOrganization } from '../../src/commands/organization.ts';
+import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { disableWebhook } from '../../src/commands/webhook.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { createSendNotices } from '../../src/workers/send-notices.ts';
+import { openService, type Service } from './service.ts';
+import { openReceiver } from './webhooks/receiver.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
+
+const service = async (): Promise<Service> => {
+  const made = await openService();
+  opened.push(made);
+  return made;
+};
+
+const originOf = ({ organizationId }: Service) =>
+  internalOrigin({ actor: 'operator', organizationId, environment: 'live', causeId: 'test' });
+
+const UNCHANGED = { name: undefined, contentDays: undefined, analysis: undefined, timezone: undefined };
+
+const withContact = (outbox: Service) =>
+  updateOrganization(outbox.context, originOf(outbox), {
+    changes: { ...UNCHANGED, contact: 'ops@example.org' },
+  });
+
+const logOf = async ({ context: { store } }: Service): Promise<readonly RecordedEvent[]> =>
+  (await store.readAll({ from: LOG_START, filter: {}, limit: 10_000 })).events;
+
+const accepted = async (outbox: Service) =>
+  (await logOf(outbox)).flatMap((event) => (event.type === 'MessageAccepted' ? [event.data] : []));
+
+const noticesOf = (outbox: Service, domain: { id: string; name: string } | null = { id: 'dom_1', name: 'shop.test' }) =>
+  createSendNotices({
+    ...outbox.context,
+    sendingDomains: { sendableOf: () => domain },
+    logger: outbox.logger,
+    caughtUp: Promise.resolve(),
+  });
+
+const disabled = async (outbox: Service, reason: 'failing' | 'requested'): Promise<void> => {
+  const { webhook } = await outbox.webhook('http://127.0.0.1:9/', ['message.*']);
+  const command = { webhookId: webhook.webhookId, environment: 'live', reason } as const;
+  await disableWebhook(outbox.context, originOf(outbox), command);
+};
+
+describe('a notice of a disabled webhook', () => {
+  test('is mailed once to the contact, however often its event comes', async () => {
+    const outbox = await service();
+    await withContact(outbox);
+    await disabled(outbox, 'failing');
+    const events = await logOf(outbox);
+    for (const react of [noticesOf(outbox), noticesOf(outbox)]) await react(events);
+    const [message, ...others] = await accepted(outbox);
+    expect(others).toEqual([]);
+    expect(message).toMatchObject({ domainId: 'dom_1', fromDomain: 'shop.test', trial: true, stream: 'transactional' });
+    const contentId = message?.contentId ?? '';
+    expect((await outbox.context.contents.get([contentId])).get(contentId)).toMatchObject({
+      from: { address: 'outbox@shop.test' },
+      recipients: [{ address: 'ops@example.org', kind: 'to' }],
+      subject: expect.stringMatching(/^Webhook whk_\w+ was disabled$/),
+      text: expect.stringContaining('took nothing for 5 days'),
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
+  });
+
+  test('is not mailed where the organization asked for it, or has no contact', async () => {
+    const outbox = await service();
+    await disabled(outbox, 'failing');
+    await noticesOf(outbox)(await logOf(outbox));
+    await withContact(outbox);
+    const before = (await logOf(outbox)).length;
+    await disabled(outbox, 'requested');
+    await noticesOf(outbox)((await logOf(outbox)).slice(before));
+    expect(await accepted(outbox)).toEqual([]);
+  });
+
+  test('is logged where no domain may send it', async () => {
+    const outbox = await service();
+    await withContact(outbox);
+    await disabled(outbox, 'failing');
+    await noticesOf(outbox, null)(await logOf(outbox));
+    expect(await accepted(outbox)).toEqual([]);
+    expect(outbox.logger.said('warn')).toContain('a notice is not mailed: no domain may send it');
+  });
+
+  test('follows from an endpoint that answers 410, from a domain of the organization', async () => {
+    const outbox = await service();
+    const endpoint = await openReceiver(() => ({ status: 410 }));
+    opened.push(endpoint);
+    await withContact(outbox);
+    await registerDomain(outbox.context, originOf(outbox), { name: 'shop.test' });
+    outbox.workers({ capturing: true }).start();
+    await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await vi.waitFor(
+      async () => expect((await accepted(outbox)).map(({ fromDomain }) => fromDomain)).toContain('shop.test'),
+      {
+        timeout: 8000,
+        interval: 50,
+      },
+    );
+  });
+});
