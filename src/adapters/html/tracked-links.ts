@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../domain/escape-html.ts';
 import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking-token.ts';
 import { createWorkerThreads } from '../worker-threads.ts';
@@ -63,24 +64,15 @@ export const trackingPlaces = (html: string): TrackingPlaces => {
   return { links, pixelAt: pixelPlace(html) };
 };
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
-
 /** In the quotes it had; a value without gets some, for a query cannot stand there without. */
 const quotedLike = (written: string, href: string): string => {
   const quote = written.startsWith("'") ? "'" : '"';
-  return `${quote}${escaped(href)}${quote}`;
+  return `${quote}${escapeHtml(href)}${quote}`;
 };
 
 /** Seen by nobody, and not hidden either: mail programs load no image that is. */
 const pixelOf = (url: string): string =>
-  `<img src="${escaped(url)}" alt="" width="1" height="1" border="0" style="width:1px;height:1px;border:0;margin:0;padding:0">`;
+  `<img src="${escapeHtml(url)}" alt="" width="1" height="1" border="0" style="width:1px;height:1px;border:0;margin:0;padding:0">`;
 
 /** The html of one copy. */
 export const trackHtml = (html: string, { links, pixelAt }: TrackingPlaces, tracking: TrackedHtml): string => {

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../domain/escape-html.ts';
+
 const QUOTES = /^>*/;
 const SIGNATURE = '-- ';
 
@@ -45,13 +47,8 @@ export interface Shown {
   readonly html: string[];
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
-
 const asHtml = (text: string): string =>
-  `<div>${text
-    .replace(/\n$/, '')
-    .replace(/[&<>]/g, (sign) => ESCAPES[sign] ?? sign)
-    .replaceAll('\n', '<br>\n')}</div>\n`;
+  `<div>${escapeHtml(text.replace(/\n$/, '')).replaceAll('\n', '<br>\n')}</div>\n`;
 
 interface Framed {
   /** Up to the end of `<body …>`. */

@@ -1,5 +1,6 @@
+import { escapeHtml } from '../../domain/escape-html.ts';
 import { nameIn, type Shape } from './document.ts';
-import { escaped, markdown } from './markdown.ts';
+import { markdown } from './markdown.ts';
 
 type Schemas = Readonly<Record<string, Shape>>;
 
@@ -16,7 +17,7 @@ const range = (least: number | undefined, most: number | undefined, unit: string
 
 const quoted = (values: readonly unknown[]): string =>
   values
-    .map((value) => `<code>${escaped(typeof value === 'string' ? value : JSON.stringify(value))}</code>`)
+    .map((value) => `<code>${escapeHtml(typeof value === 'string' ? value : JSON.stringify(value))}</code>`)
     .join(', ');
 
 const ofType = (shape: Shape, type: string): string => {
@@ -66,10 +67,10 @@ const fieldsOf = (shape: Shape, depth: number): readonly Field[] => {
 };
 
 const defaultOf = ({ default: value }: Shape): string =>
-  value === undefined ? '' : `<p>Default: <code>${escaped(JSON.stringify(value))}</code></p>`;
+  value === undefined ? '' : `<p>Default: <code>${escapeHtml(JSON.stringify(value))}</code></p>`;
 
 const row = ({ name, depth, shape, required }: Field): string =>
-  `<tr><td class="d${depth}"><code>${escaped(name)}</code>${required ? ' <b title="required">*</b>' : ''}</td>` +
+  `<tr><td class="d${depth}"><code>${escapeHtml(name)}</code>${required ? ' <b title="required">*</b>' : ''}</td>` +
   `<td>${typeOf(shape)}${shape.description === undefined ? '' : markdown(shape.description)}${defaultOf(shape)}</td></tr>`;
 
 /** The fields of a body, those within fields below them; `*` is required. */

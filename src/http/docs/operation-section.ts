@@ -1,7 +1,8 @@
+import { escapeHtml } from '../../domain/escape-html.ts';
 import { curl } from './curl.ts';
 import { type ApiDocument, type ApiOperation, type ApiResponse, nameIn } from './document.ts';
 import { fieldTable, typeOf } from './fields.ts';
-import { escaped, markdown } from './markdown.ts';
+import { markdown } from './markdown.ts';
 
 /** An operation and where it is. */
 export interface Placed {
@@ -16,7 +17,7 @@ const parameterTable = ({ parameters }: ApiOperation): string => {
   if (parameters.length === 0) return '';
   const rows = parameters.map(
     ({ name, in: place, required, schema, description }) =>
-      `<tr><td><code>${escaped(name)}</code>${required ? ' <b title="required">*</b>' : ''}<br><small>${escaped(place)}</small></td>` +
+      `<tr><td><code>${escapeHtml(name)}</code>${required ? ' <b title="required">*</b>' : ''}<br><small>${escapeHtml(place)}</small></td>` +
       `<td>${typeOf(schema)}${description === '' ? '' : markdown(description)}</td></tr>`,
   );
   return `<h4>Parameters</h4><div class="wide"><table>${rows.join('')}</table></div>`;
@@ -25,7 +26,7 @@ const parameterTable = ({ parameters }: ApiOperation): string => {
 const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDocument): string => {
   const [type, content] = Object.entries(body?.content ?? {})[0] ?? [];
   if (body === undefined || content === undefined) return '';
-  const declared = type === JSON_TYPE ? '' : `<p><code>${escaped(Object.keys(body.content).join(', '))}</code></p>`;
+  const declared = type === JSON_TYPE ? '' : `<p><code>${escapeHtml(Object.keys(body.content).join(', '))}</code></p>`;
   return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${declared}${fieldTable(content.schema, components.schemas)}`;
 };
 
@@ -37,7 +38,7 @@ const examples = ({ method, path, operation }: Placed, { servers }: ApiDocument)
     given.length === 0
       ? [{ summary: 'Example', text: curl({ method, url }, operation) }]
       : given.map(({ summary, value }) => ({ summary, text: curl({ method, url }, operation, { type, value }) }));
-  return commands.map(({ summary, text }) => `<h4>${escaped(summary)}</h4><pre>${escaped(text)}</pre>`).join('');
+  return commands.map(({ summary, text }) => `<h4>${escapeHtml(summary)}</h4><pre>${escapeHtml(text)}</pre>`).join('');
 };
 
 const resolve = (response: ApiOperation['responses'][string], document: ApiDocument): ApiResponse | undefined =>
@@ -51,7 +52,7 @@ const responseRow = (status: string, response: ApiResponse): string => {
     (name) => name !== 'X-Request-Id' && !name.startsWith('RateLimit'),
   );
   const told =
-    headers.length === 0 ? '' : `<small>${headers.map((name) => `<code>${escaped(name)}</code>`).join(' ')}</small>`;
+    headers.length === 0 ? '' : `<small>${headers.map((name) => `<code>${escapeHtml(name)}</code>`).join(' ')}</small>`;
   return `<tr><td><code>${status}</code>${body}</td><td>${markdown(response.description)}${told}</td></tr>`;
 };
 
@@ -66,12 +67,12 @@ const responses = (operation: ApiOperation, document: ApiDocument): string => {
 /** What we send to others: no command of theirs, but what they will see. */
 export const webhookSection = (operation: ApiOperation, document: ApiDocument): string => {
   const given = Object.values(operation.requestBody?.content[JSON_TYPE]?.examples ?? {});
-  return `<section id="${escaped(operation.operationId)}">
-<p class="summary">${escaped(operation.summary)}</p>
+  return `<section id="${escapeHtml(operation.operationId)}">
+<p class="summary">${escapeHtml(operation.summary)}</p>
 ${markdown(operation.description)}
 ${parameterTable(operation)}
 ${requestBody(operation, document)}
-${given.map(({ summary, value }) => `<h4>${escaped(summary)}</h4><pre>${escaped(JSON.stringify(value, null, 2))}</pre>`).join('')}
+${given.map(({ summary, value }) => `<h4>${escapeHtml(summary)}</h4><pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`).join('')}
 ${responses(operation, document)}
 </section>`;
 };
@@ -79,9 +80,9 @@ ${responses(operation, document)}
 /** Everything about one operation, with an anchor of its name. */
 export const operationSection = (placed: Placed, document: ApiDocument): string => {
   const { method, path, operation } = placed;
-  return `<section id="${escaped(operation.operationId)}">
-<h3><a href="#${escaped(operation.operationId)}"><span class="method">${method}</span> ${escaped(path)}</a></h3>
-<p class="summary">${escaped(operation.summary)}</p>
+  return `<section id="${escapeHtml(operation.operationId)}">
+<h3><a href="#${escapeHtml(operation.operationId)}"><span class="method">${method}</span> ${escapeHtml(path)}</a></h3>
+<p class="summary">${escapeHtml(operation.summary)}</p>
 ${markdown(operation.description)}
 ${parameterTable(operation)}
 ${requestBody(operation, document)}

@@ -1,6 +1,7 @@
+import { escapeHtml } from '../../domain/escape-html.ts';
 import { type ApiDocument, type ApiOperation, readDocument } from './document.ts';
 import { fieldTable } from './fields.ts';
-import { anchorOf, escaped, markdown } from './markdown.ts';
+import { anchorOf, markdown } from './markdown.ts';
 import { operationSection, type Placed, webhookSection } from './operation-section.ts';
 import { STYLE } from './style.ts';
 
@@ -13,7 +14,7 @@ const ofTag = (placed: readonly Placed[], tag: string): readonly Placed[] =>
   placed.filter(({ operation }) => operation.tags.includes(tag));
 
 const links = (entries: readonly (readonly [anchor: string, text: string])[]): string =>
-  `<ul>${entries.map(([anchor, text]) => `<li><a href="#${escaped(anchor)}">${escaped(text)}</a></li>`).join('')}</ul>`;
+  `<ul>${entries.map(([anchor, text]) => `<li><a href="#${escapeHtml(anchor)}">${escapeHtml(text)}</a></li>`).join('')}</ul>`;
 
 const headingsOf = (text: string): readonly string[] =>
   [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
@@ -21,7 +22,7 @@ const headingsOf = (text: string): readonly string[] =>
 const contents = (document: ApiDocument, placed: readonly Placed[]): string => {
   const tags = document.tags.map(({ name }) => {
     const operations = ofTag(placed, name).map(({ operation: { operationId } }) => [operationId, operationId] as const);
-    return `<b>${escaped(name)}</b>${links(operations)}`;
+    return `<b>${escapeHtml(name)}</b>${links(operations)}`;
   });
   const schemas = Object.keys(document.components.schemas).map((name) => [name, name] as const);
   return `<nav><details><summary>Contents</summary>
@@ -30,7 +31,7 @@ ${tags.join('\n')}<b><a href="#${anchorOf(POSTS)}">${POSTS}</a></b><br><b>Bodies
 };
 
 const tagSection = (document: ApiDocument, placed: readonly Placed[], tag: ApiDocument['tags'][number]): string =>
-  `<h2 id="${escaped(anchorOf(`tag ${tag.name}`))}">${escaped(tag.name)}</h2><p>${escaped(tag.description)}</p>` +
+  `<h2 id="${escapeHtml(anchorOf(`tag ${tag.name}`))}">${escapeHtml(tag.name)}</h2><p>${escapeHtml(tag.description)}</p>` +
   ofTag(placed, tag.name)
     .map((one) => operationSection(one, document))
     .join('\n');
@@ -48,7 +49,7 @@ const schemaSections = (document: ApiDocument): string =>
   Object.entries(document.components.schemas)
     .map(
       ([name, schema]) =>
-        `<section id="${escaped(name)}"><h3>${escaped(name)}</h3>${fieldTable(schema, document.components.schemas)}</section>`,
+        `<section id="${escapeHtml(name)}"><h3>${escapeHtml(name)}</h3>${fieldTable(schema, document.components.schemas)}</section>`,
     )
     .join('\n');
 
@@ -56,7 +57,7 @@ const schemaSections = (document: ApiDocument): string =>
 export const docsPage = (source: unknown): string => {
   const document = readDocument(source);
   const placed = placedIn(document);
-  const title = escaped(document.info.title);
+  const title = escapeHtml(document.info.title);
   return `<!doctype html>
 <html lang="en">
 <head>

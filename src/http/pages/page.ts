@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
+import { escapeHtml } from '../../domain/escape-html.ts';
 import type { Locale } from './languages.ts';
 
 /**
@@ -97,16 +98,6 @@ button.main { background: var(--accent); color: var(--on-accent); }
 :focus-visible { outline: 3px solid var(--text); outline-offset: 3px; }
 [role=status] { padding: .6rem 1rem; border: 1px solid var(--line); border-radius: .4rem; }
 `;
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
 /** Nothing is run or framed; forms post to this service only. */
 const policyOf = (style: string, logoUrl: string | null): string =>
