@@ -45,11 +45,9 @@ export const filterParameters = {
     .describe('Events of recipients at this domain only.'),
 };
 
-export interface EventFilter {
-  readonly message_id?: string | undefined;
-  readonly tag?: string | undefined;
-  readonly recipient_domain?: string | undefined;
-}
+export type EventFilters = {
+  readonly [Name in keyof typeof filterParameters]?: z.output<(typeof filterParameters)[Name]>;
+};
 
 type Holds = (event: SerializedEvent) => boolean;
 
@@ -66,7 +64,7 @@ const isAt = (domain: string): Holds => {
  * What is not found by an index; null: nothing is asked of that kind. Tags and addresses are gone once the contents of a
  * message have been erased, and its events then match no such filter.
  */
-export const furtherFilter = ({ message_id, tag, recipient_domain }: EventFilter): Holds | null => {
+export const furtherFilter = ({ message_id, tag, recipient_domain }: EventFilters): Holds | null => {
   const all: Holds[] = [];
   if (message_id !== undefined) all.push(({ data }) => data.message_id === message_id);
   if (tag !== undefined) all.push(hasTag(tag));

@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { LOG_START, type Position } from '../../../domain/ports/event-store.ts';
 import { FEED_START, type FeedCursor, isAfter, type ReadFeed } from '../../../projections/events/queries.ts';
@@ -7,7 +6,7 @@ import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
-import { type filterParameters, furtherFilter } from './event-filter.ts';
+import { type EventFilters, furtherFilter } from './event-filter.ts';
 
 /** Cursors of the feed, and its pages as the read model has them. Pages and streams share both. */
 
@@ -21,10 +20,11 @@ const INDEX = /^(?:0|[1-9]\d{0,3})$/;
 const SCANNED_MAX = 1_000;
 const SCAN_PAGE = 250;
 
-export const encodeCursor = ({ position, index }: FeedCursor): string => encodeParts([LIST, position, String(index)]);
+export const encodeFeedCursor = ({ position, index }: FeedCursor): string =>
+  encodeParts([LIST, position, String(index)]);
 
 /** @returns null: the newest. @throws {DomainError} `invalid_cursor`. */
-export const decodeCursor = (after: string | undefined): FeedCursor | null => {
+export const decodeFeedCursor = (after: string | undefined): FeedCursor | null => {
   if (after === undefined) return null;
   if (after === START) return FEED_START;
   const [list, position = '', index = ''] = decodeParts(after, 3);
@@ -36,11 +36,9 @@ export const decodeCursor = (after: string | undefined): FeedCursor | null => {
 const isIssued = ({ position, index }: FeedCursor, head: Position): boolean =>
   position === LOG_START ? index === 0 : position.length === head.length && position <= head;
 
-type Filters = { readonly [Name in keyof typeof filterParameters]?: z.output<(typeof filterParameters)[Name]> };
-
 export interface ReadPage {
   readonly caller: Caller;
-  readonly filters: Filters;
+  readonly filters: EventFilters;
   /** null: the newest page. */
   readonly after: FeedCursor | null;
   readonly limit: number;

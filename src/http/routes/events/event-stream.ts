@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
 import { createSemaphore } from '../../../async/semaphore.ts';
 import { pause } from '../../../async/with-timeout.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -9,16 +8,14 @@ import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../proje
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
-import { type filterParameters, furtherFilter } from './event-filter.ts';
-import { decodeCursor, domainToRead, encodeCursor, readEventPage } from './event-pages.ts';
+import { type EventFilters, furtherFilter } from './event-filter.ts';
+import { decodeFeedCursor, domainToRead, encodeFeedCursor, readEventPage } from './event-pages.ts';
 
 /**
  * The feed as server-sent events (WHATWG HTML §9.2). A stream keeps one cursor. It takes what comes after it from the live
  * feed, which costs no query, or from the read model while it is behind. Nothing is buffered for a reader but one batch:
  * while its connection takes no more, its cursor stays.
  */
-
-type Filters = { readonly [Name in keyof typeof filterParameters]?: z.output<(typeof filterParameters)[Name]> };
 
 /** Each costs some 40 kB. More: memory. */
 export const STREAMS_MAX = 4_000;
@@ -45,16 +42,16 @@ export const isEventStreamRequest = ({ method, headers }: FastifyRequest): boole
     .some((one) => one.trim().toLowerCase().startsWith(EVENT_STREAM));
 
 const frameOf = (cursor: FeedCursor, type: string, json: string): string =>
-  `id: ${encodeCursor(cursor)}\nevent: ${type}\ndata: ${json}\n\n`;
+  `id: ${encodeFeedCursor(cursor)}\nevent: ${type}\ndata: ${json}\n\n`;
 
 /** Moves the reader's `Last-Event-ID` on without an event, so that a stream whose filter is rare resumes cheaply. */
-const heartbeatOf = (cursor: FeedCursor): string => `: still here\nid: ${encodeCursor(cursor)}\n\n`;
+const heartbeatOf = (cursor: FeedCursor): string => `: still here\nid: ${encodeFeedCursor(cursor)}\n\n`;
 
 const endFrame = (reason: string, cursor: FeedCursor): string =>
-  `event: end\ndata: ${JSON.stringify({ reason, next_cursor: encodeCursor(cursor) })}\n\n`;
+  `event: end\ndata: ${JSON.stringify({ reason, next_cursor: encodeFeedCursor(cursor) })}\n\n`;
 
 /** Whether a live event is one of the stream's. */
-const isWanted = (caller: Caller, filters: Filters) => {
+const isWanted = (caller: Caller, filters: EventFilters) => {
   const domainId = domainToRead(caller, filters.domain_id);
   const types = filters.types === undefined ? null : new Set<string>(filters.types);
   const matches = furtherFilter(filters);
@@ -77,7 +74,7 @@ const shareReads = createSemaphore({ capacity: CATCHING_UP_MAX });
 /** One page of the read model. Behind the last one the stream has seen all of the log up to its head. */
 const readBehind = async (
   deps: HttpDependencies,
-  by: { readonly caller: Caller; readonly filters: Filters; readonly after: FeedCursor | null },
+  by: { readonly caller: Caller; readonly filters: EventFilters; readonly after: FeedCursor | null },
 ): Promise<Batch> => {
   const page = await shareReads.run(() => readEventPage(deps, { ...by, limit: PAGE_EVENTS }));
   const end = endOf(page.head);
@@ -98,7 +95,7 @@ const lastEventId = ({ headers }: FastifyRequest): string | undefined => {
   return typeof id === 'string' && id !== '' ? id : undefined;
 };
 
-type StreamCall = Call<unknown, Filters & { readonly after?: string | undefined }>;
+type StreamCall = Call<unknown, EventFilters & { readonly after?: string | undefined }>;
 
 /** What a stream has sent and how it goes on. */
 interface Reader {
@@ -113,7 +110,7 @@ interface Reader {
 /** Reads the first page before anything is answered, so that a bad cursor is a 400. */
 const openReader = async (deps: HttpDependencies, call: StreamCall, watch: Watch): Promise<Reader> => {
   const { callerNow, query: filters, request } = call;
-  const asked = decodeCursor(lastEventId(request) ?? filters.after);
+  const asked = decodeFeedCursor(lastEventId(request) ?? filters.after);
   let cursor = asked ?? endOf(await deps.context.store.head());
   let batch: Batch | null = null;
   let hasMore = false;

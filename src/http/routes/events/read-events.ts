@@ -5,7 +5,7 @@ import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 import { filterParameters } from './event-filter.ts';
-import { decodeCursor, type EventPage, encodeCursor, readEventPage, START } from './event-pages.ts';
+import { decodeFeedCursor, type EventPage, encodeFeedCursor, readEventPage, START } from './event-pages.ts';
 import { isEventStreamRequest, openEventStream } from './event-stream.ts';
 
 /** Many proxies cut connections that are idle for longer. */
@@ -67,7 +67,7 @@ export const readEventsRoute = (route: RouteContext): void => {
     const isLast = ({ items, hasMore }: EventPage): boolean =>
       items.length > 0 || hasMore || isOver() || system.monotonicMs() >= deadlineMs;
     let seen = auth.keyCache.position();
-    let page = await readEventPage(deps, { caller: await callerNow(), filters, after: decodeCursor(after), limit });
+    let page = await readEventPage(deps, { caller: await callerNow(), filters, after: decodeFeedCursor(after), limit });
     while (!isLast(page)) {
       await growth(seen, deadlineMs, isOver);
       seen = auth.keyCache.position();
@@ -94,7 +94,7 @@ export const readEventsRoute = (route: RouteContext): void => {
       return listOf(
         items.map(({ event }) => event),
         hasMore,
-        encodeCursor(next),
+        encodeFeedCursor(next),
       );
     },
   );
