@@ -7,6 +7,7 @@ export type Unit =
   | 'jobs/s'
   | 'posts/s'
   | 'events'
+  | 'queries'
   | 'MB/min'
   | 's'
   | 'ms'

@@ -10,6 +10,8 @@ const SECRET_KEY_BYTES = 32;
 interface ApiProcess {
   readonly baseUrl: string;
   readonly pid: number;
+  /** Statements sent to PostgreSQL since it started. */
+  queries(): Promise<number>;
 }
 
 /** A database with an organization that may send. */
@@ -18,7 +20,7 @@ export interface Api {
   readonly databaseUrl: string;
   readonly secretKey: string;
   /** Starts a process with the role `api` on it. */
-  start(storage: ApiServer['storage']): Promise<ApiProcess>;
+  start(storage: ApiServer['storage'], execArgv?: readonly string[]): Promise<ApiProcess>;
 }
 
 export const openApi = async ({ closers, postgres, system, profiling }: Bench): Promise<Api> => {
@@ -30,14 +32,14 @@ export const openApi = async ({ closers, postgres, system, profiling }: Bench): 
     key,
     databaseUrl,
     secretKey,
-    start: async (storage) => {
+    start: async (storage, execArgv = []) => {
       const input: ApiServer = { databaseUrl, secretKey, storage };
       const child = await openChild<Pick<ApiProcess, 'baseUrl'>>(closers, {
         name: 'api-server',
         input,
-        execArgv: profiling,
+        execArgv: [...profiling, ...execArgv],
       });
-      return { baseUrl: child.facts.baseUrl, pid: child.pid };
+      return { baseUrl: child.facts.baseUrl, pid: child.pid, queries: () => child.ask<number>('queries') };
     },
   };
 };

@@ -5,6 +5,7 @@ import { batch } from './batch.ts';
 import { catchUp } from './catch-up.ts';
 import { endToEnd } from './end-to-end.ts';
 import { endToEndRedis } from './end-to-end-redis.ts';
+import { eventStreams } from './event-streams.ts';
 import { eventStoreDb } from './eventstoredb.ts';
 import { isolation, isolationLarge } from './isolation.ts';
 import { keyCheck } from './key-check.ts';
@@ -34,6 +35,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   endToEndRedis,
   latency,
   webhooks,
+  eventStreams,
   lag,
   catchUp,
   queue,

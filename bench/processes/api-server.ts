@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { createLogger } from '../../src/adapters/logger.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import { createClosers } from '../../src/composition/lifecycle.ts';
@@ -26,8 +27,19 @@ const withoutStorage = (context: CommandContext): CommandContext => ({
   contents: { ...context.contents, put: () => Promise.resolve() },
 });
 
+let queries = 0;
+/** Counts what every connection sends. */
+const countQueries = (): void => {
+  const { query } = Client.prototype;
+  Client.prototype.query = function counted(this: Client, ...given: unknown[]) {
+    queries += 1;
+    return Reflect.apply(query, this, given);
+  } as typeof query;
+};
+
 /** The API as `ROLES=api` starts it. */
 await serveParent(async ({ databaseUrl, secretKey, storage }: ApiServer) => {
+  countQueries();
   const config = readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ROLES: 'api', PORT: '0' });
   const logger = createLogger({ level: 'error' });
   const closers = createClosers(logger);
@@ -35,5 +47,5 @@ await serveParent(async ({ databaseUrl, secretKey, storage }: ApiServer) => {
   const context = storage === 'none' ? withoutStorage(engines.context) : engines.context;
   const api = await startApi(config, { ...engines, context });
   closers.add('API', api.stop);
-  return { facts: { baseUrl: api.baseUrl }, answers: {}, close: closers.closeAll };
+  return { facts: { baseUrl: api.baseUrl }, answers: { queries: () => queries }, close: closers.closeAll };
 });

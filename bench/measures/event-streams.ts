@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../package.json' with { type: 'json' };
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { mapConcurrently } from '../../src/async/map-concurrently.ts';
+import { openOperator } from '../../src/composition/open-operator.ts';
+import { readConfig } from '../../src/config.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import type { Bench, Measure } from '../harness/bench.ts';
+import { residentMb, watchMemory } from '../harness/memory.ts';
+import { openApi } from '../harness/open-api.ts';
+import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
+import { until } from '../harness/until.ts';
+
+const STREAMS = 2_000;
+const OPENING = 50;
+const MESSAGES = 20;
+const REST_MS = 5_000;
+const MEMORY_FLOOR = { of: 'figure', atMost: 150 } as const;
+/** Far below one for each stream. */
+const QUERIES_FLOOR = { of: 'figure', atMost: 20 } as const;
+
+/** The options for Node that `npm start` has: they decide how much garbage is kept. */
+const AS_STARTED = packageJson.scripts.start.split(' ').filter((word) => word.startsWith('--'));
+
+const EVENT = 'event: message.accepted\n';
+
+interface Stream {
+  readonly socket: Socket;
+  /** Events shown so far. */
+  shown(): number;
+}
+
+/** Counts events, and keeps nothing of them. */
+const openStream = async (url: URL, key: string): Promise<Stream> => {
+  const socket = connect({ host: url.hostname, port: Number(url.port) });
+  let shown = 0;
+  let rest = '';
+  const opened = Promise.withResolvers<void>();
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    const text = rest + chunk;
+    if (text.includes('retry: ')) opened.resolve();
+    shown += text.split(EVENT).length - 1;
+    rest = text.slice(Math.max(text.lastIndexOf(EVENT) + 1, text.length - EVENT.length + 1));
+  });
+  socket.on('error', opened.reject);
+  await once(socket, 'connect');
+  socket.write(
+    `GET /v1/events HTTP/1.1\r\nhost: ${url.host}\r\nauthorization: Bearer ${key}\r\naccept: text/event-stream\r\n\r\n`,
+  );
+  await opened.promise;
+  return { socket, shown: () => shown };
+};
+
+/** Makes the read models that streams read while they are behind. */
+const startProjections = async ({ closers, system, logger }: Bench, databaseUrl: string, secretKey: string) => {
+  const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
+  closers.add('operator', operator.close);
+  const pool = createPool({ url: databaseUrl, name: 'bench', logger, max: RUNNER_CONNECTIONS });
+  closers.add('pool', () => pool.end());
+  const ending = new AbortController();
+  const running = createProjectionRunner({ pool, store: operator.store, system, logger }).run(ending.signal);
+  closers.add('projections', async () => {
+    ending.abort();
+    await running;
+  });
+};
+
+/** What many open streams cost one process: memory, queries, and the time until all have an event. */
+export const eventStreams: Measure = {
+  name: 'event-streams',
+  run: async (bench) => {
+    const { closers } = bench;
+    const api = await openApi(bench);
+    await startProjections(bench, api.databaseUrl, api.secretKey);
+    const server = await api.start('durable', AS_STARTED);
+    const url = new URL(server.baseUrl);
+    const streams: Stream[] = [];
+    closers.add('streams', async () => {
+      for (const { socket } of streams) socket.destroy();
+    });
+
+    const openUpTo = (count: number) =>
+      mapConcurrently(
+        Array.from({ length: count - streams.length }),
+        { system: bench.system, concurrency: OPENING },
+        async () => {
+          streams.push(await openStream(url, api.key));
+        },
+      );
+    const queriesIn = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = await server.queries();
+      await work();
+      return (await server.queries()) - before;
+    };
+    const rest = () => sleep(REST_MS);
+    /** @returns how long it took until the last stream had it, in ms. */
+    const sendOne = async (number: number): Promise<number> => {
+      const shown = streams.map((stream) => stream.shown());
+      const response = await fetch(`${server.baseUrl}/v1/messages/send`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
+        body: SAMPLE_REQUESTS[number] ?? '',
+      });
+      if (response.status !== 202) throw new Error(`a send was answered ${response.status}`);
+      await response.text();
+      const beganMs = performance.now();
+      await until('all streams', async () => streams.every((stream, index) => stream.shown() > (shown[index] ?? 0)));
+      return performance.now() - beganMs;
+    };
+    const sendAll = async (): Promise<readonly number[]> => {
+      const delays: number[] = [];
+      for (let number = 0; number < MESSAGES; number += 1) delays.push(await sendOne(number));
+      return delays;
+    };
+
+    await openUpTo(1);
+    await sendAll(); // what every process loads once
+    const atRest = await queriesIn(rest);
+    let queriesForOne = 0;
+    queriesForOne = await queriesIn(sendAll);
+    const before = await residentMb(server.pid);
+
+    let delays: readonly number[] = [];
+    let queriesForAll = 0;
+    let atRestWithAll = 0;
+    const { mostMb } = await watchMemory(
+      server.pid,
+      (async () => {
+        await openUpTo(STREAMS);
+        atRestWithAll = await queriesIn(rest);
+        queriesForAll = await queriesIn(async () => {
+          delays = await sendAll();
+        });
+      })(),
+    );
+    const many = `${STREAMS.toLocaleString('en')} event streams`;
+    return [
+      { measure: `${many}, most memory`, unit: 'MB', rounds: [mostMb - before], floor: MEMORY_FLOOR },
+      {
+        measure: `${many}, queries in ${REST_MS / 1000} s at rest`,
+        unit: 'queries',
+        rounds: [atRestWithAll],
+        limit: { what: 'one stream', rounds: [atRest] },
+      },
+      {
+        measure: `${many}, queries for a message`,
+        unit: 'queries',
+        rounds: [queriesForAll / MESSAGES],
+        limit: { what: 'one stream', rounds: [queriesForOne / MESSAGES] },
+        floor: QUERIES_FLOOR,
+      },
+      { measure: `${many}, until the last has a message`, unit: 'ms', rounds: delays },
+    ];
+  },
+};
