@@ -1,12 +1,13 @@
 import { findLinkedRecipient, type LinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { escapeHtml } from '../../../domain/escape-html.ts';
 import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAttachment } from '../../../domain/ports/contents.ts';
 import { NO_TRACKING, trackedHtml } from '../../../domain/tracking/tracking.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { RouteContext } from '../../endpoint.ts';
 import { definePublic } from '../../pages/define-page.ts';
-import { escapeHtml, secretHeaders } from '../../pages/page.ts';
+import { secretHeaders } from '../../pages/page.ts';
 import { bodyOf } from '../messages/messages.ts';
 
 /**
