@@ -97,13 +97,13 @@ describe('a webhook', () => {
     data: { webhookId: 'whk_1', secretId, previousExpiresAt },
   });
   const stateAfter = (events: readonly WebhookEvent[]): Webhook => {
-    const context = { organizationId: 'org_mine', occurredAt: '2026-11-01T00:00:00.000Z' } as EventContext;
+    const context = { organizationId: 'org_mine', occurredAt: '2026-11-22T00:00:00.000Z' } as EventContext;
     return events.reduce((state, event) => webhook.evolve(state, event, context), webhook.initial);
   };
 
   test('has a secret before that signs until its grace period ends, and two of them at most', () => {
-    const now = '2026-11-01T00:00:00.000Z';
-    const later = '2026-11-01T01:00:00.000Z';
+    const now = '2026-11-22T00:00:00.000Z';
+    const later = '2026-11-22T01:00:00.000Z';
     given([registered])
       .when((state) => rotateWebhookSecret(state, mine, { secretId: 'secret-2', gracePeriodMinutes: 60, now }))
       .thenEvents(rotated('secret-2', later));

@@ -10,6 +10,7 @@ import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
 import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { slowness } from '../../support/slowness.ts';
 
 const AWKWARD = 'a "quote", a \\backslash, {brace}, \u0000, a lone \ud800, ünï©ode 👩‍👩‍👧, a\r\nline, $1';
 
@@ -159,7 +160,7 @@ describe('contents in PostgreSQL', () => {
       turns.push(await longestTurnMs(async () => void (await contents.get([id]))));
     }
     expect((await contents.get([id])).get(id)).toEqual(put.body);
-    expect(Math.min(...turns)).toBeLessThan(50);
+    expect(Math.min(...turns)).toBeLessThan(50 * slowness());
   });
 
   test('are shown without reading what is large', async () => {
