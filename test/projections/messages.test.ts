@@ -60,6 +60,7 @@ describe('the list of messages', () => {
         internetMessageId: '<msg_1@example.test>',
         stream: 'transactional',
         sizeBytes: 10,
+        template: null,
         status: 'accepted',
         partial: false,
         createdAt: NOW,

@@ -94,7 +94,16 @@ export const prepareMessage = (
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
   const { domain, keyId, environment, organizationId } = caller;
-  const { stream, ttlSeconds, trial, scheduledAt = null, recipients: addressed, tracking: wanted, ...rest } = draft;
+  const {
+    stream,
+    ttlSeconds,
+    trial,
+    template,
+    scheduledAt = null,
+    recipients: addressed,
+    tracking: wanted,
+    ...rest
+  } = draft;
   const tracking = trackingOf(domain.tracking, wanted);
   const contentId = system.uuid();
   const recipients = addressed.map((recipient) => ({
@@ -136,7 +145,7 @@ export const prepareMessage = (
         subjectDigest: subjectDigest(secret, draft.subject),
         metadataDigests: Object.entries(draft.metadata).map(([name, value]) => metadataDigest(secret, name, value)),
         stream,
-        ...(draft.template === undefined ? {} : { template: draft.template }),
+        ...(template === undefined ? {} : { template }),
         ...(trial === undefined ? {} : { trial }),
         ...topicIn(request),
         sizeBytes: sizeOf(draft),

@@ -52,19 +52,20 @@ interface CheckedFor {
   readonly field: string;
 }
 
-/** @throws {DomainError} of the code, naming lines of the rendered html. */
+/** @throws {DomainError} of the code, naming lines of the template, or of the rendered html where those cannot be told. */
 export const requireValidHtml = async (
   htmlChecker: HtmlChecker,
-  { html, shape }: RenderedTemplate,
+  { html, shape, sourceOf }: RenderedTemplate,
   { organizationId, code, field }: CheckedFor,
 ): Promise<void> => {
   const problems = await htmlChecker.check(html, organizationId, shape);
   if (problems.length === 0) return;
   throw new DomainError(code, 'the template makes no valid html with these values: see details', {
     details: {
-      [field]: problems.map(
-        ({ line, column, message }) => `html, as rendered, line ${line}, column ${column}: ${message}`,
-      ),
+      [field]: problems.map(({ message, ...place }) => {
+        const source = sourceOf('html', place) ?? { ...place, field: 'html, as rendered,' };
+        return `${source.field} line ${source.line}, column ${source.column}: ${message}`;
+      }),
     },
   });
 };

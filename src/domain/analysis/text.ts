@@ -42,6 +42,15 @@ const lineStarts = (text: string): readonly number[] => {
   return starts;
 };
 
+/** The offset of a line and column. The lines are counted once, when the first is asked for. */
+export const createOffsets = (text: string): ((place: Pick<HtmlProblem, 'line' | 'column'>) => number) => {
+  let starts: readonly number[] | null = null;
+  return ({ line, column }) => {
+    starts ??= lineStarts(text);
+    return (starts[line - 1] ?? text.length) + column - 1;
+  };
+};
+
 /** The lines are counted once, when the first place is asked for. */
 export const createPlaces = (text: string): Places => {
   let starts: readonly number[] | null = null;

@@ -11,7 +11,12 @@ export interface MessageDraft extends Omit<MessageBody, 'kind' | 'messageId' | '
   readonly scheduledAt?: string;
   /** Counted from the time at which it is to be sent. */
   readonly ttlSeconds: number;
-  /** A template that is tried, or a notice of this service: neither billed nor counted in statistics. */
+  /** What subject and bodies were rendered from. */
+  readonly template?: { readonly templateId: string; readonly version: number };
+  /**
+   * A template that is tried, or a notice of this service: neither billed nor counted in statistics, warm-up quotas or
+   * sender reputation.
+   */
   readonly trial?: true;
   /** What is absent is as the domain has it. */
   readonly tracking?: Partial<Tracking>;

@@ -109,7 +109,10 @@ export const messageEvents = {
     stream: z.enum(['transactional', 'bulk']),
     /** What subject and bodies were rendered from; absent: nothing. */
     template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
-    /** A template that is tried, or a notice of this service: neither billed nor counted in statistics. */
+    /**
+     * A template that is tried, or a notice of this service: neither billed nor counted in statistics, warm-up quotas or
+     * sender reputation.
+     */
     trial: z.literal(true).optional(),
     /** What it is about, where recipients can refuse that by itself. `out`: it goes only to those who opted in. */
     topic: z.object({ id: z.string(), default: z.enum(TOPIC_DEFAULTS) }).optional(),

@@ -76,8 +76,6 @@ export interface MessageBody {
   readonly metadata: Readonly<Record<string, string>>;
   /** `managed`: a link of ours for each recipient. */
   readonly unsubscribe?: UnsubscribeWays | 'managed';
-  /** What subject and bodies were rendered from. */
-  readonly template?: { readonly templateId: string; readonly version: number };
   /** What the sender was answered, where he asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
 }

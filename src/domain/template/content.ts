@@ -76,8 +76,12 @@ export const fallbackTags = (locale: string): readonly string[] => {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
 };
 
+/** The tag of the best of the values for a locale; null: it is the default. */
+export const bestTag = (locales: Readonly<Record<string, unknown>>, locale: string | null): string | null =>
+  fallbackTags(locale ?? '').find((each) => Object.hasOwn(locales, each)) ?? null;
+
 /** The best of the values for a locale. */
 export const localized = <Value>(locales: Readonly<Record<string, Value>>, locale: string | null): Value | null => {
-  const tag = fallbackTags(locale ?? '').find((each) => Object.hasOwn(locales, each));
-  return tag === undefined ? null : (locales[tag] ?? null);
+  const tag = bestTag(locales, locale);
+  return tag === null ? null : (locales[tag] ?? null);
 };

@@ -1,6 +1,20 @@
 import { VIEW_URL_PLACEHOLDER, VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
-import { OUTPUT_END, OUTPUT_START, TemplateFailed, type TemplateRenderer } from '../ports/template-renderer.ts';
-import { CONTENT_VARIABLE, htmlOf, type LocalizedContent, localized, type TemplateContent } from './content.ts';
+import {
+  OUTPUT_END,
+  OUTPUT_START,
+  TemplateFailed,
+  type TemplatePlace,
+  type TemplateRenderer,
+} from '../ports/template-renderer.ts';
+import {
+  bestTag,
+  CONTENT_VARIABLE,
+  htmlOf,
+  type LocalizedContent,
+  localized,
+  type TemplateContent,
+} from './content.ts';
+import { type PlaceInSource, placesInSource, withMarks } from './source-places.ts';
 import type { Values } from './variables.ts';
 
 /** A message of a template, ready to be sent. */
@@ -13,6 +27,17 @@ export interface RenderedTemplate {
   readonly text?: string;
   readonly from?: string;
   readonly replyTo?: readonly string[];
+  /**
+   * Where in the template something of its html or text comes from; null: it cannot be told, as of layouts, and of html
+   * that was compiled. Renders once more when it is first asked.
+   */
+  sourceOf(field: string, place: TemplatePlace): SourcePlace | null;
+}
+
+/** A place in a part of a template. */
+export interface SourcePlace extends TemplatePlace {
+  /** `html`, `locales.de.text`. */
+  readonly field: string;
 }
 
 /** RFC 5322 §2.1.1. */
@@ -53,6 +78,52 @@ const withPreheader = (html: string, preheader: string): string => {
   return html.slice(0, at) + hidden + html.slice(at);
 };
 
+interface Rendering {
+  readonly values: Values;
+  readonly locale: string | null;
+}
+
+/** The content with marks in a part. */
+const markedIn = (content: TemplateContent, tag: string | null, part: Partial<LocalizedContent>): TemplateContent => {
+  const { locales } = content;
+  const localized = tag === null ? undefined : locales[tag];
+  return tag === null || localized === undefined
+    ? { ...content, ...part }
+    : { ...content, locales: { ...locales, [tag]: { ...localized, ...part } } };
+};
+
+/** @param made what the content makes. */
+const sourcePlaces = (
+  renderer: TemplateRenderer,
+  content: TemplateContent,
+  rendering: Rendering,
+  made: Pick<RenderedTemplate, 'html' | 'text'>,
+): RenderedTemplate['sourceOf'] => {
+  const tag = bestTag(content.locales, rendering.locale);
+  const source = localized(content.locales, rendering.locale) ?? content;
+
+  const placesIn = (field: 'html' | 'text'): PlaceInSource => {
+    const { [field]: written = '' } = source;
+    const { [field]: rendered = '' } = made;
+    try {
+      const marked = renderTemplate(renderer, markedIn(content, tag, { [field]: withMarks(written) }), rendering);
+      return placesInSource(written, rendered, marked[field] ?? '');
+    } catch (error) {
+      if (error instanceof TemplateFailed) return () => null; // the marks were too much
+      throw error;
+    }
+  };
+
+  const known: Partial<Record<'html' | 'text', PlaceInSource>> = {};
+  const path = tag === null ? '' : `locales.${tag}.`;
+  return (field, place) => {
+    if (field !== 'html' && field !== 'text') return null;
+    known[field] ??= placesIn(field);
+    const found = known[field](place);
+    return found === null ? null : { field: path + field, ...found };
+  };
+};
+
 /**
  * Renders a template's content with values that were checked (`resolveValues`).
  * @param locale BCP 47; the best that the template has is used, or its default.
@@ -61,7 +132,7 @@ const withPreheader = (html: string, preheader: string): string => {
 export const renderTemplate = (
   renderer: TemplateRenderer,
   content: TemplateContent,
-  { values, locale }: { readonly values: Values; readonly locale: string | null },
+  { values, locale }: Rendering,
 ): RenderedTemplate => {
   const best: LocalizedContent = localized(content.locales, locale) ?? content;
   const compiled = htmlOf(content);
@@ -89,11 +160,15 @@ export const renderTemplate = (
   const { html, shape } = readMarks(marked);
   if (html.length > BODY_CHARACTERS_MAX)
     throw new TemplateFailed(`html: its result is longer than ${BODY_CHARACTERS_MAX} characters`);
-  return {
-    subject: oneLine(part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
+  const bodies = {
     html,
-    shape,
     ...(best.text === undefined ? {} : { text: part('text', best.text, BODY_CHARACTERS_MAX) }),
+  };
+  return {
+    ...bodies,
+    sourceOf: sourcePlaces(renderer, content, { values, locale }, bodies),
+    subject: oneLine(part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
+    shape,
     ...(content.from === undefined ? {} : { from: oneLine(part('from', content.from, ADDRESS_CHARACTERS_MAX)) }),
     ...(content.replyTo === undefined
       ? {}

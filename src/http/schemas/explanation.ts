@@ -11,6 +11,8 @@ const facts = z.strictObject({
   api_key_name: z.string().optional(),
   domain_id: z.string().optional(),
   idempotency_key_used: z.boolean().optional(),
+  template_id: z.string().optional(),
+  template_version: z.number().int().optional(),
   score: z.number().optional(),
   verdict: z.string().optional(),
   stream: z.string().optional(),

@@ -119,10 +119,8 @@ export const messageContentSchema = z
   .meta({ id: 'MessageContent' });
 export type SerializedMessageContent = z.infer<typeof messageContentSchema>;
 
-type TemplateUse = NonNullable<MessageHead['template']>;
-
-const serializeUse = (used: TemplateUse | undefined): SerializedMessage['template'] =>
-  used === undefined ? null : { id: used.templateId, version: used.version };
+const serializeUse = (used: ListedMessage['template'] | undefined): SerializedMessage['template'] =>
+  used === undefined || used === null ? null : { id: used.templateId, version: used.version };
 
 /** Personal data from the vault; null or empty once erased. */
 const personal = (body: MessageHead | null) => ({
@@ -198,7 +196,7 @@ export const serializeListedMessage = (message: ListedMessage, body: MessageHead
   domain_id: message.domainId,
   api_key_id: message.keyId,
   stream: message.stream,
-  template: serializeUse(body?.template),
+  template: serializeUse(message.template),
   size_bytes: message.sizeBytes,
   expires_at: message.expiresAt,
   scheduled_at: message.scheduledAt,

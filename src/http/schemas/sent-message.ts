@@ -32,6 +32,24 @@ export const analysisSchema = z
     size_bytes: z.int().min(0),
   })
   .meta({ id: 'Analysis' });
+
+/** Of what a template makes: findings name the place in the template too. */
+export const templateAnalysisSchema = analysisSchema
+  .extend({
+    findings: z
+      .array(
+        findingSchema
+          .extend({
+            source: z
+              .strictObject({ field: z.string(), line: z.int().min(1), column: z.int().min(1) })
+              .nullable()
+              .describe('The place in the template, `html` or `locales.de.html`; null: it cannot be told.'),
+          })
+          .meta({ id: 'TemplateFinding' }),
+      )
+      .max(FINDINGS_MAX),
+  })
+  .meta({ id: 'TemplateAnalysis' });
 export type SerializedAnalysis = z.infer<typeof analysisSchema>;
 
 /** The analysis in the response to a send that asked for one. */

@@ -3,7 +3,7 @@ import { TEMPLATE_FORMATS, type TemplateContent } from '../../domain/template/co
 import type { ExistingTemplate, TemplateVersion } from '../../domain/template/template.ts';
 import { VARIABLE_TYPES } from '../../domain/template/variables.ts';
 import { timeSchema } from './envelope.ts';
-import { analysisSchema } from './sent-message.ts';
+import { templateAnalysisSchema } from './sent-message.ts';
 
 /** What clients see of templates. */
 
@@ -82,7 +82,9 @@ export const versionSchema = z
 export const publishedVersionSchema = z
   .strictObject({
     ...versionFields,
-    analysis: analysisSchema.nullable().describe('With the values of the examples; null: some variable has none.'),
+    analysis: templateAnalysisSchema
+      .nullable()
+      .describe('With the values of the examples; null: some variable has none.'),
   })
   .meta({ id: 'PublishedTemplateVersion' });
 
@@ -119,7 +121,7 @@ export const renderedTemplateSchema = z
     from: z.string().nullable(),
     reply_to: z.array(z.string()),
     unused_variables: z.array(z.string()).describe('Given, and not declared by the template.'),
-    analysis: analysisSchema,
+    analysis: templateAnalysisSchema,
   })
   .meta({ id: 'RenderedTemplate' });
 

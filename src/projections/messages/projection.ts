@@ -129,6 +129,7 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   internetMessageId: accepted.data.internetMessageId,
   stream: accepted.data.stream,
   sizeBytes: accepted.data.sizeBytes,
+  template: accepted.data.template ?? null,
   requestId: accepted.metadata.requestId,
   subjectDigest: accepted.data.subjectDigest,
   createdAt: accepted.metadata.occurredAt,
@@ -163,6 +164,7 @@ const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
   internet_message_id: 'internetMessageId',
   stream: 'stream',
   size_bytes: 'sizeBytes',
+  template: 'template',
   request_id: 'requestId',
   subject_digest: 'subjectDigest',
   status: 'status',
@@ -200,7 +202,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 5,
+  version: 6,
   categories: ['message'],
   tables: ['messages', 'message_labels'],
   handlers: {

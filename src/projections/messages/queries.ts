@@ -27,6 +27,8 @@ export interface ListedMessage {
   readonly internetMessageId: string;
   readonly stream: 'transactional' | 'bulk';
   readonly sizeBytes: number;
+  /** null: it was rendered from none. */
+  readonly template: { readonly templateId: string; readonly version: number } | null;
   readonly status: RecipientStatus;
   /** Delivered to some only. */
   readonly partial: boolean;
@@ -69,7 +71,7 @@ export interface ListMessages {
 }
 
 const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.key_id, m.content_id,
-    m.internet_message_id, m.stream, m.size_bytes, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
+    m.internet_message_id, m.stream, m.size_bytes, m.template, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
     m.expires_at, m.scheduled_at`;
 
 /** Of the message itself; each may be absent. */
@@ -111,6 +113,7 @@ interface Row {
   readonly internet_message_id: string;
   readonly stream: ListedMessage['stream'];
   readonly size_bytes: number;
+  readonly template: ListedMessage['template'];
   readonly status: RecipientStatus;
   readonly partial: boolean;
   readonly recipients: readonly ListedRecipient[];
@@ -130,6 +133,7 @@ const listed = (row: Row): ListedMessage => ({
   internetMessageId: row.internet_message_id,
   stream: row.stream,
   sizeBytes: row.size_bytes,
+  template: row.template,
   status: row.status,
   partial: row.partial,
   recipients: row.recipients,

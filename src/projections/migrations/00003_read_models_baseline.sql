@@ -90,6 +90,8 @@ create table read_models.messages (
   internet_message_id text not null,
   stream text not null,
   size_bytes integer not null,
+  -- {"templateId", "version"}; null: it was rendered from none.
+  template json,
   status text collate "C" not null,
   partial boolean not null,
   recipients json not null,

@@ -59,8 +59,8 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
 };
 
 const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
-  const { messageId, domainId, stream } = event.data;
-  if (!isLive(event) || stream !== 'bulk') return;
+  const { messageId, domainId, stream, trial } = event.data;
+  if (!isLive(event) || stream !== 'bulk' || trial === true) return;
   changes.messages.set(messageId, domainId);
   changes.accepted.push({ messageId, domainId });
   const { organizationId } = event.metadata;

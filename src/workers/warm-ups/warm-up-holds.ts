@@ -200,7 +200,8 @@ export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOp
     offered: (holder) => domains.get(domainOfWarmUp(holder) ?? '')?.offers?.passed(),
     of: (message, recipients) => {
       const known = domains.get(message.accepted.domainId);
-      if (known === undefined || message.environment !== 'live') return null;
+      const { trial } = message.accepted; // some copies for those who write the template are no volume
+      if (known === undefined || message.environment !== 'live' || trial === true) return null;
       const today = todayOf(known, message);
       return today === null ? null : judge(message, recipients, today);
     },

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { message } from '../../../src/domain/message/message.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { createWarmUpHolds } from '../../../src/workers/warm-ups/warm-up-holds.ts';
+import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
+import { contextAt } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOLDER = 'warmUp-dom_1';
@@ -29,4 +32,22 @@ test('a plan that replaced another offers its quota until that was in vain, what
   expect(holds.keeps('dom_1')).toBe(false);
   for (let pass = 0; pass < PASSES; pass += 1) holds.offered(HOLDER);
   expect(holds.keeps(HOLDER)).toBe(true);
+});
+
+test('a test send of a template is not counted', async () => {
+  const system = createSteppableSystem();
+  const store = createInMemoryEventStore({ codec: eventCodec, system });
+  const holds = createWarmUpHolds({ store, system });
+  const today = system.now().toISOString();
+  const plan = started([1]);
+  holds.apply({ ...plan, data: { domainId: 'dom_1', startsOn: today.slice(0, 10), plan: [1] } } as RecordedEvent);
+  const ofMessage = (trial: { readonly trial?: true }) => {
+    const accepted = messageAccepted({ domainId: 'dom_1', recipients: [recipient('rcp_1')], ...trial });
+    const state = message.evolve(message.initial, accepted, contextAt(today));
+    if (state.status === 'absent') throw new Error('not accepted');
+    return holds.of(state, state.recipients);
+  };
+  expect(ofMessage({ trial: true })).toBeNull();
+  expect(await ofMessage({})).toBeNull();
+  expect(await store.head()).not.toBe(0n);
 });

@@ -24,7 +24,9 @@ import {
   messageStream,
   reputationStream,
   sendingDomainStream,
+  templateStream,
 } from '../../../domain/streams.ts';
+import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
@@ -168,15 +170,19 @@ const circumstancesOf = async (
   existing: ExistingMessage,
   before: Position,
 ): Promise<Circumstances> => {
-  const { keyId, domainId } = existing.accepted;
-  const [key, domain, body] = await Promise.all([
+  const { keyId, domainId, template: used } = existing.accepted;
+  const [key, domain, body, made] = await Promise.all([
     stateAt(deps, apiKey, { stream: apiKeyStream(keyId), before }),
     stateAt(deps, sendingDomain, { stream: sendingDomainStream(domainId), before }),
     bodyOf(deps, existing),
+    used === undefined
+      ? template.initial
+      : stateAt(deps, template, { stream: templateStream(used.templateId), before }),
   ]);
   return {
     keyName: key.status === 'absent' ? null : key.name,
     verification: domain.status === 'absent' ? null : domain.verification,
+    templateAlias: made.status === 'absent' ? null : made.alias,
     hadHtml: body?.html !== undefined,
     analysis: body?.analysis ?? null,
   };

@@ -36,9 +36,17 @@ export const analyzeRendered = async (
   rendered: RenderedTemplate,
 ) => {
   const domain = await domainFactsFor(auth.keyCache, caller);
-  return serializeAnalysis(
+  const analysis = serializeAnalysis(
     await deps.analyzer.analyze({ draft: draftOf(rendered, caller), domain }, caller.organizationId),
   );
+  return {
+    ...analysis,
+    findings: analysis.findings.map((finding) => {
+      const { field, line, column } = finding;
+      const source = line === undefined || column === undefined ? null : rendered.sourceOf(field, { line, column });
+      return { ...finding, source };
+    }),
+  };
 };
 
 export const renderTemplateRoute = (route: RouteContext): void => {

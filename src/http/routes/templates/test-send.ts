@@ -55,7 +55,8 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
     {
       summary: 'Send a template to those who try it',
       description:
-        'The subject begins with `[Test]`. The message is delivered as any other, is not billed, and is in no statistics. ' +
+        'The subject begins with `[Test]`. The message is delivered as any other, is not billed, and counts neither in ' +
+        'statistics nor in warm-up quotas nor in sender reputation. ' +
         'It is from the sender of the template, or from `test@` the domain of the key.',
       body,
       bounds: BOUNDS,

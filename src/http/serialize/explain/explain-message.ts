@@ -34,6 +34,8 @@ import {
 export interface Circumstances {
   readonly keyName: string | null;
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
+  /** Of the template that it was rendered from; null: of none. */
+  readonly templateAlias: string | null;
   /** It had HTML, which is always checked. */
   readonly hadHtml: boolean;
   readonly analysis: ToldAnalysis | null;
@@ -58,6 +60,22 @@ const keySentence = ({ message: { accepted, environment } }: View, { keyName }: 
   const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
   const simulated = environment === 'test' ? ': nothing is sent, the outcome is simulated' : '';
   return `API key ${name} is valid, may send, and belongs to the ${environment} environment${simulated}.`;
+};
+
+const templateSteps = (
+  { message: { accepted } }: View,
+  { templateAlias }: Circumstances,
+): readonly { readonly sentence: string; readonly facts: StepFacts }[] => {
+  const { template } = accepted;
+  if (template === undefined) return [];
+  const { templateId, version } = template;
+  const name = templateAlias === null ? templateId : `"${templateAlias}" (${templateId})`;
+  return [
+    {
+      sentence: `It was rendered from version ${version} of template ${name}.`,
+      facts: { template_id: templateId, template_version: version },
+    },
+  ];
 };
 
 const SAFE_TO_REPEAT = 'with an Idempotency-Key: repeating the request sends nothing twice';
@@ -89,6 +107,7 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
       ...(keyName === null ? {} : { api_key_name: keyName }),
     }),
     step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
+    ...templateSteps(view, circumstances).map((one) => step('rendered', one.sentence, one.facts)),
     ...(hadHtml ? [step('html_checked', 'Its HTML was checked and is valid.')] : []),
     ...(analysis === null ? [] : [step('analyzed', analysisSentence(analysis), analysisFacts(analysis))]),
   ];

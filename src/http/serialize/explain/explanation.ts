@@ -15,6 +15,7 @@ export const STEP_TYPES = [
   'requested',
   'key_checked',
   'domain_checked',
+  'rendered',
   'html_checked',
   'analyzed',
   'accepted',
@@ -85,6 +86,8 @@ export interface StepFacts {
   readonly api_key_name?: string;
   readonly domain_id?: string;
   readonly idempotency_key_used?: boolean;
+  readonly template_id?: string;
+  readonly template_version?: number;
   readonly score?: number;
   readonly verdict?: string;
   readonly stream?: string;

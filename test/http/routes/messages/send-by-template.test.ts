@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 let service: DatabaseService;
@@ -58,6 +58,19 @@ describe('a send by template', () => {
     });
     const { id } = (await ask('GET', `/templates/${alias}`)).body;
     expect((await ask('GET', `/messages/${sent.body.id}`)).body.template).toEqual({ id, version: 1 });
+    const { steps } = (await ask('GET', `/messages/${sent.body.id}/explain`)).body;
+    expect(steps.find(({ type }: { readonly type: string }) => type === 'rendered')).toMatchObject({
+      sentence: `It was rendered from version 1 of template "${alias}" (${id}).`,
+      facts: { template_id: id, template_version: 1 },
+    });
+  });
+
+  test('still says by what in lists when its content is gone', async () => {
+    const alias = await make();
+    const sent = await send(bodyOf(alias));
+    vi.spyOn(service.deps.context.contents, 'heads').mockResolvedValueOnce(new Map());
+    const [listed] = (await ask('GET', `/messages?template_id=${alias}`)).body.data;
+    expect(listed).toMatchObject({ id: sent.body.id, subject: null, template: { version: 1 } });
   });
 
   test('uses the version and the language that it names, and the sender of the template', async () => {

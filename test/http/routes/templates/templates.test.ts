@@ -62,6 +62,19 @@ describe('a template', () => {
     expect((await templates.ask('POST', `/${own}/render`, { version: 1 })).body.text).toBe('https://own.test/');
   });
 
+  test('is analysed by the lines of its source', async () => {
+    const html = '{% if name %}\n\n{% endif %}<p>{{ name }}</p>\n<p>\n  <a href="http://10.0.0.1/">{{ name }}</a></p>';
+    const alias = await templates.make({ html });
+    const findings = ({ findings }: { readonly findings: readonly { readonly rule: string }[] }) =>
+      findings.filter(({ rule }) => rule === 'link-private-host');
+    const expected = [expect.objectContaining({ source: { field: 'html', line: 5, column: 3 } })];
+    expect(findings((await templates.ask('POST', `/${alias}/render`, {})).body.analysis)).toEqual(expected);
+    expect(findings((await templates.publish(alias)).body.analysis)).toEqual(expected);
+    const broken = await templates.make({ html: `${html}\n<div>` });
+    const { details } = (await templates.publish(broken)).body.error;
+    expect(details).toEqual({ html: ['html line 6, column 1: element <div> is not closed'] });
+  });
+
   test('is changed field by field, where nobody else has changed it meanwhile', async () => {
     const alias = await templates.make({ text: 'Hello {{ name }}' });
     const { headers } = await templates.ask('GET', `/${alias}`);
@@ -110,7 +123,7 @@ describe('publishing', () => {
     [{ subject: 'Hi', html: '<p>Hi</p>' }, 'variables.name', /is declared, and no part uses it/],
     [{ html: '<p>{{ name }}</p>{% if name %}' }, 'html', /line 1, column 18/],
     [{ html: '<p>{{ name | shout }}</p>' }, 'html', /undefined filter: shout/],
-    [{ html: '<div>{{ name }}' }, 'html', /as rendered, line 1, column 1: element <div> is not closed/],
+    [{ html: '<div>{{ name }}' }, 'html', /^html line 1, column 1: element <div> is not closed/],
     [{ variables: [{ name: 'name', type: 'number', example: 'Ann' }] }, 'variables.name', /example must be a number/],
     [{ layout: 'nowhere' }, 'layout', /is no template of your organization/],
   ])('refuses %o', async (content, field, sentence) => {

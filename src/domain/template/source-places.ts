@@ -1,0 +1,78 @@
+import { createOffsets, createPlaces } from '../analysis/text.ts';
+import type { TemplatePlace } from '../ports/template-renderer.ts';
+
+/**
+ * Where in a template's source something in its rendering comes from. The source is rendered once more with marks in it
+ * that name offsets, before the text of each line and before each tag. They stand where Liquid takes no white space away, so
+ * that the rendering is the same but for them; where it is not (a filter counted them), nothing is told.
+ */
+
+/** Noncharacters, as `OUTPUT_START`. */
+const MARK_START = '\uFDD2';
+const MARK_END = '\uFDD3';
+const MARKS = new RegExp(`${MARK_START}([0-9a-z]+)${MARK_END}`, 'g');
+const RADIX = 36;
+
+const mark = (offset: number): string => `${MARK_START}${offset.toString(RADIX)}${MARK_END}`;
+
+/** A Liquid tag, or a block whose content is none. */
+const TAG = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
+/** The text of a line, without what it is indented by. */
+const LINE = /\S[^\r\n]*/g;
+
+const isTag = (source: string, offset: number): boolean =>
+  source.startsWith('{{', offset) || source.startsWith('{%', offset);
+
+/** The source with its marks. @param source that can be rendered: its tags end, and there are not too many. */
+export const withMarks = (source: string): string => {
+  let marked = '';
+  let end = 0;
+  const add = (piece: string): void => {
+    const start = end;
+    marked += piece.replace(LINE, (line, at: number) => mark(start + at) + line);
+  };
+  for (const { 0: tag, index } of source.matchAll(TAG)) {
+    const piece = source.slice(end, index);
+    // A tag that takes white space away takes it from behind the mark.
+    const kept = tag[2] === '-' ? piece.trimEnd() : piece;
+    add(kept);
+    marked += mark(index) + piece.slice(kept.length) + tag;
+    end = index + tag.length;
+  }
+  add(source.slice(end));
+  return marked;
+};
+
+interface Mark {
+  /** In the rendering. */
+  readonly at: number;
+  /** In the source. */
+  readonly offset: number;
+}
+
+const marksIn = (marked: string): readonly Mark[] => {
+  let removed = 0;
+  return [...marked.matchAll(MARKS)].map(({ 0: { length }, 1: offset = '', index }) => {
+    removed += length;
+    return { at: index + length - removed, offset: Number.parseInt(offset, RADIX) };
+  });
+};
+
+/** null: it cannot be told. Of what a tag made, it is the place of the tag. */
+export type PlaceInSource = (place: TemplatePlace) => TemplatePlace | null;
+
+/** @param rendered of `source`, perhaps within something else. @param marked the same, rendered of `withMarks(source)`. */
+export const placesInSource = (source: string, rendered: string, marked: string): PlaceInSource => {
+  if (marked.replace(MARKS, '') !== rendered) return () => null;
+  const marks = marksIn(marked);
+  const placeOf = createPlaces(source);
+  const offsetOf = createOffsets(rendered);
+  return (place) => {
+    const offset = offsetOf(place);
+    const before = marks.findLast(({ at }) => at <= offset);
+    if (before === undefined) return null;
+    if (isTag(source, before.offset)) return placeOf(before.offset);
+    const isConstant = source.startsWith(rendered.slice(before.at, offset + 1), before.offset);
+    return isConstant ? placeOf(before.offset + offset - before.at) : null;
+  };
+};
