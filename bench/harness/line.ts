@@ -12,7 +12,8 @@ export type Unit =
   | 's'
   | 'ms'
   | 'µs'
-  | 'MB';
+  | 'MB'
+  | 'B/message';
 
 /** What a figure, or its ratio to the limit, must reach or must not exceed. */
 export type Floor = { readonly of: 'figure' | 'ratio' } & ({ readonly atLeast: number } | { readonly atMost: number });

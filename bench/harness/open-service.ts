@@ -21,6 +21,8 @@ export interface Service {
   outcomesAfter(position: string): Promise<number>;
   /** Of the read model that is furthest behind. */
   projected(): Promise<string>;
+  /** By table, with its schema. */
+  tableBytes(): Promise<ReadonlyMap<string, TableBytes>>;
   /** Age in seconds of the oldest event that some read model lacks; 0: none. */
   lagSeconds(): Promise<number>;
 }
@@ -31,6 +33,22 @@ const OUTCOMES = `
 /** First line of its lock file (PostgreSQL 18, §66.1). */
 const POSTMASTER = "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid";
 const PROJECTED = 'select min(position) as position from read_models.checkpoints';
+
+/** Of each table with rows of messages; partitions count as their table. */
+const TABLE_BYTES = `
+  select coalesce(pg_partition_root(c.oid), c.oid)::regclass::text as table,
+    sum(pg_table_size(c.oid))::float8 as rows, sum(pg_indexes_size(c.oid))::float8 as indexes
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema)'
+  group by 1
+  order by 1`;
+
+/** Bytes on the disk. */
+export interface TableBytes {
+  /** With what is stored beside long rows. */
+  readonly rows: number;
+  readonly indexes: number;
+}
 
 let opened = 0;
 
@@ -92,6 +110,10 @@ export const openService = async (
       return rows[0]?.count ?? 0;
     },
     lagSeconds: async () => Math.max(0, ...(await readLag()).map(({ seconds }) => seconds)),
+    tableBytes: async () => {
+      const { rows } = await pool.query<TableBytes & { readonly table: string }>(TABLE_BYTES);
+      return new Map(rows.map((row) => [row.table, row]));
+    },
     projected: async () => (await pool.query<{ position: string }>(PROJECTED)).rows[0]?.position ?? '',
   };
 };

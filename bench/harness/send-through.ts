@@ -13,6 +13,7 @@ const SECOND_MS = 1_000;
 
 /** What became of some messages sent as quickly as they are accepted. */
 export interface Passage {
+  readonly messages: number;
   /** From the first request to the last outcome in the log. */
   readonly perSecond: number;
   readonly acceptedPerSecond: number;
@@ -85,7 +86,7 @@ export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailU
     pass: async () => {
       const passing = cpu.during(sendAll, () => MESSAGES);
       const { result, mostMb } = await watchMemory(service.pid, passing);
-      return { ...result, drainSeconds: await drain(), mostMb };
+      return { ...result, messages: MESSAGES, drainSeconds: await drain(), mostMb };
     },
   };
 };

@@ -17,6 +17,7 @@ import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
 import { soak } from './soak.ts';
+import { storage } from './storage.ts';
 import { templates } from './templates.ts';
 import { webhookFairness } from './webhook-fairness.ts';
 import { webhooks } from './webhooks.ts';
@@ -46,6 +47,7 @@ export const BY_NAME: readonly Measure[] = [
   eventStoreDb,
   rebuildLarge,
   soak,
+  storage,
   peers,
   isolation,
   isolationLarge,
