@@ -129,6 +129,8 @@ const SETTINGS = {
     'OUTBOX_ADMIN_KEY',
     text((value) => readSecret(value) === 'live', 'set a key made by `npm run outbox -- keys generate`').optional(),
   ],
+  /** Absent: the built-in plan. */
+  plansFile: ['PLANS_FILE', z.string().optional()],
   /** 0: a free port. Absent: no submission over SMTP. */
   submissionPort: ['SUBMISSION_PORT', port(587).optional()],
   /** With TLS from the first byte. 0: a free port. Absent: none. */

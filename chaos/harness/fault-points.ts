@@ -65,6 +65,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCreated: 'append-other',
   OrganizationCeilingsSet: 'append-other',
   OrganizationUpdated: 'append-other',
+  PlanChosen: 'append-other',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',

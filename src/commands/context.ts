@@ -1,3 +1,4 @@
+import type { Plans } from '../domain/billing/plan.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
@@ -22,6 +23,8 @@ export interface CommandContext {
   readonly bounceDomain?: string | null;
   /** Where tracking hosts of domains lead to; absent: the service has no name, and no domain needs one. */
   readonly trackingTarget?: string | null;
+  /** Plans of the operator; absent: the built-in ones. */
+  readonly plans?: Plans;
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */

@@ -1,8 +1,10 @@
+import type { Plans } from '../domain/billing/plan.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
 import type { OrganizationSettings } from '../domain/organization/events.ts';
 import {
   type ActiveOrganization,
+  changePlan as decideChangePlan,
   createOrganization as decideCreateOrganization,
   setCeilings as decideSetCeilings,
   updateOrganization as decideUpdateOrganization,
@@ -137,6 +139,21 @@ export const updateOrganization = async (
     contents: address,
   });
   return { organization: requireOrganization(state), revision, contact: isSame ? before.contact : contact };
+};
+/** @throws {DomainError} `not_found`, `plan_not_offered`, `precondition_failed`, `resource_conflict`. */
+export const changePlan = async (
+  context: CommandContext,
+  origin: Origin,
+  { planId, plans, ...condition }: Condition & { readonly planId: string; readonly plans: Plans },
+): Promise<Omit<OrganizationAtRevision, 'contact'>> => {
+  const { state, revision } = await execute(context, {
+    aggregate: organization,
+    stream: organizationStream(origin.organizationId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (before) => decideChangePlan(before, plans, planId),
+    ...condition,
+  });
+  return { organization: requireOrganization(state), revision };
 };
 
 export interface ReleaseAdminKeys extends Pick<Decision, 'domain'> {

@@ -36,6 +36,7 @@ import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
 import type { Closers } from './lifecycle.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
+import { readPlans } from './read-plans.ts';
 
 type Decorator<Port> = (port: Port) => Port;
 
@@ -169,6 +170,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     capturing,
     bounceDomain: config.bounceDomain ?? null,
     trackingTarget: trackingTarget(config.publicUrl ?? null),
+    plans: await readPlans(config.plansFile),
   };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
 import { type Config, readConfig } from '../config.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import { readPlans } from './read-plans.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -61,7 +62,7 @@ const attempt = (environment: Environment): Config | string => {
 };
 
 /**
- * The configuration of a service, with its certificate files checked. The operator's commands do not use these files and
+ * The configuration of a service, with its certificate and plans files checked. The operator's commands do not use these files and
  * may not be allowed to read them.
  * @throws {StartRefused} with all problems, one per line.
  */
@@ -69,7 +70,8 @@ export const readServiceConfig = async (environment: Environment): Promise<Confi
   const config = attempt(environment);
   const ofLinks = typeof config === 'string' ? undefined : linkProblem(config);
   const inFiles = await tlsProblem(environment);
-  if (typeof config !== 'string' && ofLinks === undefined && inFiles === undefined) return config;
-  const problems = [config, ofLinks, inFiles].filter((problem) => typeof problem === 'string');
+  const inPlans = await readPlans(givenIn(environment)('PLANS_FILE')).then(() => undefined, refusalOf);
+  if (typeof config !== 'string' && !ofLinks && !inFiles && !inPlans) return config;
+  const problems = [config, ofLinks, inFiles, inPlans].filter((problem) => typeof problem === 'string');
   throw new StartRefused(problems.join('\n'));
 };

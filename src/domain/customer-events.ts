@@ -105,6 +105,7 @@ const kindsOf = (
     case 'OrganizationCreated':
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
+    case 'PlanChosen':
     case 'AdminKeysReleased':
     case 'KeyChangeRefused':
     case 'DomainRecordsChecked':

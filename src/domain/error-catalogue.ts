@@ -144,6 +144,10 @@ export const ERROR_CATALOGUE = {
     meaning: '`scheduled_at` is in the past or too far ahead.',
     remedy: 'Use a time within the next 30 days.',
   },
+  plan_not_offered: {
+    meaning: 'There is no such plan, or organizations cannot choose it themselves.',
+    remedy: 'Choose one of `GET /v1/billing/plans`.',
+  },
   batch_exceeds_limit: {
     meaning: 'The batch has more messages than the key may send per minute.',
     remedy: 'Send smaller batches: each message counts as one `send`.',

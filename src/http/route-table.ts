@@ -69,6 +69,11 @@ export const ROUTES = {
   'GET /v1/events': { ...READ, errors: LIST },
   'GET /v1/stats': { ...READ, errors: [] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
+  'GET /v1/billing/plans': { ...ADMIN, errors: [] },
+  'PUT /v1/billing/plan': {
+    ...ADMIN_CHANGE_LIVE,
+    errors: [...BODY, 'resource_conflict', 'precondition_failed', 'environment_not_allowed', 'plan_not_offered'],
+  },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
   'GET /v1/inbox': { ...ADMIN, errors: LIST },
   'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },

@@ -4,7 +4,7 @@ import { createKeyRoute } from './routes/api-keys/create-key.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
 import { rotateKeyRoute } from './routes/api-keys/rotate-key.ts';
 import { updateKeyRoute } from './routes/api-keys/update-key.ts';
-import { getBillingRoute, getUsageRoute } from './routes/billing.ts';
+import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import { docsRoute, openapiRoute, rootRoute } from './routes/documentation.ts';
 import {
@@ -161,6 +161,8 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getStatsRoute,
   getBillingRoute,
   getUsageRoute,
+  listPlansRoute,
+  choosePlanRoute,
   getOrganizationRoute,
   getOrganizationReputationRoute,
   updateOrganizationRoute,

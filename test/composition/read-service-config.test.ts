@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readPlans } from '../../src/composition/read-plans.ts';
 import { readServiceConfig } from '../../src/composition/read-service-config.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
@@ -74,5 +75,39 @@ describe('the configuration of a service', () => {
     expect(await problems({ MAIL_URL: 'smtp://mail.example.com', HOST: '192.0.2.7' })).toEqual([]);
     expect(await problems({ MAIL_URL: 'smtp://[::1]:1025' })).toEqual([]);
     expect(await problems({ MAIL_URL: 'direct:', ALLOW_PRIVATE_MX: 'true' })).toEqual([]);
+  });
+
+  test('has its plans judged, all problems by name', async () => {
+    const write = async (name: string, content: string): Promise<string> => {
+      const path = join(folder, name);
+      await writeFile(path, content);
+      return path;
+    };
+    const plan = {
+      ...{ id: 'a', name: 'A', currency: 'EUR', price: 100, included: null, overage_per_1000: '0' },
+    };
+    const partner = { ...plan, id: 'partner', hard_limit: 5, offered: false };
+    const right = await write('right.json', JSON.stringify({ default: 'a', plans: [plan, partner] }));
+    expect(await problems({ PLANS_FILE: right })).toEqual([]);
+    const { default: first, offered } = await readPlans(right);
+    expect([first.id, offered]).toEqual(['a', [first]]);
+    const plans = [plan, { ...plan, price: 1.5, overage_per_1000: '1e3', colour: 'red' }];
+    const refused = await problems({ PLANS_FILE: await write('wrong.json', JSON.stringify({ plans })) });
+    expect(refused.map((problem) => problem.split(': ').slice(0, 2).join(': '))).toEqual([
+      'PLANS_FILE: plans[1].price',
+      'PLANS_FILE: plans[1].overage_per_1000',
+      'PLANS_FILE: plans[1]',
+    ]);
+    const twice = await write('twice.json', JSON.stringify({ default: 'b', plans: [plan, plan] }));
+    expect(await problems({ PLANS_FILE: twice })).toEqual([
+      'PLANS_FILE: plans[1].id: is the id of another plan: a',
+      'PLANS_FILE: default: is the id of no plan: b',
+    ]);
+    expect(await problems({ PLANS_FILE: await write('broken.json', '{') })).toEqual([
+      expect.stringMatching(/^PLANS_FILE: .*broken.json cannot be read: .*: set a file in JSON$/),
+    ]);
+    expect(await problems({ PLANS_FILE: join(folder, 'absent.json') })).toEqual([
+      expect.stringMatching(/^PLANS_FILE: .*absent.json cannot be read: ENOENT/),
+    ]);
   });
 });

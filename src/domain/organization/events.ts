@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { planSchema } from '../billing/plan.ts';
 import { rateLimitsSchema } from '../rate-limits.ts';
 
 /** What an analysis of a message is for: nothing, to be told, or to refuse a message with errors. */
@@ -33,6 +34,8 @@ export const organizationEvents = {
   OrganizationCeilingsSet: z.object({ organizationId: z.string(), ceilings: rateLimitsSchema.nullable() }),
   /** What is absent stays as it is. */
   OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
+  /** From the start of that day (UTC) on; the terms stay as they are here. */
+  PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
   /**
    * These keys are about to lose what makes them admin keys that work: nobody counts on them any more. Appended before
    * the change itself, so that two who take away the last two admin keys at the same moment meet in this stream.

@@ -1,4 +1,5 @@
 import type { Aggregate } from '../aggregate.ts';
+import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
 import { canonicalJson } from '../digest.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
@@ -25,6 +26,8 @@ export type Organization =
       readonly settings: OrganizationSettings;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
+      /** Plans it chose, oldest first. */
+      readonly chosenPlans: readonly ChosenPlan[];
       /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
       readonly releasedKeys: Readonly<Record<string, Revision>>;
       /** Domains whose keys nobody counts on any more, in the same way. */
@@ -53,6 +56,7 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         ...data,
         settings: { ...DEFAULT_SETTINGS, name },
         createdAt: context.occurredAt,
+        chosenPlans: [],
         releasedKeys: {},
         releasedDomains: {},
       };
@@ -65,6 +69,10 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         const { organizationId: _, ...changes } = event.data;
         const said = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
         return { ...state, settings: { ...state.settings, ...said } };
+      }
+      case 'PlanChosen': {
+        const { plan } = event.data;
+        return { ...state, chosenPlans: [...state.chosenPlans, { plan, chosenAt: context.occurredAt }] };
       }
       case 'AdminKeysReleased': {
         const { keys, domain } = event.data;
@@ -121,4 +129,11 @@ export const updateOrganization = (state: Organization, changes: SettingChanges)
   );
   if (different.length === 0) return [];
   return [{ type: 'OrganizationUpdated', data: { organizationId, ...Object.fromEntries(different) } }];
+};
+
+/** The same plan with the same terms again is nothing. @throws {DomainError} `not_found`, and those of `choosePlan`. */
+export const changePlan = (state: Organization, plans: Plans, planId: string): readonly OrganizationEvent[] => {
+  const { organizationId, chosenPlans } = requireOrganization(state);
+  const plan = choosePlan(chosenPlans, plans, planId);
+  return plan === null ? [] : [{ type: 'PlanChosen', data: { organizationId, plan } }];
 };

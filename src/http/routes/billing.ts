@@ -1,44 +1,21 @@
 import { z } from 'zod';
-import { readYourWrites } from '../consistency.ts';
+import { changePlan, loadOrganization } from '../../commands/organization.ts';
+import { monthOf, type Period, periodOf, requirePeriod } from '../../domain/billing/period.ts';
+import {
+  BUILT_IN_PLANS,
+  type ChosenPlan,
+  type Plan,
+  type Plans,
+  planOf,
+  planSchema,
+  quotaOf,
+} from '../../domain/billing/plan.ts';
+import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
-import { timeOf } from '../validation/fields.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 
-/** A calendar month in UTC. */
-export interface BillingPeriod {
-  /** ISO 8601. */
-  readonly start: string;
-  readonly end: string;
-}
-
-const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
-
-/** @param month 1 to 12. @returns null: outside the years that times can have. */
-const periodOf = (year: number, month: number): BillingPeriod | null => {
-  // `Date.UTC` takes the years 0 to 99 for those of the twentieth century.
-  const start = year < 100 ? null : timeOf(Date.UTC(year, month - 1));
-  const end = timeOf(Date.UTC(year, month));
-  return start === null || end === null ? null : { start, end };
-};
-
-/** @param text `2026-11`. @returns null: not a month from 1970-01 to 9999-11. */
-export const billingPeriod = (text: string): BillingPeriod | null => {
-  const [, year, month] = MONTH.exec(text) ?? [];
-  return year === undefined ? null : periodOf(Number(year), Number(month));
-};
-
-/** The month of a time. @throws {RangeError} outside those years. */
-export const periodAround = (time: Date): BillingPeriod => {
-  const period = periodOf(time.getUTCFullYear(), time.getUTCMonth() + 1);
-  if (period === null) throw new RangeError('the clock is wrong');
-  return period;
-};
-
-/** Start and end as dates. */
-export const datesOf = ({ start, end }: BillingPeriod): { readonly start: string; readonly end: string } => ({
-  start: start.slice(0, 'YYYY-MM-DD'.length),
-  end: end.slice(0, 'YYYY-MM-DD'.length),
-});
+/** From start to end as times. */
+const serializePeriod = ({ start, end }: Period) => ({ start: `${start}T00:00:00.000Z`, end: `${end}T00:00:00.000Z` });
 
 const billable = z
   .number()
@@ -60,31 +37,55 @@ export const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
-export const billingSchema = z
+const { overagePer1000, hardLimit, ...terms } = planSchema.shape;
+
+const billedPlanSchema = z
+  .strictObject({ ...terms, overage_per_1000: overagePer1000, hard_limit: hardLimit })
+  .meta({ id: 'Plan' });
+
+const serializePlan = ({ overagePer1000: rate, hardLimit: limit, ...plan }: Plan) => ({
+  ...plan,
+  overage_per_1000: rate,
+  hard_limit: limit,
+});
+
+const billingSchema = z
   .strictObject({
     object: z.literal('billing'),
-    plan: z.strictObject({
-      id: z.string(),
-      name: z.string(),
-      currency: z.string(),
-      price: z.number().int(),
-      included: z.number().int().nullable(),
-      overage_per_1000: z.string(),
-    }),
+    plan: billedPlanSchema,
     period,
     usage: z.strictObject({ billable_recipients: billable, counted_up_to: timeSchema().nullable() }),
-    quota: z.strictObject({ limit: z.number().int(), remaining: z.number().int() }).nullable(),
+    quota: z
+      .strictObject({ limit: z.number().int(), remaining: z.number().int(), hard: z.boolean() })
+      .nullable()
+      .describe('Recipients of the period that the plan allows; `hard`: more are refused. null: any number.'),
   })
   .meta({ id: 'Billing' });
 
-/** The default plan: unlimited and free. */
-const UNLIMITED = {
-  id: 'unlimited',
-  name: 'Unlimited',
-  currency: 'EUR',
-  price: 0,
-  included: null,
-  overage_per_1000: '0',
+type Deps = RouteContext['deps'];
+
+const plansOf = ({ context }: Deps): Plans => context.plans ?? BUILT_IN_PLANS;
+
+const billingOf = async (
+  deps: Deps,
+  { organizationId, chosenPlans }: { readonly organizationId: string; readonly chosenPlans: readonly ChosenPlan[] },
+): Promise<z.infer<typeof billingSchema>> => {
+  const period = requirePeriod(monthOf(deps.context.system.now().toISOString()));
+  const plan = planOf({ chosenPlans }, plansOf(deps));
+  await readYourWrites(deps, ['billing']);
+  const usage = await deps.readModels.billing.usage({ organizationId, ...period });
+  const quota = quotaOf(plan);
+  return {
+    object: 'billing',
+    plan: serializePlan(plan),
+    period: serializePeriod(period),
+    usage: { billable_recipients: usage.billableRecipients, counted_up_to: usage.countedUpTo },
+    quota: quota && {
+      limit: quota.limit,
+      remaining: Math.max(0, quota.limit - usage.billableRecipients),
+      hard: quota.isHard,
+    },
+  };
 };
 
 export const getBillingRoute = (route: RouteContext): void => {
@@ -93,17 +94,45 @@ export const getBillingRoute = (route: RouteContext): void => {
     route,
     'GET /v1/billing',
     { summary: 'Read the plan, the period and its usage', answer: billingSchema },
-    async ({ caller: { organizationId } }) => {
-      const period = periodAround(deps.context.system.now());
-      await readYourWrites(deps, ['billing']);
-      const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
-      return {
-        object: 'billing',
-        plan: UNLIMITED,
-        period,
-        usage: { billable_recipients: usage.billableRecipients, counted_up_to: usage.countedUpTo },
-        quota: null,
-      };
+    async ({ caller, reply }) => {
+      const { organization, revision } = await loadOrganization(deps.context, caller.organizationId);
+      setRevision(reply, revision);
+      return billingOf(deps, organization);
+    },
+  );
+};
+
+export const listPlansRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/billing/plans',
+    { summary: 'List the plans that the organization can choose', answer: listSchema(billedPlanSchema) },
+    async () => listOf(plansOf(deps).offered.map(serializePlan), false, null),
+  );
+};
+
+const choice = z.strictObject({ plan: z.string().max(64).describe('Id of one of `GET /v1/billing/plans`.') });
+
+export const choosePlanRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'PUT /v1/billing/plan',
+    {
+      summary: 'Choose a plan',
+      description:
+        'It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for its days.',
+      body: choice,
+      examples: { 'The built-in plan': { plan: 'unlimited' } },
+      answer: billedPlanSchema,
+    },
+    async ({ origin, body, request, reply }) => {
+      const plans = plansOf(deps);
+      const command = { planId: body.plan, plans, ...ifMatch(request) };
+      const { organization, revision } = await changePlan(deps.context, origin, command);
+      setRevision(reply, revision);
+      return serializePlan(planOf(organization, plans));
     },
   );
 };
@@ -111,8 +140,7 @@ export const getBillingRoute = (route: RouteContext): void => {
 const query = z.strictObject({
   period: z
     .string()
-    .refine((text) => billingPeriod(text) !== null, 'must be a month from 1970-01 to 9999-11')
-    .transform(billingPeriod)
+    .refine((text) => periodOf(text) !== null, 'must be a month from 1970-01 to 9999-11')
     .optional()
     .describe('A month in UTC, such as 2026-11. Default: the current month.'),
 });
@@ -124,12 +152,12 @@ export const getUsageRoute = (route: RouteContext): void => {
     'GET /v1/billing/usage',
     { summary: 'Count the billable recipients of a month by day', query, answer: usageSchema },
     async ({ caller: { organizationId }, query: asked }) => {
-      const period = asked.period ?? periodAround(deps.context.system.now());
+      const period = requirePeriod(asked.period ?? monthOf(deps.context.system.now().toISOString()));
       await readYourWrites(deps, ['billing']);
-      const usage = await deps.readModels.billing.usage({ organizationId, ...datesOf(period) });
+      const usage = await deps.readModels.billing.usage({ organizationId, ...period });
       return {
         object: 'usage',
-        period,
+        period: serializePeriod(period),
         billable_recipients: usage.billableRecipients,
         by_day: usage.byDay.map(({ date, billableRecipients }) => ({ date, billable_recipients: billableRecipients })),
         counted_up_to: usage.countedUpTo,

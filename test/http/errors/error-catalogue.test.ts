@@ -151,6 +151,7 @@ const PROVOKED = {
     return post('/v1/topics', { name: 'One more', default: 'in' });
   },
   schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
+  plan_not_offered: () => ask({ method: 'PUT', url: '/v1/billing/plan', payload: { plan: 'gold' } }),
   batch_exceeds_limit: () => post('/v1/messages/batch', { messages: [MESSAGE, MESSAGE] }, { by: 'slow' }),
   analysis_failed: () => post(SEND, { ...MESSAGE, subject: '{{subject}}', analysis: 'block' }, { by: 'test' }),
   idempotency_key_reused: () => {

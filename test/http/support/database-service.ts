@@ -8,6 +8,7 @@ import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
+import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
@@ -29,6 +30,7 @@ const SECRET_KEYS = { current: 'a secret key of a test, long enough' };
 export const startDatabaseService = async ({
   encrypts = false,
   system = createSystem(),
+  plans = BUILT_IN_PLANS,
 } = {}): Promise<DatabaseService> => {
   const database = await migratedDatabase();
   const { url } = database;
@@ -53,6 +55,7 @@ export const startDatabaseService = async ({
       store,
       system,
       contents,
+      plans,
       secrets: createPostgresSecrets({ pool, system, secretKeys: SECRET_KEYS }),
     },
   });

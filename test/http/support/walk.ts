@@ -81,6 +81,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains/:id/release': () => ({}),
   'PATCH /v1/organization': () => ({ name: 'Walk' }),
   'POST /v1/organization/release': () => ({}),
+  'PUT /v1/billing/plan': () => ({ plan: 'unlimited' }),
   'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),
   'POST /v1/templates': () => newTemplate(),
   'PATCH /v1/templates/:id': () => ({ subject: 'Another' }),

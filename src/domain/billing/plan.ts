@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { canonicalJson } from '../digest.ts';
+import { DomainError } from '../domain-error.ts';
+
+/**
+ * Plans, and the exact arithmetic of their money. Amounts are integers of the currency's minor unit (cents), rates are
+ * decimal strings of it. Nothing is computed in floating point.
+ */
+
+/** Above any plan; below, products of a price with a year's recipients stay exact in JSON. */
+const PRICE_MAX = 100_000_000_000;
+const RECIPIENTS_MAX = 1_000_000_000_000;
+/** Digits after the point of a rate. */
+const RATE_DIGITS = 6;
+const RATE = new RegExp(`^(0|[1-9]\\d{0,6})(\\.\\d{1,${RATE_DIGITS}})?$`);
+
+const wholeNumber = (max: number) => z.number().int().min(0).max(max);
+
+/** The terms of a plan. An event that states them keeps them: a later change of the file changes no invoice. */
+export const planSchema = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, - and _'),
+  name: z.string().trim().min(1).max(100),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be a code of ISO 4217, such as EUR'),
+  price: wholeNumber(PRICE_MAX).describe('For a month, in the currency’s minor unit.'),
+  included: wholeNumber(RECIPIENTS_MAX).nullable().describe('Recipients a month; null: any number.'),
+  overagePer1000: z
+    .string()
+    .regex(RATE, `must be a decimal string with at most ${RATE_DIGITS} digits after the point, such as "40.5"`)
+    .describe('For each 1,000 recipients above those included, in the currency’s minor unit; a decimal string.'),
+  hardLimit: wholeNumber(RECIPIENTS_MAX)
+    .nullable()
+    .describe('Recipients a month above which sends are refused; null: none.'),
+});
+export type Plan = Readonly<z.infer<typeof planSchema>>;
+
+/** Unlimited and free. */
+const UNLIMITED: Plan = {
+  id: 'unlimited',
+  name: 'Unlimited',
+  currency: 'EUR',
+  price: 0,
+  included: null,
+  overagePer1000: '0',
+  hardLimit: null,
+};
+
+/** What the operator offers. */
+export interface Plans {
+  /** Of organizations that have chosen none. */
+  readonly default: Plan;
+  /** Those that organizations may choose. */
+  readonly offered: readonly Plan[];
+}
+
+export const BUILT_IN_PLANS: Plans = { default: UNLIMITED, offered: [UNLIMITED] };
+
+/** A plan that an organization chose, and when (ISO 8601). */
+export interface ChosenPlan {
+  readonly plan: Plan;
+  readonly chosenAt: string;
+}
+
+/** The plan that an organization has now. */
+export const planOf = ({ chosenPlans }: { readonly chosenPlans: readonly ChosenPlan[] }, plans: Plans): Plan =>
+  chosenPlans.at(-1)?.plan ?? plans.default;
+
+const isFree = ({ price, overagePer1000: rate }: Plan): boolean => price === 0 && Number(rate) === 0;
+
+/**
+ * @param chosen before, oldest first.
+ * @returns the plan of that id, or null: the organization has it already, with the same terms.
+ * @throws {DomainError} `plan_not_offered`, `resource_conflict`.
+ */
+export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: string): Plan | null => {
+  const plan = plans.offered.find(({ id }) => id === planId);
+  if (plan === undefined) throw new DomainError('plan_not_offered', `there is no plan '${planId}' to choose`);
+  const current = chosen.at(-1)?.plan;
+  if (canonicalJson(plan) === canonicalJson(current ?? null)) return null;
+  const paid = [plans.default, ...chosen.map((each) => each.plan)].filter((each) => !isFree(each));
+  if (paid.every(({ currency }) => currency === plan.currency)) return plan;
+  throw new DomainError('resource_conflict', 'the plan is in another currency than the one before: ask the operator');
+};
+
+/** Recipients of a month that a plan allows; `isHard`: more are refused. null: any number. */
+export const quotaOf = ({ hardLimit: limit, included }: Plan): { limit: number; isHard: boolean } | null => {
+  if (limit !== null) return { limit, isHard: true };
+  return included === null ? null : { limit: included, isHard: false };
+};
+
+/**
+ * THE rounding rule: an exact fraction of minor units becomes whole ones once for each line of an invoice, to the nearest,
+ * half away from zero.
+ */
+export const rounded = (numerator: bigint, denominator: bigint): number => {
+  const half = (numerator < 0n ? -numerator : numerator) * 2n + denominator;
+  const amount = Number(half / (denominator * 2n));
+  return numerator < 0n && amount !== 0 ? -amount : amount;
+};
+
+const RATE_UNIT = 10n ** BigInt(RATE_DIGITS);
+
+/** A rate in millionths of the minor unit. */
+const millionths = (rate: string): bigint => {
+  const [whole = '0', fraction = ''] = rate.split('.');
+  return BigInt(whole) * RATE_UNIT + BigInt(fraction.padEnd(RATE_DIGITS, '0'));
+};
+
+/** Days of a month that a plan held. */
+export interface Share {
+  readonly days: number;
+  readonly ofDays: number;
+}
+
+/** A plan's price for its share of the month. */
+export const priceOf = ({ price }: Plan, { days, ofDays }: Share): number =>
+  rounded(BigInt(price) * BigInt(days), BigInt(ofDays));
+
+/** Recipients that a plan includes in its share of the month: a fraction counts as a whole one. null: any number. */
+export const includedIn = ({ included }: Plan, { days, ofDays }: Share): number | null =>
+  included === null ? null : Number((BigInt(included) * BigInt(days) + BigInt(ofDays - 1)) / BigInt(ofDays));
+
+/** What recipients cost beyond those included. */
+export const overageOf = (plan: Plan, share: Share, recipients: number): number => {
+  const included = includedIn(plan, share);
+  if (included === null || recipients <= included) return 0;
+  return rounded(BigInt(recipients - included) * millionths(plan.overagePer1000), 1000n * RATE_UNIT);
+};

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  BUILT_IN_PLANS,
+  type ChosenPlan,
+  choosePlan,
+  includedIn,
+  overageOf,
+  type Plan,
+  type Plans,
+  priceOf,
+  quotaOf,
+  rounded,
+} from '../../../src/domain/billing/plan.ts';
+
+const plan = (more: Partial<Plan> = {}): Plan => ({
+  id: 'starter',
+  name: 'Starter',
+  currency: 'EUR',
+  price: 1900,
+  included: 10_000,
+  overagePer1000: '45.5',
+  hardLimit: null,
+  ...more,
+});
+
+/** A fraction, reduced by nothing: the recount that amounts are held against. */
+interface Rational {
+  readonly over: bigint;
+  readonly under: bigint;
+}
+
+/** A decimal string without any of the code under test. */
+const rational = (decimal: string): Rational => {
+  const [whole = '', fraction = ''] = decimal.split('.');
+  return { over: BigInt(whole + fraction), under: 10n ** BigInt(fraction.length) };
+};
+
+/** Whether an amount is the nearest whole number of a fraction, the one farther from zero of two. */
+const isNearest = (amount: number, { over, under }: Rational): boolean => {
+  const twice = 2n * (BigInt(amount) * under - over);
+  return over >= 0n ? twice > -under && twice <= under : twice >= -under && twice < under;
+};
+
+const rate = fc
+  .tuple(fc.integer({ min: 0, max: 9_999_999 }), fc.stringMatching(/^\d{0,6}$/))
+  .map(([whole, fraction]) => (fraction === '' ? String(whole) : `${whole}.${fraction}`));
+const share = fc
+  .integer({ min: 28, max: 31 })
+  .chain((ofDays) => fc.record({ days: fc.integer({ min: 0, max: ofDays }), ofDays: fc.constant(ofDays) }));
+
+describe('amounts', () => {
+  test('are exact fractions, rounded once to the nearest unit, half away from zero', () => {
+    expect([rounded(5n, 2n), rounded(-5n, 2n), rounded(7n, 3n), rounded(-7n, 3n), rounded(-1n, 4n)]).toEqual([
+      ...[3, -3, 2, -2, 0],
+    ]);
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }),
+        fc.bigInt({ min: 1000n, max: 10n ** 9n }),
+        (over, under) => {
+          expect(isNearest(rounded(over, under), { over, under })).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test('of a plan are its price for its share of the month', () => {
+    expect(priceOf(plan(), { days: 15, ofDays: 30 })).toBe(950);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 100_000_000_000 }), share, (price, { days, ofDays }) => {
+        const amount = priceOf(plan({ price }), { days, ofDays });
+        expect(isNearest(amount, { over: BigInt(price) * BigInt(days), under: BigInt(ofDays) })).toBe(true);
+      }),
+    );
+  });
+
+  test('of recipients are the rate for those beyond the included ones', () => {
+    expect(overageOf(plan(), { days: 30, ofDays: 30 }, 12_345)).toBe(107); // 2,345 × 45.5 ÷ 1,000 = 106.6975
+    fc.assert(
+      fc.property(
+        fc.record({ included: fc.integer({ min: 0, max: 1_000_000 }), overagePer1000: rate }),
+        share,
+        fc.integer({ min: 0, max: 100_000_000 }),
+        (terms, part, recipients) => {
+          const free = includedIn(plan(terms), part) ?? 0;
+          const { over, under } = rational(terms.overagePer1000);
+          const beyond = BigInt(Math.max(0, recipients - free));
+          const exact = { over: beyond * over, under: 1000n * under };
+          expect(isNearest(overageOf(plan(terms), part, recipients), exact)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test('include a share of the recipients, of which a fraction counts as a whole one', () => {
+    expect(includedIn(plan({ included: 100 }), { days: 10, ofDays: 30 })).toBe(34);
+    expect(includedIn(plan({ included: 100 }), { days: 30, ofDays: 30 })).toBe(100);
+    expect(overageOf(plan({ included: null }), { days: 1, ofDays: 30 }, 1_000_000)).toBe(0);
+  });
+});
+
+describe('choosing a plan', () => {
+  const offered: Plans = {
+    default: BUILT_IN_PLANS.default,
+    offered: [plan(), plan({ id: 'dollars', currency: 'USD' })],
+  };
+  const chosen = (...plans: readonly Plan[]): readonly ChosenPlan[] =>
+    plans.map((each) => ({ plan: each, chosenAt: '2026-11-01T00:00:00.000Z' }));
+
+  test('takes its terms as they are now; the same again is nothing', () => {
+    expect(choosePlan([], offered, 'starter')).toEqual(plan());
+    expect(choosePlan(chosen(plan()), offered, 'starter')).toBeNull();
+    expect(choosePlan(chosen(plan({ price: 1 })), offered, 'starter')).toEqual(plan());
+  });
+
+  test('refuses one that is not offered, and another currency once there was something to pay', () => {
+    expect(() => choosePlan([], offered, 'gold')).toThrow("there is no plan 'gold' to choose");
+    expect(() => choosePlan([], offered, 'unlimited')).toThrow('to choose');
+    expect(choosePlan([], offered, 'dollars')).toMatchObject({ currency: 'USD' });
+    expect(() => choosePlan(chosen(plan(), BUILT_IN_PLANS.default), offered, 'dollars')).toThrow('another currency');
+  });
+});
+
+test('the quota of a plan is its hard limit, else what it includes', () => {
+  expect(quotaOf(plan())).toEqual({ limit: 10_000, isHard: false });
+  expect(quotaOf(plan({ hardLimit: 500 }))).toEqual({ limit: 500, isHard: true });
+  expect(quotaOf(BUILT_IN_PLANS.default)).toBeNull();
+});
