@@ -211,7 +211,10 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
-    (tenant) => templateSome(context, originOf(tenant.organizationId, 'live'), below),
+    ...Array.from(
+      { length: 4 }, // one in five creates a template
+      () => (tenant: Tenant) => templateSome(context, originOf(tenant.organizationId, 'live'), below),
+    ),
     ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...Array.from({ length: 5 }, () => hookSome),
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
