@@ -54,13 +54,12 @@ const partsOf = (events: readonly EncodedEvent[]): readonly (readonly EncodedEve
   const parts: EncodedEvent[][] = [];
   let bytes = MESSAGE_BYTES_MAX;
   for (const event of events) {
-    const size = event.data.length + event.metadata.length;
-    if (bytes + size > MESSAGE_BYTES_MAX) {
+    if (bytes + event.bytes > MESSAGE_BYTES_MAX) {
       parts.push([]);
       bytes = 0;
     }
     parts.at(-1)?.push(event);
-    bytes += size;
+    bytes += event.bytes;
   }
   return parts;
 };

@@ -78,12 +78,11 @@ export const createAppendEvents = (connection: Connection): AppendEvents => {
   };
 };
 
-const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
-
 /** As the client would send it. */
 export const encodeEvent = (id: string, type: string, data: unknown, metadata: object): EncodedEvent => {
   if (data === undefined) throw new MalformedEvent(`${type}: no data`);
-  return { id, type, data: json(data), metadata: json(metadata) };
+  const texts = { data: JSON.stringify(data), metadata: JSON.stringify(metadata) };
+  return { id, type, ...texts, bytes: Buffer.byteLength(texts.data) + Buffer.byteLength(texts.metadata) };
 };
 
 const encode = (codec: EventCodec, event: NewEvent, context: Append['context']): EncodedEvent => {

@@ -1,6 +1,18 @@
 import type { Appended } from '../../domain/ports/event-store.ts';
 import { readOnlyText, readPosition, STREAM_NAME, UUID_TEXT } from './eventstoredb-protocol-read.ts';
-import { bytesField, numberField, type Reader, readFields, readMessage, readNumber, textField } from './protobuf.ts';
+import {
+  createWriter,
+  type Reader,
+  readFields,
+  readMessage,
+  readNumber,
+  type Writer,
+  writeEmpty,
+  writeMessage,
+  writeNumber,
+  writeText,
+  written,
+} from './protobuf.ts';
 
 /**
  * Appends in EventStoreDB's protocol: `BatchAppendReq` and `BatchAppendResp` of its `streams.proto`, whose field numbers
@@ -17,8 +29,10 @@ export type AppendMessage =
 export interface EncodedEvent {
   readonly id: string;
   readonly type: string;
-  readonly data: Buffer;
-  readonly metadata: Buffer;
+  readonly data: string;
+  readonly metadata: string;
+  /** Of both parts. */
+  readonly bytes: number;
 }
 
 export type ExpectedRevision = number | 'no-stream';
@@ -52,34 +66,32 @@ export const decodeAppended = (bytes: Buffer): AppendMessage => {
   return appended === undefined ? { number, refusal: bytes } : { number, appended };
 };
 
-const entry = (key: string, value: string): Uint8Array =>
-  Buffer.concat(bytesField(2, ...textField(1, key), ...textField(2, value)));
+const writeUuid = (writer: Writer, field: number, id: string): void =>
+  writeMessage(writer, field, () => writeText(writer, UUID_TEXT, id));
 
-const CONTENT_TYPE = entry('content-type', 'application/json');
-const typeEntries = new Map<string, Uint8Array>();
-
-/** Made once for each of the types that there are. */
-const typeEntry = (type: string): Uint8Array => {
-  const made = typeEntries.get(type) ?? entry('type', type);
-  typeEntries.set(type, made);
-  return made;
-};
-
-const uuidField = (field: number, id: string): readonly Uint8Array[] => bytesField(field, ...textField(UUID_TEXT, id));
+const writeEntry = (writer: Writer, field: number, key: string, value: string): void =>
+  writeMessage(writer, field, () => {
+    writeText(writer, 2, value);
+    writeText(writer, 1, key);
+  });
 
 /** `BatchAppendReq.ProposedMessage` */
-const proposedField = ({ id, type, data, metadata }: EncodedEvent): readonly Uint8Array[] =>
-  bytesField(3, ...uuidField(1, id), typeEntry(type), CONTENT_TYPE, ...bytesField(3, metadata), ...bytesField(4, data));
+const writeProposed = (writer: Writer, { id, type, data, metadata }: EncodedEvent): void =>
+  writeMessage(writer, 3, () => {
+    writeText(writer, 4, data);
+    writeText(writer, 3, metadata);
+    writeEntry(writer, 2, 'content-type', 'application/json');
+    writeEntry(writer, 2, 'type', type);
+    writeUuid(writer, 1, id);
+  });
 
 /** `BatchAppendReq.Options`. No deadline: the protocol has it as a time of day, which another clock takes for another. */
-const optionsField = (stream: string, expected: ExpectedRevision): readonly Uint8Array[] =>
-  bytesField(
-    2,
-    ...bytesField(1, ...textField(STREAM_NAME, stream)),
-    ...(expected === 'no-stream' ? bytesField(3) : [numberField(2, expected)]),
-  );
-
-const IS_FINAL = numberField(4, 1);
+const writeOptions = (writer: Writer, stream: string, expected: ExpectedRevision): void =>
+  writeMessage(writer, 2, () => {
+    if (expected === 'no-stream') writeEmpty(writer, 3);
+    else writeNumber(writer, 2, expected);
+    writeMessage(writer, 1, () => writeText(writer, STREAM_NAME, stream));
+  });
 
 /** Some of an append: its events may travel in several messages. */
 export interface AppendPart {
@@ -90,11 +102,23 @@ export interface AppendPart {
   readonly isLast: boolean;
 }
 
+/** Of a message, and of an event in it, beside the texts that they are given. */
+const FIXED_BYTES_MAX = 200;
+const UTF8_BYTES_MAX = 3;
+
+const bytesMaxOf = ({ events, to }: AppendPart): number =>
+  events.reduce(
+    (sum, { id, type, bytes }) => sum + FIXED_BYTES_MAX + UTF8_BYTES_MAX * (id.length + type.length) + bytes,
+    FIXED_BYTES_MAX + UTF8_BYTES_MAX * (to?.stream.length ?? 0),
+  );
+
 /** `BatchAppendReq` */
-export const encodeAppend = ({ number, events, to, isLast }: AppendPart): Buffer =>
-  Buffer.concat([
-    ...uuidField(1, CORRELATION + number.toString(HEXADECIMAL).padStart(NUMBER_DIGITS, '0')),
-    ...(to === null ? [] : optionsField(to.stream, to.expected)),
-    ...events.flatMap(proposedField),
-    ...(isLast ? [IS_FINAL] : []),
-  ]);
+export const encodeAppend = (part: AppendPart): Buffer => {
+  const { number, events, to, isLast } = part;
+  const writer = createWriter(bytesMaxOf(part));
+  if (isLast) writeNumber(writer, 4, 1);
+  for (const event of events.toReversed()) writeProposed(writer, event);
+  if (to !== null) writeOptions(writer, to.stream, to.expected);
+  writeUuid(writer, 1, CORRELATION + number.toString(HEXADECIMAL).padStart(NUMBER_DIGITS, '0'));
+  return written(writer);
+};

@@ -1,14 +1,19 @@
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import {
-  bytesField,
-  numberField,
+  createWriter,
   type Reader,
   readDigits,
   readFields,
   readMessage,
   readNumber,
   readText,
-  textField,
+  type Writer,
+  writeDigits,
+  writeEmpty,
+  writeMessage,
+  writeNumber,
+  writeText,
+  written,
 } from './protobuf.ts';
 
 /**
@@ -157,15 +162,19 @@ export const decodeRead = (bytes: Buffer): ReadMessage => {
 
 type Direction = 'forwards' | 'backwards';
 
-/** What is asked of the server. */
-export type ReadQuery =
+/** A read: of a stream, or of the whole log. */
+export type CountedQuery =
   | {
       readonly stream: string;
       readonly from: number | 'start' | 'end';
       readonly way: Direction;
       readonly count: number;
     }
-  | { readonly all: Position | 'end'; readonly way: Direction; readonly count: number }
+  | { readonly all: Position | 'end'; readonly way: Direction; readonly count: number };
+
+/** What is asked of the server. */
+export type ReadQuery =
+  | CountedQuery
   /** Strictly after a position. Streams with one of these prefixes, or all but the server's own events. */
   | { readonly after: Position; readonly prefixes: readonly string[]; readonly checkpointWindows: number };
 
@@ -178,51 +187,67 @@ export const bytesBetween = (from: Position, to: Position): number =>
   Number.parseInt(to.slice(0, DIGITS), 16) - Number.parseInt(from.slice(0, DIGITS), 16);
 
 /** @throws {RangeError} for a position of another engine's log. */
-const positionField = (position: Position): readonly Uint8Array[] => {
+const writePosition = (writer: Writer, position: Position): void => {
   if (!POSITION.test(position)) throw new RangeError(`"${position}" is no position of an EventStoreDB log`);
-  const [commit, prepare] = [BigInt(`0x${position.slice(0, DIGITS)}`), BigInt(`0x${position.slice(DIGITS)}`)];
-  return bytesField(1, numberField(1, commit), numberField(2, prepare));
+  writeMessage(writer, 1, () => {
+    writeDigits(writer, 2, position.slice(DIGITS));
+    writeDigits(writer, 1, position.slice(0, DIGITS));
+  });
 };
 
 /** `ReadReq.Options.AllOptions` */
-const allField = (from: Position | 'end'): readonly Uint8Array[] => {
-  if (from === LOG_START) return bytesField(2, ...bytesField(2));
-  return bytesField(2, ...(from === 'end' ? bytesField(3) : positionField(from)));
-};
+const writeAll = (writer: Writer, from: Position | 'end'): void =>
+  writeMessage(writer, 2, () => {
+    if (from === LOG_START) writeEmpty(writer, 2);
+    else if (from === 'end') writeEmpty(writer, 3);
+    else writePosition(writer, from);
+  });
 
 /** `ReadReq.Options.StreamOptions` */
-const streamField = (stream: string, from: number | 'start' | 'end'): readonly Uint8Array[] => {
-  const name = bytesField(1, ...textField(STREAM_NAME, stream));
-  if (typeof from === 'number') return bytesField(1, ...name, numberField(2, from));
-  return bytesField(1, ...name, ...bytesField(from === 'start' ? 3 : 4));
-};
+const writeStream = (writer: Writer, stream: string, from: number | 'start' | 'end'): void =>
+  writeMessage(writer, 1, () => {
+    if (typeof from === 'number') writeNumber(writer, 2, from);
+    else writeEmpty(writer, from === 'start' ? 3 : 4);
+    writeMessage(writer, 1, () => writeText(writer, STREAM_NAME, stream));
+  });
 
 const NOT_THE_SERVERS_OWN = '^[^$].*';
 
 /** `ReadReq.Options.FilterOptions`: by the stream's name, or by the event's type. */
-const filterField = (prefixes: readonly string[], checkpointWindows: number): readonly Uint8Array[] => {
-  const expression =
-    prefixes.length === 0
-      ? bytesField(2, ...textField(1, NOT_THE_SERVERS_OWN))
-      : bytesField(1, ...prefixes.flatMap((prefix) => textField(2, prefix)));
-  return bytesField(7, ...expression, ...bytesField(4), numberField(5, checkpointWindows));
+const writeFilter = (writer: Writer, prefixes: readonly string[], checkpointWindows: number): void =>
+  writeMessage(writer, 7, () => {
+    writeNumber(writer, 5, checkpointWindows);
+    writeEmpty(writer, 4);
+    const texts = prefixes.length === 0 ? [NOT_THE_SERVERS_OWN] : prefixes;
+    const [by, field] = prefixes.length === 0 ? [2, 1] : [1, 2];
+    writeMessage(writer, by, () => {
+      for (const text of texts) writeText(writer, field, text);
+    });
+  });
+
+const writeQuery = (writer: Writer, query: ReadQuery): void => {
+  if ('after' in query) {
+    writeFilter(writer, query.prefixes, query.checkpointWindows);
+    writeEmpty(writer, 6);
+    writeAll(writer, query.after);
+    return;
+  }
+  writeEmpty(writer, 8);
+  writeNumber(writer, 5, query.count);
+  writeNumber(writer, 3, query.way === 'forwards' ? 0 : 1);
+  if ('stream' in query) writeStream(writer, query.stream, query.from);
+  else writeAll(writer, query.all);
 };
 
-/** Ids as text. */
-const UUID_OPTION = bytesField(9, ...bytesField(2));
-
-const countFields = (way: Direction, count: number): readonly Uint8Array[] => [
-  numberField(3, way === 'forwards' ? 0 : 1),
-  numberField(5, count),
-  ...bytesField(8),
-];
-
-const optionsOf = (query: ReadQuery): readonly Uint8Array[] => {
-  if ('stream' in query) return [...streamField(query.stream, query.from), ...countFields(query.way, query.count)];
-  if ('all' in query) return [...allField(query.all), ...countFields(query.way, query.count)];
-  return [...allField(query.after), ...bytesField(6), ...filterField(query.prefixes, query.checkpointWindows)];
-};
+/** Beside names, of which a character takes three bytes at most. */
+const FIXED_BYTES_MAX = 1_000;
 
 /** `ReadReq` */
-export const encodeRead = (query: ReadQuery): Buffer =>
-  Buffer.concat(bytesField(1, ...optionsOf(query), ...UUID_OPTION));
+export const encodeRead = (query: ReadQuery): Buffer => {
+  const writer = createWriter(FIXED_BYTES_MAX + 3 * JSON.stringify(query).length);
+  writeMessage(writer, 1, () => {
+    writeMessage(writer, 9, () => writeEmpty(writer, 2)); // ids as text
+    writeQuery(writer, query);
+  });
+  return written(writer);
+};

@@ -13,7 +13,7 @@ import {
 import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
 import { NoAnswer, readFault } from './eventstoredb-faults.ts';
-import { bytesBetween, type RawEvent, type ReadQuery } from './eventstoredb-protocol-read.ts';
+import { bytesBetween, type CountedQuery, type RawEvent } from './eventstoredb-protocol-read.ts';
 import { isOurs, matches, recordedEvent } from './eventstoredb-records.ts';
 
 /**
@@ -66,7 +66,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   const { callTimeoutMs, hosts } = connection;
   const slots: Semaphore = createSemaphore({ capacity: READS_MAX, timeout: { ms: callTimeoutMs, error: noSlot } });
 
-  const call = async (query: ReadQuery, visit: Visit, signal?: AbortSignal): Promise<void> => {
+  const call = async (query: CountedQuery, visit: Visit, signal?: AbortSignal): Promise<void> => {
     connection.assertOpen();
     try {
       await slots.run(() => visitAll(connection, query, visit, signal));
@@ -103,7 +103,8 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
       seen += 1;
       return visit(event);
     };
-    await call({ all: from ?? 'end', way: 'backwards', count: count + 1 }, visitNext);
+    const asked = from === undefined ? count : count + 1; // the one at the position may come too
+    await call({ all: from ?? 'end', way: 'backwards', count: asked }, visitNext);
     return seen;
   };
 
@@ -165,7 +166,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     return found.isFull() ? found.page() : { ...found.page(), position: LOG_START };
   };
 
-  const collect = async (query: ReadQuery): Promise<readonly RawEvent[]> => {
+  const collect = async (query: CountedQuery): Promise<readonly RawEvent[]> => {
     const events: RawEvent[] = [];
     await call(query, (event) => events.push(event) < 0);
     return events;

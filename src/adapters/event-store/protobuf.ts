@@ -86,29 +86,73 @@ export const readMessage = (reader: Reader, read: ReadField): void => {
   readFields(reader, reader.at + length, read);
 };
 
-const bytesOf = (value: number): readonly number[] => {
-  const bytes: number[] = [];
+/**
+ * A message that is written from its end to its start: the last field first, and of a field its content before its length,
+ * which is then known. Nothing is copied on the way.
+ */
+export interface Writer {
+  readonly bytes: Buffer;
+  /** Where the part that is written begins. */
+  at: number;
+}
+
+/** @param bytesMax no less than the message will have. */
+export const createWriter = (bytesMax: number): Writer => ({ bytes: Buffer.allocUnsafe(bytesMax), at: bytesMax });
+
+export const written = ({ bytes, at }: Writer): Buffer => bytes.subarray(at);
+
+/** Exact up to 2^53. */
+const writeVarint = (writer: Writer, value: number): void => {
+  let size = 1;
+  for (let rest = value; rest >= MORE; rest = Math.floor(rest / MORE)) size += 1;
+  writer.at -= size;
   let rest = value;
-  for (; rest >= MORE; rest = Math.floor(rest / MORE)) bytes.push(MORE + (rest % MORE));
-  return [...bytes, rest];
+  for (let index = 0; index < size - 1; index += 1) {
+    writer.bytes[writer.at + index] = MORE + (rest % MORE);
+    rest = Math.floor(rest / MORE);
+  }
+  writer.bytes[writer.at + size - 1] = rest;
 };
 
-const bytesOfLarge = (value: bigint): readonly number[] => {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest >= BigInt(MORE); rest >>= BigInt(BITS)) bytes.push(MORE + Number(rest % BigInt(MORE)));
-  return [...bytes, Number(rest)];
-};
+const writeTag = (writer: Writer, field: number, wire: number): void =>
+  writeVarint(writer, (field << WIRE_BITS) | wire);
 
 /** A field that is an unsigned number. */
-export const numberField = (field: number, value: number | bigint): Uint8Array =>
-  Buffer.from([(field << WIRE_BITS) | VARINT, ...(typeof value === 'bigint' ? bytesOfLarge(value) : bytesOf(value))]);
-
-/** A field that is a message of these fields, or bytes. */
-export const bytesField = (field: number, ...parts: readonly Uint8Array[]): readonly Uint8Array[] => {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return [Buffer.from([(field << WIRE_BITS) | BYTES, ...bytesOf(length)]), ...parts];
+export const writeNumber = (writer: Writer, field: number, value: number): void => {
+  writeVarint(writer, value);
+  writeTag(writer, field, VARINT);
 };
 
-export const textField = (field: number, text: string): readonly Uint8Array[] =>
-  bytesField(field, Buffer.from(text, 'utf8'));
+/** A field that is an unsigned 64-bit number, which is given as hexadecimal digits. */
+export const writeDigits = (writer: Writer, field: number, hexadecimal: string): void => {
+  const bytes: number[] = [];
+  let rest = BigInt(`0x${hexadecimal}`);
+  for (; rest >= BigInt(MORE); rest >>= BigInt(BITS)) bytes.push(MORE + Number(rest % BigInt(MORE)));
+  bytes.push(Number(rest));
+  writer.at -= bytes.length;
+  writer.bytes.set(bytes, writer.at);
+  writeTag(writer, field, VARINT);
+};
+
+/** A field that is text. */
+export const writeText = (writer: Writer, field: number, text: string): void => {
+  const length = Buffer.byteLength(text, 'utf8');
+  writer.at -= length;
+  writer.bytes.write(text, writer.at, 'utf8');
+  writeVarint(writer, length);
+  writeTag(writer, field, BYTES);
+};
+
+/** A field that is a message. @param write writes its fields, the last first. */
+export const writeMessage = (writer: Writer, field: number, write: () => void): void => {
+  const end = writer.at;
+  write();
+  writeVarint(writer, end - writer.at);
+  writeTag(writer, field, BYTES);
+};
+
+/** A field that is a message of no fields: it says something by being there. */
+export const writeEmpty = (writer: Writer, field: number): void => {
+  writeVarint(writer, 0);
+  writeTag(writer, field, BYTES);
+};
