@@ -137,14 +137,19 @@ const isStillHeld = async (
   return isHeld(state, attempt, (id) => recipientIds.has(id));
 };
 
-/** @returns the question that a transport asks right before the final dot. */
-export const mayCompleteOf = (
-  { store, system, times, unrecorded }: Fence,
-  attempt: FencedAttempt,
-): (() => boolean | Promise<boolean>) => {
+/** The final dot of an attempt. */
+export interface Completion {
+  /** Asked by the transport right before the final dot, which leaves if it may. */
+  mayComplete(): boolean | Promise<boolean>;
+  /** The mail server has answered, or never will. */
+  ended(): void;
+}
+
+export const completionOf = ({ store, system, times, unrecorded }: Fence, attempt: FencedAttempt): Completion => {
   const confirmedMsMax = Math.min(CONFIRMED_MS_MAX, times.attemptMs * CONFIRMED_PART_MAX);
   const { begun, signal } = attempt;
   let confirmed = attempt.confirmed;
+  let ended = (): void => undefined;
 
   const isInTime = (): boolean => !signal.aborted && elapsedMs(system, begun) < times.attemptMs;
   const isFresh = (): boolean => elapsedMs(system, confirmed) <= confirmedMsMax;
@@ -171,12 +176,24 @@ export const mayCompleteOf = (
     return false;
   };
 
-  const wait = async (): Promise<boolean> => {
-    if (!unrecorded.hasRoom()) await unrecorded.room(isInTime);
-    const may = await isConfirmedInTime();
-    if (!may) unrecorded.passOn();
-    return may;
+  const complete = (): boolean => {
+    ended(); // another server took this one's place
+    ended = unrecorded.complete();
+    return true;
   };
 
-  return () => isInTime() && ((isFresh() && unrecorded.hasRoom()) || wait());
+  const wait = async (): Promise<boolean> => {
+    while (isInTime()) {
+      await unrecorded.room(isInTime);
+      if (!(await isConfirmedInTime())) break;
+      if (unrecorded.hasRoom()) return complete();
+    }
+    unrecorded.passOn();
+    return false;
+  };
+
+  return {
+    mayComplete: () => isInTime() && (isFresh() && unrecorded.hasRoom() ? complete() : wait()),
+    ended: () => ended(),
+  };
 };

@@ -11,10 +11,10 @@ import {
   type Claimed,
   type ClaimParts,
   claimDue,
+  completionOf,
   isHeld,
   isLive,
   type Moment,
-  mayCompleteOf,
   momentOf,
 } from './claim.ts';
 import type { AcceptedCache } from './dispatch.ts';
@@ -146,11 +146,12 @@ const sendMail = async (
   const { state } = claim.message;
   const recipientIds = new Set(mail.envelope.to.map(({ recipientId }) => recipientId));
   const beganMs = system.monotonicMs();
+  const completion = completionOf(parts, { claim, recipientIds, begun, confirmed, signal });
   try {
     const recipientOutcomes = await transports[state.environment].send(mail, {
       deadlineMs: begun.monotonicMs + times.attemptMs,
       signal,
-      mayComplete: mayCompleteOf(parts, { claim, recipientIds, begun, confirmed, signal }),
+      mayComplete: completion.mayComplete,
     });
     const reported = reportOf(state, recipientOutcomes, { uuid: system.uuid, stopping: signal.aborted });
     const tookMs = system.monotonicMs() - beganMs;
@@ -159,5 +160,7 @@ const sendMail = async (
     return { claim, reported, outcomes: reported.outcomes, tookMs };
   } catch (error) {
     return notSent(parts, claim, [...recipientIds], error);
+  } finally {
+    completion.ended();
   }
 };

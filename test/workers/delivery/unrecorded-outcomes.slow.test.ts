@@ -74,12 +74,46 @@ const openRecords = () => {
       for (const end of ends.splice(0)) end();
       await sleep(0);
     },
+    advance: (byMs: number): void => {
+      ms += byMs;
+    },
     endOne: async (): Promise<void> => {
       ends.shift()?.();
       await sleep(0);
     },
   };
 };
+
+describe('a message whose mail server has it in hand', () => {
+  test('counts from its final dot on, as its outcome does until it is on record', async () => {
+    const { unrecorded, begin, endOne } = openRecords();
+    const answers = Array.from({ length: 32 }, () => unrecorded.complete());
+    expect(unrecorded.hasRoom()).toBe(false);
+    for (const answered of answers) {
+      void begin();
+      answered();
+      answered();
+    }
+    expect(unrecorded.hasRoom()).toBe(false);
+    await endOne();
+    expect(unrecorded.hasRoom()).toBe(true);
+  });
+
+  test('ceases to count when the server is slow: the mail to others goes on, whoever waited for it', async () => {
+    const { unrecorded, advance } = openRecords();
+    for (let count = 0; count < 32; count += 1) unrecorded.complete();
+    let isOver = false;
+    void unrecorded
+      .room(() => true)
+      .then(() => {
+        isOver = true;
+      });
+    await sleep(100);
+    expect(isOver).toBe(false);
+    advance(51);
+    await until(() => expect(isOver).toBe(true));
+  });
+});
 
 describe('room for another outcome', () => {
   test('is given to one waiting caller for each recorded outcome, and passed on when it is not used', async () => {
