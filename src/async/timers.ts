@@ -1,5 +1,5 @@
 import type { System } from '../domain/ports/system.ts';
-import { pause } from './with-timeout.ts';
+import { ENDED, pause } from './with-timeout.ts';
 
 /** Deadlines by name, with one underlying timer for all of them. */
 export interface Timers {
@@ -48,7 +48,7 @@ export const createTimers = (system: Pick<System, 'monotonicMs' | 'sleep'>, fire
 
   const wakeBy = (atMs: number): void => {
     if (closed || atMs >= wakesMs) return;
-    sleeping.abort();
+    sleeping.abort(ENDED);
     sleeping = new AbortController();
     wakesMs = atMs;
     void sleepUntil(atMs, sleeping.signal);
@@ -61,7 +61,7 @@ export const createTimers = (system: Pick<System, 'monotonicMs' | 'sleep'>, fire
     },
     close: () => {
       closed = true;
-      sleeping.abort();
+      sleeping.abort(ENDED);
       deadlines.clear();
     },
   };

@@ -14,8 +14,8 @@ export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 }
 
-/** Made once: an abort without a reason makes an error with its stack each time. */
-const ENDED = new Error('answered in time');
+/** Reason of aborts that happen all the time: without one, each makes an error with its stack. */
+export const ENDED = new Error('no longer wanted');
 
 /**
  * Time is counted in slices, so that a stall of this process counts as one slice at most. An answer that arrived during

@@ -1,4 +1,4 @@
-import { pause, untilAborted } from '../async/with-timeout.ts';
+import { ENDED, pause, untilAborted } from '../async/with-timeout.ts';
 import {
   type EventStore,
   type Filter,
@@ -209,7 +209,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     try {
       await Promise.race([pullShared(), pause(system, LOOK_AGAIN_MS, over.signal)]);
     } finally {
-      over.abort();
+      over.abort(ENDED);
     }
   };
 

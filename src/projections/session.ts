@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { withTimeout } from '../async/with-timeout.ts';
+import { ENDED, withTimeout } from '../async/with-timeout.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';
@@ -59,7 +59,7 @@ export const whileAlive = async <T>(pulse: Pulse, waiting: Promise<T>): Promise<
   try {
     return await Promise.race([waiting, beat(pulse, over.signal)]);
   } finally {
-    over.abort();
+    over.abort(ENDED);
   }
 };
 

@@ -1,3 +1,4 @@
+import { ENDED } from '../../async/with-timeout.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type Filter,
@@ -206,7 +207,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
         await Promise.race([pull().catch(() => {}), limit]);
       }
     } finally {
-      over.abort();
+      over.abort(ENDED);
     }
     return kept !== null && kept.end >= head;
   };

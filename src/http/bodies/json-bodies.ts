@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ENDED } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds } from './bounded-json.ts';
@@ -87,8 +88,8 @@ interface Reading {
 /** Aborts when the client disconnects; `abort` when the body is no longer wanted. */
 const endOf = (payload: IncomingMessage): AbortController => {
   const ended = new AbortController();
-  if (payload.destroyed) ended.abort();
-  else payload.once('close', () => ended.abort());
+  if (payload.destroyed) ended.abort(ENDED);
+  else payload.once('close', () => ended.abort(ENDED));
   return ended;
 };
 
@@ -210,7 +211,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     try {
       return await read(request, payload, ended.signal);
     } catch (error) {
-      ended.abort();
+      ended.abort(ENDED);
       release(request);
       if (!(error instanceof DomainError)) throw error;
       request.bodyRefusal = error;
