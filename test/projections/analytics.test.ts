@@ -101,6 +101,22 @@ describe('the views', () => {
     for (const view of VIEWS) expect(await firstColumn(pool, `select 1 from analytics.${view}`)).toEqual([]);
   });
 
+  test.each([
+    ["analytics.messages where environment = 'live' and created_at > now() - interval '1 day'", 'created_at'],
+    ["analytics.recipients where environment = 'live' and created_at > now() - interval '1 day'", 'created_at'],
+    ["analytics.events where environment = 'live' and (position, item) > ('', 0)", 'position'],
+    ["analytics.events where environment = 'live' and type = 'message.bounced'", 'type'],
+    ["analytics.events where environment = 'live' and domain_id = 'x'", 'domain_id'],
+    ["analytics.stats where environment = 'live' and bucket > now() - interval '1 day'", 'bucket'],
+  ])('use an index for %s', async (condition, column) => {
+    const { pool, organizations } = await openAnalytics(20);
+    const { client } = await logIn(pool, organizations[0] ?? '');
+    await client.query('set enable_seqscan = off; set enable_bitmapscan = off');
+    const plan = await firstColumn(client, `explain select * from ${condition}`);
+    const used = plan.filter((line) => line.includes('Index Cond') && line.includes('organization_id'));
+    expect(used).toEqual([expect.stringMatching(new RegExp(`environment.*\\b${column}\\b`))]);
+  });
+
   test('read the new tables after a rebuild, which ends the sessions that hold it up', async () => {
     const { pool, history, organizations } = await openAnalytics();
     const [own = ''] = organizations;
