@@ -71,6 +71,7 @@ import {
   deleteTopicRoute,
   getTopicRoute,
   listTopicsRoute,
+  optInRoute,
   updateTopicRoute,
 } from './routes/topics.ts';
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
@@ -153,6 +154,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getSuppressionRoute,
   deleteSuppressionRoute,
   createTopicRoute,
+  optInRoute,
   listTopicsRoute,
   getTopicRoute,
   updateTopicRoute,

@@ -7,11 +7,13 @@ import { suppressionStream } from '../../domain/streams.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,
+  resubscribe as decideResubscribe,
   requireSuppression,
 } from '../../domain/suppression/change-suppression.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
+  type Suppression,
   type SuppressionEntry,
   suppression,
   suppressionId,
@@ -115,6 +117,46 @@ export const addSuppressions = async (
       }),
     ),
   );
+};
+
+export interface RecordedOptIn {
+  readonly address: string;
+  readonly suppression: Suppression;
+  /** false: it was known. */
+  readonly added: boolean;
+}
+
+/**
+ * Records that the owners of addresses asked for a topic, each by itself: after a fault some are recorded, and to do it again
+ * completes it. It takes back their own refusal of the topic, and nothing else.
+ * @throws {DomainError} `resource_conflict`.
+ */
+export const recordOptIns = async (
+  context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
+  origin: Origin,
+  {
+    environment,
+    topicId,
+    addresses,
+  }: { readonly environment: Environment; readonly topicId: string; readonly addresses: readonly string[] },
+): Promise<readonly RecordedOptIn[]> => {
+  const { system } = context;
+  const { organizationId } = origin;
+  const secret = await organizationSecret(context.secrets, organizationId);
+  const to = [{ topicId, saidAt: null, needsOptIn: true }];
+  return mapConcurrently(addresses, { system, concurrency: LANES }, async (address) => {
+    const digest = addressDigest(secret, address);
+    const id = suppressionId(environment, digest);
+    const contentId = system.uuid();
+    const { state, events } = await execute(context, {
+      aggregate: suppression,
+      stream: suppressionStream(id),
+      context: eventContext({ ...origin, environment }, system.now().toISOString()),
+      decide: (before) => decideResubscribe(before, { suppressionId: id, digest, contentId, source: null, to }),
+      contents: [{ id: contentId, organizationId, body: { kind: 'suppression', address, text: null } }],
+    });
+    return { address, suppression: state, added: events.length > 0 };
+  });
 };
 
 /** Takes an address off the list. @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */

@@ -45,6 +45,7 @@ export const suppressionEvents = {
     contentId: z.string(),
     /** null: to all but topics that were refused by themselves. */
     topicId: z.string().nullable(),
-    source,
+    /** null: the sender has recorded it for them. */
+    source: source.nullable(),
   }),
 };

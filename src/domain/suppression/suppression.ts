@@ -159,9 +159,13 @@ export const entryOfKind = ({ entries }: ExistingSuppression, kind: Kind): Suppr
 export const resubscribedAt = (state: Suppression, topicId: string | null): string | null =>
   state.status === 'absent' ? null : (state.resubscriptions.find((each) => each.topicId === topicId)?.at ?? null);
 
-/** Whether the owner of the address asked for a topic, and has not refused it since. */
-export const hasOptedIn = (state: Suppression, topicId: string): boolean =>
-  state.status !== 'absent' && state.resubscriptions.some((each) => each.topicId === topicId && each.isOptIn);
+/** Ids of topics that the owner of the address asked for, and has not refused since. */
+export const optedIn = (state: Suppression): readonly string[] =>
+  state.status === 'absent'
+    ? []
+    : state.resubscriptions.flatMap(({ topicId, isOptIn }) => (isOptIn && topicId !== null ? [topicId] : []));
+
+export const hasOptedIn = (state: Suppression, topicId: string): boolean => optedIn(state).includes(topicId);
 
 /** Strongest first: the recipient's own decision, then the recipient's server, then the customer. */
 const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];

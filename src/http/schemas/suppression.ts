@@ -59,6 +59,7 @@ export const suppressionCheckSchema = z.strictObject({
   suppressed: z
     .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
     .describe('Of mail that is about no topic; `entries` of the suppression name the topics.'),
+  opted_in: z.array(z.string()).describe('Ids of topics that its owner has opted in to, on the page or by you.'),
   suppression: suppressionSchema.nullable().describe('All that is known of the address; null: nothing.'),
 });
 

@@ -21,6 +21,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   rescheduleMessage: { scheduled_at: new Date(Date.now() + 7_200_000).toISOString() },
   updateKey: { name: 'Mine now', permissions: ['read'] },
   updateTopic: { name: 'Mine now' },
+  optIn: { addresses: ['mallory@example.net'] },
   updateWebhook: { enabled: false },
   updateDomain: { branding: { name: 'Mine now' } },
   rotateKey: { grace_period_minutes: 0, revoke_previous: true },

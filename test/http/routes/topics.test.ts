@@ -126,3 +126,67 @@ describe('one click on mail about a topic', () => {
     expect(topics.sort()).toEqual([false, true]);
   });
 });
+
+describe('an opt-in that the sender records', () => {
+  const optIn = (topic: string, ...addresses: readonly string[]) =>
+    ask('POST', `/v1/topics/${topic}/opt-ins`, { addresses });
+  const free = { transactional: false, bulk: false };
+
+  test('has mail about the topic sent, once however often it is recorded', async () => {
+    const topic = await make({ default: 'out' });
+    const [asked, other] = ['opted@example.net', 'stranger@example.net'];
+    const { status, body } = await optIn(topic, asked, asked.toUpperCase());
+    expect([status, body]).toEqual([
+      200,
+      {
+        object: 'topic_opt_ins',
+        topic_id: topic,
+        added: 1,
+        unchanged: 0,
+        data: [{ address: asked, suppressed: free }],
+      },
+    ]);
+    expect((await optIn(topic, asked)).body).toMatchObject({ added: 0, unchanged: 1 });
+    expect(await outcomeOf((await send(asked, topic)).id)).toBe('AttemptStarted');
+    expect(await outcomeOf((await send(other, topic)).id)).toContain('has not opted in');
+    const check = async (address: string) => (await ask('GET', `/v1/suppressions/check?address=${address}`)).body;
+    expect(await check(asked)).toMatchObject({ opted_in: [topic], suppression: null });
+    expect((await check(other)).opted_in).toEqual([]);
+    const feed = (await ask('GET', '/v1/events?types=suppression.resubscribed')).body.data;
+    expect(feed.filter(({ data }: { data: { topic_id: string } }) => data.topic_id === topic)).toHaveLength(1);
+  });
+
+  test('takes back a refusal of that topic alone, and is taken back by another', async () => {
+    const [topic, tips] = [await make({ default: 'out' }), await make()];
+    const address = 'changes@example.net';
+    const refuse = (id: string) => page(`/preferences/${token}`, { action: 'save', shown: [id], topic: [] });
+    await optIn(topic, address);
+    const { token } = await send(address);
+    await refuse(tips);
+    await refuse(topic);
+    expect(await outcomeOf((await send(address, topic)).id)).toContain('unsubscribed');
+    expect((await optIn(topic, address)).body).toMatchObject({ added: 1, data: [{ suppressed: free }] });
+    expect(await outcomeOf((await send(address, topic)).id)).toBe('AttemptStarted');
+    expect(await outcomeOf((await send(address, tips)).id)).toContain('unsubscribed');
+    await ask('POST', '/v1/suppressions', { address, scope: 'topic', topic_id: topic });
+    expect(await outcomeOf((await send(address, topic)).id)).toContain('suppressed');
+  });
+
+  test('overrules nothing that keeps all mail from the address, and says so', async () => {
+    const topic = await make({ default: 'out' });
+    const address = 'listed@example.net';
+    await ask('POST', '/v1/suppressions', { address, scope: 'bulk' });
+    const { data } = (await optIn(topic, address)).body;
+    expect(data).toEqual([{ address, suppressed: { transactional: false, bulk: true } }]);
+    expect(await outcomeOf((await send(address, topic)).id)).toContain('suppressed');
+  });
+
+  test('is refused for what is no address, and for topics of others', async () => {
+    const topic = await make();
+    for (const addresses of [[], ['x'], ['a@b.test\r\nx'], Array(1001).fill('a@example.net'), 'a@example.net']) {
+      expect((await ask('POST', `/v1/topics/${topic}/opt-ins`, { addresses })).status).toBe(400);
+    }
+    expect((await optIn(await make({}, other()), 'a@example.net')).status).toBe(403);
+    expect((await optIn('top_aaaaaaaaaaaaaaaaaaaaaaaaaa', 'a@example.net')).status).toBe(404);
+  });
+});

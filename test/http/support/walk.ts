@@ -93,6 +93,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
   'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
   'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
+  'POST /v1/topics/:id/opt-ins': () => ({ addresses: ['walk@example.net'] }),
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
   'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
   'POST /v1/webhooks/:id/rotate-secret': () => ({}),

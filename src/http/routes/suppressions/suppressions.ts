@@ -11,6 +11,7 @@ import { requireSuppression } from '../../../domain/suppression/change-suppressi
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
+  optedIn,
   strongestEntry,
   suppression,
   suppressionId,
@@ -127,6 +128,7 @@ export const checkSuppressionRoute = (route: RouteContext): void => {
         object: 'suppression_check',
         address,
         suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
+        opted_in: optedIn(state),
         suppression:
           state.status === 'absent' || state.entries.length === 0
             ? null
