@@ -1,24 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { statsProjection } from '../../src/projections/stats/projection.ts';
-import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
-import { messageAccepted, recipient } from '../support/controls/message.ts';
+import { queryStats } from '../../src/projections/stats/queries.ts';
+import { recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
-
-const AT = '2026-11-20T10:07:00.000Z';
-const DAY: QueryStats = {
-  organizationId: 'org_mine',
-  environment: 'live',
-  from: '2026-11-20T00:00:00.000Z',
-  to: '2026-11-21T00:00:00.000Z',
-  granularity: 'day',
-  timezone: 'UTC',
-  groupBy: null,
-  where: {},
-};
-
-const send = (id: string, data: Parameters<typeof messageAccepted>[0] = {}) =>
-  [`message-${id}`, [messageAccepted({ messageId: id, ...data })]] as const;
+import { AT, DAY, send } from './support/stats.ts';
 
 describe('statistics', () => {
   const counted: Readonly<Record<keyof typeof LATER_EVENTS, object>> = {
@@ -199,24 +185,5 @@ describe('statistics', () => {
     expect(weeks.data.find(({ accepted }) => accepted === 2)?.start).toBe('2026-11-16T00:00:00.000Z');
     const empty = await queryStats(pool, { ...DAY, organizationId: 'org_none' });
     expect(empty).toMatchObject({ totals: { accepted: 0, latency: null }, data: [{ accepted: 0, latency: null }] });
-  });
-
-  test('are grouped and narrowed by every dimension', async () => {
-    const { given, pool } = await openApplied(statsProjection);
-    const mixed = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'mail.example' }];
-    await given(...send('msg_1', { recipients: mixed }), { occurredAt: AT });
-    await given(...send('msg_2', { domainId: 'dom_2', keyId: 'key_2', stream: 'bulk' }), { occurredAt: AT });
-    await given(...send('msg_3'), { occurredAt: AT, environment: 'test' });
-    const by = async (groupBy: QueryStats['groupBy'], more: Partial<QueryStats> = {}) =>
-      Object.fromEntries(
-        (await queryStats(pool, { ...DAY, groupBy, ...more })).data.map(({ group, accepted }) => [group, accepted]),
-      );
-    expect(await by('domain')).toEqual({ dom_1: 2, dom_2: 1 });
-    expect(await by('api_key')).toEqual({ key_1: 2, key_2: 1 });
-    expect(await by('stream')).toEqual({ transactional: 2, bulk: 1 });
-    expect(await by('recipient_domain')).toEqual({ 'example.net': 2, 'mail.example': 1 });
-    expect(await by('environment', { environment: null })).toEqual({ live: 3, test: 1 });
-    expect(await by('domain', { where: { recipient_domain: 'mail.example' } })).toEqual({ dom_1: 1 });
-    expect(await by('domain', { where: { stream: 'bulk', api_key: 'key_2', domain: 'dom_2' } })).toEqual({ dom_2: 1 });
   });
 });

@@ -23,6 +23,8 @@ export interface Described {
   readonly answer?: z.ZodType;
   /** Media type of the response. Default: `application/json`. */
   readonly mediaType?: string;
+  /** Other media types that a client may ask for by `Accept`, as text. */
+  readonly otherMediaTypes?: readonly string[];
   /** Media types of the body. Default: `application/json`. */
   readonly bodyMediaTypes?: readonly string[];
   /**

@@ -137,6 +137,8 @@ const refusalPage = (codes: readonly ErrorCode[], headers: Json, page: Json): Js
   content: { 'text/html': { schema: page } },
 });
 
+const TEXT: Json = { type: 'string' };
+
 const isPage = (rule: RouteRule): boolean => rule.permission === null && rule.page === true;
 
 const success = (operation: Operation, rule: RouteRule, schemas: Schemas): Json =>
@@ -146,7 +148,10 @@ const success = (operation: Operation, rule: RouteRule, schemas: Schemas): Json 
     content:
       operation.answer === undefined
         ? undefined
-        : { [operation.mediaType ?? JSON_TYPE]: { schema: schemas.answer(operation) } },
+        : {
+            [operation.mediaType ?? JSON_TYPE]: { schema: schemas.answer(operation) },
+            ...Object.fromEntries((operation.otherMediaTypes ?? []).map((type) => [type, { schema: TEXT }])),
+          },
   });
 
 type ByStatus = readonly (readonly [status: number, codes: readonly ErrorCode[]])[];

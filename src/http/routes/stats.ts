@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -6,68 +8,38 @@ import {
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
+  type StatsDimension,
   type StatsGranularity,
   type StatsMetric,
 } from '../../projections/stats/metrics.ts';
-import { STATS_BUCKETS_MAX, type Stats, type StatsRow } from '../../projections/stats/queries.ts';
+import { STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import {
+  STATS_TABLES,
+  type StatsAsked,
+  type StatsTable,
+  serializeStats,
+  statsSchema,
+  tableOf,
+} from '../schemas/stats.ts';
 import { timeParameter, timeZone } from '../validation/fields.ts';
-
-const count = z.number().int().optional();
-const latency = z
-  .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
-  .nullable()
-  .describe('From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered.');
-
-/** Each metric is optional: `metrics` may leave it out. */
-const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
-
-export const statsSchema = z
-  .strictObject({
-    object: z.literal('stats'),
-    from: timeSchema(),
-    to: timeSchema(),
-    granularity: z.enum(STATS_GRANULARITIES),
-    timezone: z.string(),
-    totals: z.strictObject({ ...counts, latency_ms: latency }),
-    data: z.array(
-      z.strictObject({ start: timeSchema(), group: z.string().optional(), ...counts, latency_ms: latency }),
-    ),
-  })
-  .meta({ id: 'Stats' });
-
-export interface StatsAsked {
-  readonly from: string;
-  readonly to: string;
-  readonly granularity: string;
-  readonly timezone: string;
-  readonly metrics: readonly StatsMetric[];
-}
-
-const serializeRow = (row: StatsRow, metrics: readonly StatsMetric[]): Readonly<Record<string, unknown>> => ({
-  ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
-  latency_ms: row.latency,
-});
-
-export const serializeStats = ({ totals, data }: Stats, { metrics, ...asked }: StatsAsked) => ({
-  object: 'stats' as const,
-  ...asked,
-  totals: serializeRow(totals, metrics),
-  data: data.map(({ start, group, ...row }) => ({
-    start,
-    ...(group === undefined ? {} : { group }),
-    ...serializeRow(row, metrics),
-  })),
-});
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
 /** Length of the shortest bucket. */
 const GRANULARITY_HOURS: Readonly<Record<StatsGranularity, number>> = { hour: 1, day: 23, week: 167, month: 671 };
 const FILTER_CHARACTERS_MAX = 253;
+
+const DIMENSIONS_MAX = 2;
+
+const isDimension = (text: string): text is StatsDimension => (STATS_DIMENSIONS as readonly string[]).includes(text);
+
+const areDimensions = (text: string): boolean => {
+  const names = text.split(',');
+  return names.length <= DIMENSIONS_MAX && new Set(names).size === names.length && names.every(isDimension);
+};
 
 const isMetric = (text: string): text is StatsMetric => (STATS_METRICS as readonly string[]).includes(text);
 
@@ -78,7 +50,13 @@ const query = z.strictObject({
   to: timeParameter().optional().describe('ISO 8601. Default: now.'),
   granularity: z.enum(STATS_GRANULARITIES).default('day').describe('Length of a bucket.'),
   timezone: timeZone().optional().describe('IANA time zone of the buckets. Default: as the organization has it.'),
-  group_by: z.enum(STATS_DIMENSIONS).optional().describe('Separate counts for each value of this dimension.'),
+  group_by: z
+    .string()
+    .refine(areDimensions, `must be one or two, with a comma, of ${STATS_DIMENSIONS.join(', ')}`)
+    .transform((text) => text.split(',').filter(isDimension))
+    .optional()
+    .describe('Separate counts for each value of this dimension, or of two: `domain,stream`.'),
+  compare: z.literal('previous').optional().describe('`previous`: the period before too.'),
   metrics: z
     .string()
     .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
@@ -119,17 +97,41 @@ const filtersOf = ({ domain, stream, api_key, recipient_domain, template: named 
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 };
 
+/** null: JSON. */
+const tableAsked = ({ headers }: FastifyRequest): StatsTable | null => {
+  const accepted = String(headers.accept ?? '')
+    .split(',')
+    .map((one) => one.split(';')[0]?.trim().toLowerCase());
+  return STATS_TABLES.find((type) => accepted.includes(type)) ?? null;
+};
+
+const DESCRIPTION = `With \`Accept: text/csv\` or \`Accept: application/x-ndjson\` the buckets come as a table: a row, or a JSON object a
+line, for each bucket and group, without totals. \`compare=previous\` counts the period before as well: as many whole
+hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it to end when the period begins, or
+before. At most 25 groups are shown, those with most recipients accepted; the others are in the totals.`;
+
 export const getStatsRoute = (route: RouteContext): void => {
   const { deps, auth } = route;
   defineEndpoint(
     route,
     'GET /v1/stats',
-    { summary: 'Count recipients by outcome over time', query, answer: statsSchema },
-    async ({ caller, query: asked }) => {
+    {
+      summary: 'Count recipients by outcome over time',
+      description: DESCRIPTION,
+      query,
+      answer: statsSchema,
+      otherMediaTypes: STATS_TABLES,
+    },
+    async ({ caller, query: asked, request, reply }) => {
       const { granularity, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
-      const range = rangeOf(asked, deps.context.system.now());
+      const now = deps.context.system.now();
+      const range = rangeOf(asked, now);
       const where = filtersOf(asked, caller);
+      const table = tableAsked(request);
+      if (table !== null && asked.compare !== undefined)
+        throw refuse('compare', 'compare must be absent in a table: ask for the other period by itself');
       await readYourWrites(deps, ['stats']);
+      const groupBy = asked.group_by ?? [];
       const stats = await deps.readModels.stats.query({
         organizationId: caller.organizationId,
         environment: caller.environment,
@@ -137,9 +139,16 @@ export const getStatsRoute = (route: RouteContext): void => {
         timezone,
         where,
         ...range,
-        groupBy: asked.group_by ?? null,
+        groupBy,
+        comparesPrevious: asked.compare !== undefined,
       });
-      return serializeStats(stats, { ...range, granularity, timezone, metrics: asked.metrics ?? STATS_METRICS });
+      const metrics = asked.metrics ?? STATS_METRICS;
+      const shown: StatsAsked = { granularity, timezone, groupBy, metrics, completeUntil: now.toISOString() };
+      reply.header('vary', 'accept');
+      if (table === null) return serializeStats(stats, shown);
+      reply.type(`${table}; charset=utf-8`);
+      reply.header('complete-until', shown.completeUntil);
+      return Readable.from(tableOf(table, stats, shown));
     },
   );
 };

@@ -26,7 +26,10 @@ export interface QueryStats {
   readonly granularity: StatsGranularity;
   /** IANA name. */
   readonly timezone: string;
-  readonly groupBy: StatsDimension | null;
+  /** Two at most. */
+  readonly groupBy: readonly StatsDimension[];
+  /** Counts the period before too. */
+  readonly comparesPrevious: boolean;
   /** Only what has these values. */
   readonly where: Partial<Readonly<Record<Exclude<StatsDimension, 'environment'>, string>>>;
 }
@@ -39,21 +42,29 @@ export interface StatsRow extends StatsCounts {
 interface StatsBucket extends StatsRow {
   /** Start of the bucket in the asked time zone; ISO 8601 in UTC. */
   readonly start: string;
-  /** Value of the dimension grouped by; absent without `groupBy`. */
-  readonly group?: string;
+  /** Values of the dimensions grouped by. */
+  readonly groups: readonly string[];
 }
 
-export interface Stats {
+/** Counts of one period. */
+export interface PeriodStats {
+  /** ISO 8601. */
+  readonly from: string;
+  readonly to: string;
   readonly totals: StatsRow;
   /** Every bucket of the range, empty ones too; with `groupBy`, of each group. */
   readonly data: readonly StatsBucket[];
+}
+
+export interface Stats extends PeriodStats {
+  readonly previous?: PeriodStats;
 }
 
 type Counted = Record<StatsMetric, string>;
 interface Row extends Counted {
   /** null: the totals. */
   readonly start: Date | null;
-  readonly grp: string | null;
+  readonly grp: readonly string[] | null;
   /** Ascending; in the totals a bin may come several times, once for each bucket. */
   readonly bins: readonly string[] | null;
   readonly bin_counts: readonly string[] | null;
@@ -71,9 +82,11 @@ const rowOf = (row: Row): StatsRow => ({
 
 const NOTHING: StatsRow = { ...countsBy(() => 0), latency: null };
 
-/** Counts by time and one dimension at most. */
-export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> => {
-  const { organizationId, environment, from, to, granularity, timezone, groupBy, where } = by;
+const queryPeriod = async (
+  db: Database,
+  { organizationId, environment, granularity, timezone, groupBy, where }: QueryStats,
+  { from, to }: Pick<PeriodStats, 'from' | 'to'>,
+): Promise<PeriodStats> => {
   const { rows } = await db.query<Row>(STATS_SQL(groupBy, granularity), [
     organizationId,
     environment === null ? ['live', 'test'] : [environment],
@@ -91,10 +104,34 @@ export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> =
   const total = rows.find(({ start }) => start === null);
   const data = rows.flatMap((row): StatsBucket[] => {
     if (row.start === null) return [];
-    const group = row.grp === null ? {} : { group: row.grp };
-    return [{ start: row.start.toISOString(), ...group, ...rowOf(row) }];
+    return [{ start: row.start.toISOString(), groups: row.grp ?? [], ...rowOf(row) }];
   });
-  return { totals: total === undefined ? NOTHING : rowOf(total), data };
+  return { from, to, totals: total === undefined ? NOTHING : rowOf(total), data };
+};
+
+/**
+ * The period before: as many whole hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it
+ * to end when the period begins, or before. $1 from, $2 to, $3 time zone, $4 longest.
+ */
+const previousSql = (granularity: StatsGranularity): string => `
+  select ($1::timestamptz at time zone $3 - n * step) at time zone $3 as "from",
+    ($2::timestamptz at time zone $3 - n * step) at time zone $3 as "to"
+  from (select interval '1 ${granularity}' as step) unit, generate_series(1, $4::integer) n
+  where $2::timestamptz at time zone $3 - n * step <= $1::timestamptz at time zone $3
+  order by n limit 1`;
+
+const previousPeriod = async (db: Database, by: QueryStats): Promise<Pick<PeriodStats, 'from' | 'to'>> => {
+  const values = [by.from, by.to, by.timezone, STATS_BUCKETS_MAX + 1];
+  const { rows } = await db.query<{ readonly from: Date; readonly to: Date }>(previousSql(by.granularity), values);
+  const [{ from, to } = { from: new Date(by.from), to: new Date(by.from) }] = rows;
+  return { from: from.toISOString(), to: to.toISOString() };
+};
+
+/** Counts by time and two dimensions at most. */
+export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> => {
+  const stats = await queryPeriod(db, by, by);
+  if (!by.comparesPrevious) return stats;
+  return { ...stats, previous: await queryPeriod(db, by, await previousPeriod(db, by)) };
 };
 
 const COLUMNS: Readonly<Record<StatsDimension, string>> = {
@@ -125,8 +162,8 @@ const startsSql = (granularity: StatsGranularity): string =>
  * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $11 filters, $12 groups at most.
  * One row for each bucket (and group), and one with neither for the totals.
  */
-export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGranularity): string => {
-  const group = groupBy === null ? 'null::text' : `b.${COLUMNS[groupBy]}`;
+export const STATS_SQL = (groupBy: readonly StatsDimension[], granularity: StatsGranularity): string => {
+  const group = `array[${groupBy.map((dimension) => `b.${COLUMNS[dimension]}`).join(', ')}]::text[]`;
   return `
   with range as (
     select date_bin('15 minutes', $3::timestamptz, 'epoch') as first,
@@ -156,7 +193,7 @@ export const STATS_SQL = (groupBy: StatsDimension | null, granularity: StatsGran
     ${startsSql(granularity)}
   ), frame as (
     select 0 as total, start, grp
-    from starts, ${groupBy === null ? '(select null::text as grp) groups' : 'groups'}
+    from starts, ${groupBy.length === 0 ? "(select '{}'::text[] as grp) groups" : 'groups'}
     union all select 1, null, null
   )
   select f.start, f.grp, ${COUNTS.map((name) => `coalesce(c.${name}, 0) as ${name}`).join(', ')}, l.bins, l.bin_counts

@@ -65,12 +65,19 @@ const codeProblems = (body: unknown, codes: readonly string[] | undefined): read
   return codes === undefined || codes.includes(String(code)) ? [] : [`code ${code} is not one of ${codes.join(', ')}`];
 };
 
+/** Of several media types the one that was sent. */
+const contentOf = (declared: OpenApiResponse, sentType: string) => {
+  const contents = Object.entries(declared.content ?? {});
+  return contents.find(([type]) => sentType.startsWith(type)) ?? contents[0] ?? [];
+};
+
 const bodyProblems = (answer: RealAnswer, declared: OpenApiResponse, validate: Validate): readonly string[] => {
-  const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+  const sentType = answer.headers.get('content-type') ?? '';
+  const [type, content] = contentOf(declared, sentType);
   if (type === undefined || content === undefined || answer.method === 'HEAD') {
     return answer.text === '' ? [] : ['it has a body'];
   }
-  if (answer.headers.get('content-type')?.startsWith(type) !== true) return [`it is not ${type}`];
+  if (!sentType.startsWith(type)) return [`it is not ${type}`];
   // What is made for people names no code.
   if (type !== 'application/json') return validate(content.schema, answer.text);
   const body = parsed(answer.text);

@@ -11,7 +11,9 @@ const header = z.strictObject({ description: text, required: z.boolean().optiona
 
 const example = z.strictObject({ summary: text, value: z.unknown() });
 
-const mediaType = z.strictObject({ schema: reference, examples: named(example).optional() });
+const plainText = z.strictObject({ type: z.literal('string') });
+
+const mediaType = z.strictObject({ schema: z.union([reference, plainText]), examples: named(example).optional() });
 
 const content = z.record(z.string().regex(/^\w+\/[\w.+-]+$/), mediaType);
 

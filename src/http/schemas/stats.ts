@@ -1,0 +1,126 @@
+import Papa from 'papaparse';
+import { z } from 'zod';
+import {
+  STATS_GRANULARITIES,
+  STATS_METRICS,
+  type StatsDimension,
+  type StatsMetric,
+} from '../../projections/stats/metrics.ts';
+import type { PeriodStats, Stats, StatsRow } from '../../projections/stats/queries.ts';
+import { escapeFormula } from '../routes/suppressions/csv.ts';
+import { timeSchema } from './envelope.ts';
+
+const count = z.number().int().optional();
+const latency = z
+  .strictObject({ p50: z.number(), p90: z.number(), p99: z.number() })
+  .nullable()
+  .describe('From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered.');
+
+/** Each metric is optional: `metrics` may leave it out. */
+const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
+
+const group = z
+  .union([z.string(), z.record(z.string(), z.string())])
+  .optional()
+  .describe('Value of the dimension grouped by; of two, both by name.');
+
+const period = {
+  from: timeSchema(),
+  to: timeSchema(),
+  totals: z.strictObject({ ...counts, latency_ms: latency }),
+  data: z.array(z.strictObject({ start: timeSchema(), group, ...counts, latency_ms: latency })),
+};
+
+export const statsSchema = z
+  .strictObject({
+    object: z.literal('stats'),
+    ...period,
+    granularity: z.enum(STATS_GRANULARITIES),
+    timezone: z.string(),
+    complete_until: timeSchema().describe('Everything recorded up to then is counted.'),
+    previous: z.strictObject(period).optional().describe('The period before, with `compare=previous`.'),
+  })
+  .meta({ id: 'Stats' });
+
+export interface StatsAsked {
+  readonly granularity: string;
+  readonly timezone: string;
+  readonly groupBy: readonly StatsDimension[];
+  readonly metrics: readonly StatsMetric[];
+  /** ISO 8601. */
+  readonly completeUntil: string;
+}
+
+const serializeRow = (row: StatsRow, metrics: readonly StatsMetric[]): Readonly<Record<string, unknown>> => ({
+  ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
+  latency_ms: row.latency,
+});
+
+/** Values of the dimensions, by name. */
+const named = (groups: readonly string[], groupBy: readonly StatsDimension[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(groupBy.map((dimension, index) => [dimension, groups[index] ?? '']));
+
+const serializeGroup = (groups: readonly string[], groupBy: readonly StatsDimension[]) => {
+  if (groups.length === 0) return {};
+  return { group: groups.length === 1 ? groups[0] : named(groups, groupBy) };
+};
+
+const serializePeriod = ({ from, to, totals, data }: PeriodStats, { metrics, groupBy }: StatsAsked) => ({
+  from,
+  to,
+  totals: serializeRow(totals, metrics),
+  data: data.map(({ start, groups, ...row }) => ({
+    start,
+    ...serializeGroup(groups, groupBy),
+    ...serializeRow(row, metrics),
+  })),
+});
+
+export const serializeStats = (stats: Stats, asked: StatsAsked) => ({
+  object: 'stats' as const,
+  ...serializePeriod(stats, asked),
+  granularity: asked.granularity,
+  timezone: asked.timezone,
+  complete_until: asked.completeUntil,
+  ...(stats.previous === undefined ? {} : { previous: serializePeriod(stats.previous, asked) }),
+});
+
+/** Media types of a table: a row for each bucket and group. */
+export const STATS_TABLES = ['text/csv', 'application/x-ndjson'] as const;
+export type StatsTable = (typeof STATS_TABLES)[number];
+
+/** Rows that are written in one turn of the event loop: some milliseconds. */
+const CHUNK_ROWS = 500;
+const CSV_LINE_BREAK = '\r\n';
+
+/** A flat row; the same columns in each. */
+const tableRow = (
+  { start, groups, latency, ...row }: Stats['data'][number],
+  { groupBy, metrics }: StatsAsked,
+): Readonly<Record<string, string | number | null>> => ({
+  start,
+  ...named(groups, groupBy),
+  ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
+  latency_p50_ms: latency?.p50 ?? null,
+  latency_p90_ms: latency?.p90 ?? null,
+  latency_p99_ms: latency?.p99 ?? null,
+});
+
+const toCsv = (rows: readonly (readonly (string | number | null)[])[]): string =>
+  Papa.unparse(
+    rows.map((cells) => cells.map((cell) => (typeof cell === 'string' ? escapeFormula(cell) : cell))),
+    { newline: CSV_LINE_BREAK },
+  ) + CSV_LINE_BREAK;
+
+/** The buckets as CSV (RFC 4180) with a header, or as one JSON object a line; in chunks. */
+export async function* tableOf(type: StatsTable, { data }: Stats, asked: StatsAsked): AsyncGenerator<string> {
+  const [first] = data;
+  if (type === 'text/csv' && first !== undefined) yield toCsv([Object.keys(tableRow(first, asked))]);
+  for (let at = 0; at < data.length; at += CHUNK_ROWS) {
+    const rows = data.slice(at, at + CHUNK_ROWS).map((row) => tableRow(row, asked));
+    yield type === 'text/csv'
+      ? toCsv(rows.map((row) => Object.values(row)))
+      : rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

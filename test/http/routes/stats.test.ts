@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+let service: DatabaseService;
+let key: string;
+let domainId: string;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  const organizationId = await service.makeOrganization();
+  domainId = await service.makeDomain(organizationId, 'example.test');
+  key = (await service.makeKey(organizationId, domainId)).value;
+  for (const to of ['a@one.example', 'b@one.example', 'c@two.example']) {
+    const answer = await service.request({
+      method: 'POST',
+      url: '/v1/messages/send',
+      key,
+      payload: { from: 'shop@example.test', to, subject: 'Order', text: 'Thank you.' },
+    });
+    expect(answer.statusCode).toBe(202);
+  }
+});
+afterAll(() => service.close());
+
+const get = (query: string, accept = 'application/json') =>
+  service.request({ url: `/v1/stats?${query}`, key, headers: { accept } });
+
+const today = (): string => {
+  const now = service.deps.context.system.now();
+  return `from=${new Date(now.getTime() - 60_000).toISOString()}&to=${new Date(now.getTime() + 60_000).toISOString()}`;
+};
+
+describe('GET /v1/stats', () => {
+  test('groups by two dimensions, named with each row', async () => {
+    const { data } = (
+      await get(`${today()}&group_by=recipient_domain,domain&metrics=accepted&granularity=month`)
+    ).json();
+    const groups = data.filter(({ accepted }: { accepted: number }) => accepted > 0);
+    expect(groups.map(({ group, accepted }: { group: object; accepted: number }) => [group, accepted])).toEqual([
+      [{ recipient_domain: 'one.example', domain: domainId }, 2],
+      [{ recipient_domain: 'two.example', domain: domainId }, 1],
+    ]);
+  });
+
+  test('says up to when everything is counted', async () => {
+    const before = Date.now();
+    const { complete_until } = (await get(today())).json();
+    expect(Date.parse(complete_until)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(complete_until)).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('compares with the period before', async () => {
+    const body = (await get(`${today()}&compare=previous&metrics=accepted`)).json();
+    expect(body.totals.accepted).toBe(3);
+    expect(body.previous).toMatchObject({ totals: { accepted: 0 }, data: expect.any(Array) });
+    expect(Date.parse(body.previous.to)).toBeLessThanOrEqual(Date.parse(body.from));
+  });
+
+  test('is a table of CSV', async () => {
+    const answer = await get(`${today()}&group_by=recipient_domain&metrics=accepted&granularity=month`, 'text/csv');
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      vary: expect.stringContaining('accept'),
+      'complete-until': expect.stringMatching(/Z$/),
+    });
+    const [header, ...rows] = answer.body.split('\r\n');
+    expect(header).toBe('start,recipient_domain,accepted,latency_p50_ms,latency_p90_ms,latency_p99_ms');
+    expect(rows.filter((row) => row.includes('one.example,2,'))).toHaveLength(1);
+    expect(rows.at(-1)).toBe('');
+  });
+
+  test('is a table of JSON Lines, of many rows too', async () => {
+    const year = 'from=2026-09-01&to=2026-11-01&granularity=hour&metrics=accepted';
+    const answer = await get(year, 'application/x-ndjson, */*;q=0.1');
+    expect(answer.headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
+    const rows = answer.body
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows).toHaveLength(61 * 24);
+    expect(rows[0]).toEqual({
+      start: '2026-09-01T00:00:00.000Z',
+      accepted: 0,
+      latency_p50_ms: null,
+      latency_p90_ms: null,
+      latency_p99_ms: null,
+    });
+  });
+
+  test.each([
+    ['group_by=domain,stream,api_key', 'group_by'],
+    ['group_by=domain,domain', 'group_by'],
+    ['group_by=', 'group_by'],
+    ['group_by=constructor', 'group_by'],
+    [`group_by=${'domain,'.repeat(2_000)}`, 'group_by'],
+    ['group_by=domain&group_by=stream', 'group_by'],
+    ['compare=next', 'compare'],
+  ])('refuses %s', async (query, field) => {
+    const answer = await get(query);
+    expect([answer.statusCode, Object.keys(answer.json().error.details)]).toEqual([400, [field]]);
+  });
+
+  test('refuses a comparison in a table, and errors are JSON there too', async () => {
+    const answer = await get('compare=previous', 'text/csv');
+    expect([answer.statusCode, Object.keys(answer.json().error.details)]).toEqual([400, ['compare']]);
+  });
+});

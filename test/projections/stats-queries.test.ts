@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { StatsDimension } from '../../src/projections/stats/metrics.ts';
+import { statsProjection } from '../../src/projections/stats/projection.ts';
+import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
+import { recipient } from '../support/controls/message.ts';
+import { openApplied } from './support/applied.ts';
+import { AT, DAY, send } from './support/stats.ts';
+
+describe('statistics', () => {
+  test('are grouped and narrowed by every dimension', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const mixed = [recipient('rcp_1'), { ...recipient('rcp_2'), domain: 'mail.example' }];
+    await given(...send('msg_1', { recipients: mixed }), { occurredAt: AT });
+    await given(...send('msg_2', { domainId: 'dom_2', keyId: 'key_2', stream: 'bulk' }), { occurredAt: AT });
+    await given(...send('msg_3'), { occurredAt: AT, environment: 'test' });
+    const by = async (groupBy: string, more: Partial<QueryStats> = {}) =>
+      Object.fromEntries(
+        (await queryStats(pool, { ...DAY, groupBy: groupBy.split(',') as StatsDimension[], ...more })).data.map(
+          ({ groups, accepted }) => [groups.join(), accepted],
+        ),
+      );
+    expect(await by('domain')).toEqual({ dom_1: 2, dom_2: 1 });
+    expect(await by('api_key')).toEqual({ key_1: 2, key_2: 1 });
+    expect(await by('stream')).toEqual({ transactional: 2, bulk: 1 });
+    expect(await by('recipient_domain')).toEqual({ 'example.net': 2, 'mail.example': 1 });
+    expect(await by('environment', { environment: null })).toEqual({ live: 3, test: 1 });
+    expect(await by('domain', { where: { recipient_domain: 'mail.example' } })).toEqual({ dom_1: 1 });
+    expect(await by('recipient_domain,domain')).toEqual({
+      'example.net,dom_1': 1,
+      'example.net,dom_2': 1,
+      'mail.example,dom_1': 1,
+    });
+    expect(await by('domain', { where: { stream: 'bulk', api_key: 'key_2', domain: 'dom_2' } })).toEqual({ dom_2: 1 });
+  });
+
+  test.each([
+    ['day', 'UTC', ['2026-11-10T00:00Z', '2026-11-17T00:00Z'], ['2026-11-03T00:00Z', '2026-11-10T00:00Z']],
+    // The clocks change on 25 October.
+    ['day', 'Europe/Berlin', ['2026-10-24T22:00Z', '2026-10-25T23:00Z'], ['2026-10-23T22:00Z', '2026-10-24T22:00Z']],
+    ['week', 'UTC', ['2026-11-02T00:00Z', '2026-11-16T00:00Z'], ['2026-10-19T00:00Z', '2026-11-02T00:00Z']],
+    ['month', 'UTC', ['2026-11-01T00:00Z', '2026-12-01T00:00Z'], ['2026-10-01T00:00Z', '2026-11-01T00:00Z']],
+    ['month', 'UTC', ['2026-11-01T00:00Z', '2026-11-15T00:00Z'], ['2026-10-01T00:00Z', '2026-10-15T00:00Z']],
+    ['hour', 'UTC', ['2026-11-10T03:30Z', '2026-11-10T05:00Z'], ['2026-11-10T01:30Z', '2026-11-10T03:00Z']],
+  ] as const)('are compared with the period before: by %s in %s, %s', async (granularity, timezone, period, before) => {
+    const { given, pool } = await openApplied(statsProjection);
+    const iso = (time: string): string => new Date(time).toISOString();
+    await given(...send('msg_1'), { occurredAt: iso(before[0]) });
+    const range = { from: iso(period[0]), to: iso(period[1]) };
+    const { totals, previous } = await queryStats(pool, {
+      ...DAY,
+      ...range,
+      granularity,
+      timezone,
+      comparesPrevious: true,
+    });
+    expect(totals.accepted).toBe(0);
+    expect(previous).toMatchObject({ from: iso(before[0]), to: iso(before[1]), totals: { accepted: 1 } });
+  });
+});
