@@ -27,7 +27,7 @@ const tableSchema = z.object({
   /** With its schema; the parent's name for a partition. */
   table: z.string().regex(/^[a-z_]+\.[a-z_]+$/),
   file: z.string().regex(/^[a-z0-9_.]+$/),
-  columns: z.array(z.string().regex(/^[a-z_]+$/)).min(1),
+  columns: z.array(z.string().regex(/^[a-z_][a-z0-9_]*$/)).min(1),
   rows: z.int(),
   /** Of the compressed file. */
   bytes: z.int(),
