@@ -17,6 +17,7 @@ import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
 import { soak } from './soak.ts';
+import { statistics } from './statistics.ts';
 import { storage } from './storage.ts';
 import { templates } from './templates.ts';
 import { webhookFairness } from './webhook-fairness.ts';
@@ -32,6 +33,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   rebuildAll,
   keyCheck,
   redirect,
+  statistics,
   endToEnd,
   endToEndRedis,
   latency,

@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
+import { STATS_DIMENSIONS, STATS_METRICS } from '../../src/projections/stats/metrics.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
@@ -24,6 +25,12 @@ describe('the documents', () => {
     expect(readConfig(defaults)).toEqual(readConfig({}));
     const set = Object.values(readConfig({})).filter((value) => value !== undefined && String(value) !== '');
     expect(Object.values(defaults).filter((value) => value !== undefined)).toHaveLength(set.length + 1); // two rates, one setting
+  });
+
+  test('name each metric and dimension of statistics', () => {
+    const page = read('docs/statistics.md');
+    const missing = [...STATS_METRICS, ...STATS_DIMENSIONS].filter((name) => !page.includes(`\`${name}\``));
+    expect(missing).toEqual([]);
   });
 
   test('name only npm scripts that exist', () => {
