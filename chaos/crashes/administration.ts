@@ -1,4 +1,4 @@
-import { type Answered, type Ask, askIn, untilAnswered } from '../harness/asking.ts';
+import { type Answered, type Ask, type Asked, askIn, untilAnswered } from '../harness/asking.ts';
 import type { Judging } from '../harness/oracle.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';
@@ -6,16 +6,16 @@ import { inWorld } from './in-world.ts';
 import type { Passing } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
-interface Deed {
+export interface Deed {
   readonly name: string;
   /** Something that goes on by itself passes the same points, perhaps before the request comes. */
   readonly isDoneUnasked?: true;
   /** @returns the request that the process dies of, and what a repeat is answered. */
-  prepare(world: World, ask: Ask): Promise<{ path: string; body: unknown; isWanted(answer: Answered): boolean }>;
+  prepare(world: World, ask: Ask): Promise<Asked & { isWanted(answer: Answered): boolean }>;
   readonly more?: Judging['more'];
 }
 
-const oneOf =
+export const oneOf =
   (...statuses: readonly number[]) =>
   ({ status }: Answered): boolean =>
     statuses.includes(status);
@@ -103,7 +103,7 @@ const verification: Deed = {
   },
 };
 
-const diesOf = (deed: Deed, point: Passing): Scenario => ({
+export const diesOf = (deed: Deed, point: Passing): Scenario => ({
   name: `killed ${point} by ${deed.name}`,
   run: () =>
     inWorld(
@@ -117,7 +117,7 @@ const diesOf = (deed: Deed, point: Passing): Scenario => ({
         await programs.died();
         const isReady = await programs.startToDie({ OUTBOX_FAIL_POINT: point });
         if (!isReady && deed.isDoneUnasked !== true) throw new Error('the process died before it was asked');
-        await ask(request.path, request.body);
+        await ask(request.path, request.body, request.method);
         await programs.died();
         await programs.start();
         await untilAnswered(ask, request, isWanted);

@@ -16,6 +16,7 @@ import { ROLE_CRASHES } from './roles.ts';
 import { SMTP_CRASHES } from './smtp-points.ts';
 import { SUBMISSION_CRASHES } from './submission.ts';
 import { SUPPRESSION_CRASHES } from './suppressions.ts';
+import { TEMPLATE_CRASHES } from './templates.ts';
 import { WARM_UP_CRASHES } from './warm-ups.ts';
 import { WINDOW } from './window.ts';
 
@@ -40,4 +41,5 @@ export const CRASHES: readonly Scenario[] = [
   ...REPUTATION_CRASHES,
   ...DESTROYED_KEY_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
+  ...TEMPLATE_CRASHES,
 ];

@@ -6,8 +6,16 @@ export interface Answered {
   readonly text: string;
 }
 
-/** One request of an administrator: a GET, or a POST where there is a body. @returns null: nothing was answered. */
-export type Ask = (path: string, body?: unknown) => Promise<Answered | null>;
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** One request of an administrator: a GET, or a POST where there is a body, unless said otherwise. @returns null: nothing was answered. */
+export type Ask = (path: string, body?: unknown, method?: Method) => Promise<Answered | null>;
+
+export interface Asked {
+  readonly path: string;
+  readonly body?: unknown;
+  readonly method?: Method;
+}
 
 const REQUEST_MS = 10_000;
 const AGAIN_MS = 200;
@@ -16,10 +24,10 @@ const TIMES_MAX = 100;
 /** Of the world's API, with its key unless another is given. */
 export const askIn =
   ({ programs, key }: Pick<World, 'programs' | 'key'>): Ask =>
-  async (path, body) => {
+  async (path, body, method = body === undefined ? 'GET' : 'POST') => {
     try {
       const response = await fetch(programs.baseUrl() + path, {
-        method: body === undefined ? 'GET' : 'POST',
+        method,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(REQUEST_MS),
@@ -33,12 +41,12 @@ export const askIn =
 /** What a patient administrator does. @throws {Error} it was never answered so. */
 export const untilAnswered = async (
   ask: Ask,
-  { path, body }: { readonly path: string; readonly body?: unknown },
+  { path, body, method }: Asked,
   isWanted: (answer: Answered) => boolean,
 ): Promise<string> => {
   let last = '';
   for (let time = 0; time < TIMES_MAX; time += 1) {
-    const answer = await ask(path, body);
+    const answer = await ask(path, body, method);
     if (answer !== null && isWanted(answer)) return answer.text;
     last = JSON.stringify(answer);
     await sleep(AGAIN_MS);

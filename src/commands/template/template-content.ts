@@ -5,7 +5,7 @@ import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
 import { templateStream } from '../../domain/streams.ts';
-import { requireTemplate, requireVersion } from '../../domain/template/change-template.ts';
+import { requireTemplate, requireVersion, requireVersions } from '../../domain/template/change-template.ts';
 import {
   type CompiledContent,
   htmlOf,
@@ -174,6 +174,16 @@ export const contentOf = async (
   }
   const found = requireVersion(existing, version);
   return { content: await templateContent(templates.contents, found), version: found.version };
+};
+
+/** The template by id or alias, also when it is deleted, for its versions. @throws {DomainError} `not_found`, `other_organization`. */
+export const loadVersions = async (
+  store: EventStore,
+  organizationId: string,
+  idOrAlias: string,
+): Promise<ExistingTemplate> => {
+  const { state } = await load(store, template, templateStream(templateIdOf(organizationId, idOrAlias)));
+  return requireVersions(state, organizationId);
 };
 
 /** The template by id or alias. @throws {DomainError} `not_found`, `other_organization`. */

@@ -28,6 +28,12 @@ export const requireTemplate = (state: Template, organizationId: string): Existi
   return existing;
 };
 
+/** Deleted or not, where it has versions: messages name them. @throws {DomainError} `not_found`, `other_organization`. */
+export const requireVersions = (state: Template, organizationId: string): ExistingTemplate => {
+  const existing = requireOwn(state, organizationId, 'template');
+  return existing.versions.length > 0 ? existing : requireTemplate(state, organizationId);
+};
+
 /** @throws {DomainError} `not_found`: there is no such version. */
 export const requireVersion = ({ versions }: ExistingTemplate, version: number): TemplateVersion => {
   const found = versions.find((each) => each.version === version);

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { loadTemplate, templateContent } from '../../../commands/template/template-content.ts';
+import { loadVersions, templateContent } from '../../../commands/template/template-content.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { requireVersion } from '../../../domain/template/change-template.ts';
 import { sourceOf } from '../../../domain/template/content.ts';
@@ -29,11 +29,12 @@ export const listTemplateVersionsRoute = (route: RouteContext): void => {
     'GET /v1/templates/:id/versions',
     {
       summary: 'List the versions of a template, newest first',
+      description: 'Also of a template that was deleted: messages name its versions.',
       query: z.strictObject(pageParameters),
       answer: listSchema(listedVersionSchema),
     },
     async ({ caller: { organizationId }, id, query: { limit, after } }) => {
-      const { template } = await loadTemplate(context.store, organizationId, id);
+      const template = await loadVersions(context.store, organizationId, id);
       const list = listOfTemplate(template.templateId);
       const before = Number(decodePlace(list, after).after ?? VERSION_MAX);
       const older = template.versions.filter(({ version }) => version < before).toReversed();
@@ -60,7 +61,7 @@ const loadVersion = async (
   { params }: FastifyRequest,
 ): Promise<Found> => {
   const { id, version } = params as { readonly id: string; readonly version: string }; // of the path
-  const { template } = await loadTemplate(context.store, organizationId, id);
+  const template = await loadVersions(context.store, organizationId, id);
   if (!NUMBER.test(version)) throw new DomainError('not_found', 'version of the template not found');
   return { template, version: requireVersion(template, Number(version)) };
 };

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTemplateUses } from '../../../src/commands/template/use-template.ts';
+import { canonicalJson, sha256Hex } from '../../../src/domain/digest.ts';
+import { templateStream } from '../../../src/domain/streams.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+import { HELLO, openTemplates, type Templates } from '../support/templates.ts';
+
+/** Sentences of the section Templates of the API's design that no other test has for its title. */
+
+let service: DatabaseService;
+let organizationId: string;
+let key: string;
+let templates: Templates;
+let others: Templates;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  organizationId = await service.makeOrganization();
+  key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
+  templates = openTemplates(service, key);
+  const other = await service.makeOrganization();
+  const otherKey = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
+  others = openTemplates(service, otherKey);
+}, 60_000);
+afterAll(() => service.close());
+
+const send = async (id: string, more: object = {}) => {
+  const payload = {
+    from: 'a@example.test',
+    to: 'b@example.net',
+    template: { id, variables: { name: 'Ann' }, ...more },
+  };
+  const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload });
+  return answer.json();
+};
+const subjectOf = async ({ id }: { readonly id: string }): Promise<string> =>
+  (await service.request({ url: `/v1/messages/${id}/content`, key })).json().subject;
+
+describe('templates', () => {
+  test('a template belongs to an organization; its alias is unique there, and usable wherever the id is', async () => {
+    const alias = await templates.makePublished();
+    const { id } = (await templates.ask('GET', `/${alias}`)).body;
+    expect(id).toMatch(/^tpl_[a-z2-7]{26}$/);
+    expect((await others.ask('POST', '', { ...HELLO, alias })).status).toBe(201);
+    expect((await others.ask('GET', `/${alias}`)).body.id).not.toBe(id);
+    expect((await others.ask('GET', `/${id}`)).status).toBe(403);
+    for (const path of ['', '/versions', '/versions/1', '/versions/1/diff?with=1']) {
+      const [byAlias, byId] = [
+        await templates.ask('GET', `/${alias}${path}`),
+        await templates.ask('GET', `/${id}${path}`),
+      ];
+      expect([byAlias.status, byAlias.body]).toEqual([200, byId.body]);
+    }
+    expect(await subjectOf(await send(alias))).toBe(await subjectOf(await send(id)));
+  });
+
+  test.each([
+    ['a', 201],
+    ['0-9', 201],
+    ['x'.repeat(64), 201],
+    ['x'.repeat(65), 400],
+    ['Upper', 400],
+    ['under_score', 400],
+    ['', 400],
+    ['a/b', 400],
+    ['ä', 400],
+  ])('an alias is of [a-z0-9-]{1,64}: %j is answered %d', async (alias, status) => {
+    expect((await templates.ask('POST', '', { ...HELLO, alias })).status).toBe(status);
+  });
+
+  test('a published template keeps being sent meanwhile, and a rollback points at an earlier version', async () => {
+    const alias = await templates.makePublished();
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Draft {{ name }}' });
+    expect((await templates.ask('GET', `/${alias}`)).body).toMatchObject({ status: 'published', has_draft: true });
+    expect(await subjectOf(await send(alias))).toBe('Hello Ann');
+    expect((await templates.publish(alias)).body.version).toBe(2);
+    expect(await subjectOf(await send(alias))).toBe('Draft Ann');
+    await templates.ask('POST', `/${alias}/rollback`, { version: 1 });
+    expect(await subjectOf(await send(alias))).toBe('Hello Ann');
+    expect(await subjectOf(await send(alias, { version: 2 }))).toBe('Draft Ann');
+  });
+
+  test('deletion: no new sends; versions stay readable for messages that used them', async () => {
+    const alias = await templates.makePublished();
+    const { id: messageId } = await send(alias);
+    const before = (await templates.ask('GET', `/${alias}/versions/1`)).body;
+    expect((await templates.ask('DELETE', `/${alias}`)).status).toBe(204);
+    expect((await templates.ask('GET', `/${alias}`)).status).toBe(404);
+    expect((await send(alias)).error.code).toBe('template_not_published');
+    const { template } = (await service.request({ url: `/v1/messages/${messageId}`, key })).json();
+    const { body } = await templates.ask('GET', `/${template.id}/versions/${template.version}`);
+    expect(body).toEqual({ ...before, published: false });
+    expect((await templates.ask('GET', `/${alias}/versions`)).body.data).toHaveLength(1);
+    expect((await templates.ask('GET', `/${alias}/versions/1/diff?with=1`)).body.changes).toEqual([]);
+    const [draft] = [await templates.make()];
+    await templates.ask('DELETE', `/${draft}`);
+    expect((await templates.ask('GET', `/${draft}/versions`)).status).toBe(404);
+  });
+
+  test('events carry the digest of the content; the content is in the vault', async () => {
+    const alias = await templates.makePublished({ html: '<p>Unmistakable {{ name }}</p>' });
+    const { id } = (await templates.ask('GET', `/${alias}`)).body;
+    const { store, contents } = service.deps.context;
+    const events = await store.readStream(templateStream(id));
+    expect(events.map(({ type }) => type)).toEqual(['TemplateCreated', 'TemplatePublished']);
+    expect(JSON.stringify(events.map(({ data }) => data))).not.toContain('Unmistakable');
+    for (const { data, metadata } of events) {
+      const { contentId, contentDigest } = data as { readonly contentId: string; readonly contentDigest: string };
+      const body = (await contents.get([contentId])).get(contentId);
+      expect(body?.kind === 'template' && sha256Hex(canonicalJson(body.content))).toBe(contentDigest);
+      expect(metadata).toMatchObject({ actor: expect.stringMatching(/^key:key_/), organizationId });
+    }
+  });
+
+  test('a batch renders one version for all', async () => {
+    const alias = await templates.makePublished();
+    const uses = createTemplateUses(service.deps);
+    const use = uses.of(organizationId);
+    const asked = { id: alias, version: null, locale: null, variables: { name: 'Ann' } };
+    const first = await use(asked);
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Later {{ name }}' });
+    await templates.publish(alias);
+    uses.forget(first.templateId);
+    expect((await use(asked)).version).toBe(1);
+    expect((await uses.of(organizationId)(asked)).version).toBe(2);
+  });
+});
