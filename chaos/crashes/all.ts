@@ -12,6 +12,7 @@ import { RETURNED_MAIL_CRASHES } from './inbound-reports.ts';
 import { MAIL_SETTINGS_CRASHES } from './mail-settings.ts';
 import { POWER_CUTS } from './power-cuts.ts';
 import { REPUTATION_CRASHES } from './reputation.ts';
+import { RETENTION_CRASHES } from './retention.ts';
 import { ROLE_CRASHES } from './roles.ts';
 import { SMTP_CRASHES } from './smtp-points.ts';
 import { SUBMISSION_CRASHES } from './submission.ts';
@@ -40,6 +41,7 @@ export const CRASHES: readonly Scenario[] = [
   ...WARM_UP_CRASHES,
   ...REPUTATION_CRASHES,
   ...DESTROYED_KEY_CRASHES,
+  ...RETENTION_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
   ...TEMPLATE_CRASHES,
 ];

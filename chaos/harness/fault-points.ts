@@ -48,6 +48,7 @@ const STEPS = [
   'webhook-claim',
   'webhook-post',
   'webhook-finish',
+  'content-expire',
 ] as const;
 export type FailStep = (typeof STEPS)[number];
 

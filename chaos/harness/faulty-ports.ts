@@ -71,6 +71,7 @@ export const faultyPorts = (point: FailPoint): PortDecorators => {
       claim: around(pass, 'webhook-claim', deliveries.claim),
       finish: around(pass, 'webhook-finish', deliveries.finish),
     }),
+    retention: (retention) => ({ ...retention, expire: around(pass, 'content-expire', retention.expire) }),
     webhookTarget: (target) => ({ ...target, post: around(pass, 'webhook-post', target.post) }),
     pool: (pool) => pool.on('connect', (client) => failAtCommit(pass, client)),
   };

@@ -65,6 +65,29 @@ const waitingProblems = ({ waiting, oldestDueSeconds, pausedDestinations }: Back
   ];
 };
 
+/** Messages that are looked at: those that wait, the first by id, and others from anywhere. */
+const CONTENTS_SEEN_MAX = 5_000;
+const WITHOUT_CONTENTS = `
+  with seen as (
+    (select m.message_id, m.content_id from read_models.deliveries d join read_models.messages m using (message_id)
+     limit ${CONTENTS_SEEN_MAX})
+    union (select message_id, content_id from read_models.messages order by message_id limit ${CONTENTS_SEEN_MAX})
+    union (select message_id, content_id from read_models.messages
+           where message_id > (select 'msg_' || chr(97 + floor(random() * 26)::integer))
+           order by message_id limit ${CONTENTS_SEEN_MAX})
+  )
+  select message_id as id from seen
+  where not exists (select from vault.contents c where c.id = seen.content_id::uuid)
+  order by message_id limit 10`;
+
+/** Contents end with a record, by retention: without one they are lost. */
+const contentProblems = async ({ pool }: Operator): Promise<readonly string[]> => {
+  const { rows } = await pool.query<{ id: string }>(WITHOUT_CONTENTS);
+  if (rows.length === 0) return [];
+  const named = rows.map(({ id }) => id).join(', ');
+  return [`the vault lost the contents of ${named}: they have to come from a backup (docs/operations.md, Retention)`];
+};
+
 /** Deferred messages read from either end of the queue. Higher takes longer, lower misses some. */
 const DEFERRED_READ_MAX = 100;
 const PERMANENT = 500;
@@ -206,6 +229,7 @@ export const doctorCommand: OperatorCommand = {
       ...readModelProblems(await readModels.lag()),
       ...waitingProblems(backlog),
       ...(await restoreProblems(operator)),
+      ...(await contentProblems(operator)),
       ...(await refusalProblems(operator)),
       ...(await mailProblems(operator, config)),
       ...(smarthost.works === false ? [smarthost.sentence] : []),

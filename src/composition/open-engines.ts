@@ -22,6 +22,7 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import type { Queues } from '../domain/ports/queue.ts';
+import type { Retention } from '../domain/ports/retention.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
@@ -49,6 +50,7 @@ export interface PortDecorators {
   readonly transport: Decorator<MailTransport>;
   readonly webhookDeliveries: Decorator<WebhookDeliveries>;
   readonly webhookTarget: Decorator<WebhookTarget>;
+  readonly retention: Decorator<Retention>;
   /** Pool of the projections. */
   readonly pool: Decorator<Pool>;
 }
@@ -63,6 +65,7 @@ const UNDECORATED: PortDecorators = {
   transport: same,
   webhookDeliveries: same,
   webhookTarget: same,
+  retention: same,
   pool: same,
 };
 
@@ -94,6 +97,8 @@ export interface Engines {
   readonly context: CommandContext;
   /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
+  /** How often contents were asked for in vain, although an event names them. */
+  missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
   readonly decorate: PortDecorators;
   /** Where data, log and queue are, one sentence each. */
@@ -120,6 +125,9 @@ export interface OpenEnginesOptions {
   readonly overrides?: ServiceOverrides;
 }
 
+/** Ids in one line of the service's log. */
+const MISSING_NAMED_MAX = 10;
+
 /** Opens, migrates and checks database, log and vault. @throws {StartRefused} */
 export const openEngines = async (options: OpenEnginesOptions): Promise<Engines> => {
   const { config, logger, closers, owner, mustExist = false, overrides = {} } = options;
@@ -138,9 +146,14 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const trackingKeys = await retryWhileAway({ system }, () => openTrackingKeys(secretsOn(pool), secretKeys));
   const box = createSecretBox(secretKeys, 'vault.contents', system);
   const contentsCodec = createContentsCodec({ box, encrypts: config.encryptContents });
+  let missing = 0;
+  const onMissing = (ids: readonly string[]): void => {
+    missing += ids.length;
+    logger.error({ contentIds: ids.slice(0, MISSING_NAMED_MAX) }, 'the vault lost contents that events name');
+  };
   const vaultOn: Engines['vaultOn'] = (pool) => ({
     secrets: decorate.secrets(secretsOn(pool)),
-    contents: decorate.contents(createPostgresContents({ pool, codec: contentsCodec })),
+    contents: decorate.contents(createPostgresContents({ pool, codec: contentsCodec, onMissing })),
   });
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
@@ -187,6 +200,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     log,
     context,
     vaultOn,
+    missingContents: () => missing,
     decorate,
     places: [database.place, ...logPlace],
   };

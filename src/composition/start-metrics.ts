@@ -23,6 +23,7 @@ export const startMetrics = async (
   const { lag, deliveries } = createReadModels({ pool, store, system });
   const registry = new Registry();
   measureBacklog(registry, deliveries.backlog);
+  measureMissingContents(registry, engines.missingContents);
   const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw listenRefused(error, { host, port: metricsPort, variable: 'METRICS_PORT' });
@@ -34,6 +35,29 @@ export const startMetrics = async (
   const { port } = server.address() as AddressInfo;
   logger.info({ port }, 'metrics are served');
   return registry;
+};
+
+const measureMissingContents = (registry: Registry, total: () => number): void => {
+  new Counter({
+    name: 'outbox_contents_missing_total',
+    help: 'Contents that were read in vain: neither stored nor expired',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(total());
+    },
+  });
+};
+
+/** Counts contents that expired by retention. */
+export const measureExpiry = (registry: Registry | undefined): ((contents: number) => void) | undefined => {
+  if (registry === undefined) return undefined;
+  const counter = new Counter({
+    name: 'outbox_contents_expired_total',
+    help: 'Contents that were removed when their retention ended',
+    registers: [registry],
+  });
+  return (contents) => counter.inc(contents);
 };
 
 /** Overlapping calls share one query, so that all figures of a scrape agree. */

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { openRestoreHold } from '../adapters/backup/restore-hold.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
+import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { retryWhileAway } from '../async/retry.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
@@ -20,7 +21,7 @@ import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
-import { measureDeliveries } from './start-metrics.ts';
+import { measureDeliveries, measureExpiry } from './start-metrics.ts';
 
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
@@ -87,6 +88,11 @@ export const openWorkers = async (
     heldMail: readModels.deliveries,
     isHeldAfterRestore: restoreHold.holds,
     expiredKeys: readModels.apiKeys.expired,
+    expiring: {
+      retention: decorate.retention(createPostgresRetention({ pool })),
+      messageStatuses: readModels.messages.statuses,
+      onExpired: measureExpiry(registry),
+    },
     senders: { counts: readModels.reputation.page, limits: config.sendingLimits },
     capturing: context.capturing,
     metrics: measureDeliveries(registry, mail.live.sessions),

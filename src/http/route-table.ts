@@ -43,7 +43,7 @@ export const ROUTES = {
   },
   'GET /v1/messages': { ...READ, errors: LIST },
   'GET /v1/messages/:id': { ...READ, errors: ONE },
-  'GET /v1/messages/:id/content': { ...READ, errors: ONE },
+  'GET /v1/messages/:id/content': { ...READ, errors: [...ONE, 'content_gone'] },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': {

@@ -17,7 +17,7 @@ import {
 import { type ListSuspensions, listSuspensions } from './destinations.ts';
 import { type ListDomains, listDomains } from './domains.ts';
 import { type ReadFeed, readFeed } from './events/queries.ts';
-import { type ListMessages, listMessages } from './messages/queries.ts';
+import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
@@ -39,7 +39,10 @@ export interface ReadModelsOptions {
 
 /** All queries of the read models; holds no resources. */
 export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
-  messages: { list: (by: ListMessages) => listMessages(pool, by) },
+  messages: {
+    list: (by: ListMessages) => listMessages(pool, by),
+    statuses: (ids: readonly string[]) => messageStatuses(pool, ids),
+  },
   events: { page: (by: ReadFeed) => readFeed(pool, by) },
   stats: { query: (by: QueryStats) => queryStats(pool, by) },
   billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },

@@ -2,6 +2,7 @@ import { suspendDestination } from '../commands/destination.ts';
 import { destination } from '../domain/destination/destination.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { Message } from '../domain/message/message.ts';
+import { organization } from '../domain/organization/organization.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
@@ -34,6 +35,7 @@ import { createInMemoryProjections } from './in-memory-projections.ts';
 import { createLeadership } from './leadership.ts';
 import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
 import { createSendingHolds } from './reputation/sending-holds.ts';
+import { createOrganizationIds, type ExpireContents, expireContents } from './retention/expire-contents.ts';
 import { createSendNotices } from './send-notices.ts';
 import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
@@ -60,6 +62,8 @@ export interface WorkersDependencies {
   readonly isHeldAfterRestore?: (message: Message) => boolean;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
+  /** What is no longer kept, and the status of messages. Absent: everything is kept. */
+  readonly expiring?: Pick<ExpireContents, 'retention' | 'messageStatuses' | 'onExpired'>;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
   /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
@@ -120,6 +124,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     formerKeys: createFormerKeys(),
     endpoints: createEndpoints(),
     readyEndpoints: createReadyEndpoints(),
+    organizationIds: createOrganizationIds(),
   };
   const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
   const destinationQueues = createDestinationQueues({
@@ -140,6 +145,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
 
   const projections = createInMemoryProjections(store, [
     { category: webhook.category, apply: endpoints.apply, onChange: claimForAll },
+    { category: organization.category, apply: shared.organizationIds.apply },
     { category: sendingDomain.category, apply: sendingDomains.apply },
     { category: domainRecords.category, apply: sendingDomains.applyRecords },
     { category: sendingDomain.category, apply: shared.checkSchedule.apply },
@@ -167,6 +173,9 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   };
   if (deps.senders !== undefined) {
     jobs['evaluation of sender reputation'] = evaluateReputation({ ...shared, ...deps.senders });
+  }
+  if (deps.expiring !== undefined) {
+    jobs['expiry of contents'] = expireContents({ ...shared, ...deps.expiring, caughtUp: projections.caughtUp });
   }
   const loops: Loop[] = [];
   let stopping = false;

@@ -8,6 +8,7 @@ import type { Contents } from '../../src/domain/ports/contents.ts';
 import type { Append, EventStore } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import type { JobHandler, Queues } from '../../src/domain/ports/queue.ts';
+import type { Retention } from '../../src/domain/ports/retention.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
 import type { WebhookDeliveries } from '../../src/domain/ports/webhook-deliveries.ts';
 import type { WebhookTarget } from '../../src/domain/ports/webhook-target.ts';
@@ -28,6 +29,7 @@ const contents = failing.contents({ put: done } as unknown as Contents);
 const secrets = failing.secrets({ put: done, destroy: done } as unknown as Secrets);
 const transport = failing.transport({ send: done } as unknown as MailTransport);
 const target = failing.webhookTarget({ post: done } as unknown as WebhookTarget);
+const retention = failing.retention({ expire: done } as unknown as Retention);
 const deliveries = failing.webhookDeliveries({
   record: done,
   claim: done,
@@ -82,6 +84,7 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'webhook-claim': () => deliveries.claim(any, any),
   'webhook-post': () => target.post(any),
   'webhook-finish': () => deliveries.finish(any),
+  'content-expire': () => retention.expire(any, any),
 };
 
 for (const [name, take] of Object.entries(STEPS)) {

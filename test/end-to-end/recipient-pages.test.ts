@@ -142,7 +142,10 @@ describe('pages for recipients', () => {
       const pages: string[] = [];
       const client = new Client({ connectionString: database.url });
       await client.connect();
-      await client.query("delete from vault.contents where kind = 'message'");
+      await client.query(
+        `update vault.contents set kind = 'expired', head = null, body = '{"kind":"expired","at":"2026-01-01T00:00:00.000Z"}'
+         where kind = 'message'`,
+      );
       await client.end();
       for (const language of LANGUAGES) {
         pages.push(

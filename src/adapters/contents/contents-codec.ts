@@ -16,6 +16,8 @@ export interface EncodedContents {
   readonly id: string;
   readonly organizationId: string;
   readonly kind: string;
+  /** Empty: it is not of a message. */
+  readonly messageId: string;
   /** Empty: the body is its own head. */
   readonly head: string;
   readonly body: string;
@@ -151,6 +153,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
       id,
       organizationId,
       kind: body.kind,
+      messageId: 'messageId' in body ? body.messageId : '',
       head: body.kind === 'message' ? await written(id, 'head', JSON.stringify(headOf(body))) : '',
       body: await written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body)),
     }),

@@ -2,12 +2,12 @@ import { StringDecoder } from 'node:string_decoder';
 import type { Pool } from 'pg';
 import { type Batcher, createBatcher, fulfilled } from '../../async/batcher.ts';
 import { inTurns, type Pausing } from '../../async/turns.ts';
-import { type Contents, headOf, type MessageContents } from '../../domain/ports/contents.ts';
+import { type Contents, headOf, type StoredBody } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 
-type Body = MessageContents['body'];
+type Body = StoredBody;
 type Head = ReturnType<typeof headOf>;
 
 /** Of one query: heads of some kilobytes each. Larger costs memory, smaller costs round trips. */
@@ -27,10 +27,10 @@ const WAITING_BYTES_MAX = 128_000_000;
 const PUT = {
   name: 'contents-put-with-head',
   text: `
-    insert into vault.contents (id, organization_id, kind, head, body, size_bytes)
-    select id, organization_id, kind, nullif(head, '')::json, body::json, octet_length(body)
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
-      as c (id, organization_id, kind, head, body)
+    insert into vault.contents (id, organization_id, kind, message_id, head, body, size_bytes)
+    select id, organization_id, kind, nullif(message_id, ''), nullif(head, '')::json, body::json, octet_length(body)
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+      as c (id, organization_id, kind, message_id, head, body)
     on conflict (id) do nothing`,
 };
 
@@ -158,10 +158,13 @@ export interface PostgresContentsOptions {
   readonly pool: Pool;
   /** Absent: in clear. */
   readonly codec?: ContentsCodec;
+  /** Nothing is stored under these ids, neither contents nor the record that they expired. */
+  onMissing?(ids: readonly string[]): void;
 }
 
 /** Contents in PostgreSQL. While one query runs, the next gathers all callers that come in the meantime. */
-export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: PostgresContentsOptions): Contents => {
+export const createPostgresContents = (options: PostgresContentsOptions): Contents => {
+  const { pool, codec = PLAIN_CONTENTS, onMissing } = options;
   const readLarge = async (rows: readonly Row[]): Promise<readonly Row[]> => {
     if (rows.length === 0) return [];
     const ids = rows.map(({ id }) => id);
@@ -195,6 +198,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
       rows.map(({ id }) => id),
       rows.map(({ organizationId }) => organizationId),
       rows.map(({ kind }) => kind),
+      rows.map(({ messageId }) => messageId),
       rows.map(({ head }) => head),
       rows.map(({ body }) => body),
     ];
@@ -227,6 +231,12 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
     },
   });
 
+  const complete = <Found>(ids: readonly string[], found: ReadonlyMap<string, Found>): ReadonlyMap<string, Found> => {
+    const missing = found.size < ids.length ? [...new Set(ids)].filter((id) => !found.has(id)) : [];
+    if (missing.length > 0) onMissing?.(missing);
+    return found;
+  };
+
   return {
     put: async (contents) => {
       if (contents.length === 0) return;
@@ -240,7 +250,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
       await takeBodies(ids, async (row) => {
         found.set(row.id, await decodeBody(row));
       });
-      return found;
+      return complete(ids, found);
     },
 
     heads: async (ids) => {
@@ -252,7 +262,7 @@ export const createPostgresContents = ({ pool, codec = PLAIN_CONTENTS }: Postgre
       await takeBodies(withoutHead, async (row) => {
         found.set(row.id, headOf(await decodeBody(row)));
       });
-      return found;
+      return complete(ids, found);
     },
   };
 };

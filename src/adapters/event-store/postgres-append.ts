@@ -40,7 +40,7 @@ const APPEND = {
   name: 'event-log-append-with-heads',
   text: `
     select * from event_log.append_with_heads(
-      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 } as const;
 
 const NO_STREAM = -1;
@@ -102,7 +102,7 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
 
 const revisionBefore = ({ expected }: EncodedAppend): number => (expected === 'no-stream' ? NO_STREAM : expected);
 
-/** The sixteen parameters, in order; members and numbers count from one, as SQL does. */
+/** The seventeen parameters, in order; members and numbers count from one, as SQL does. */
 const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
   const events = group.flatMap((append, index) =>
     append.events.map((event, number) => ({ ...event, member: index + 1, number: number + 1 })),
@@ -125,6 +125,7 @@ const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
     textArray(contents.map(({ kind }) => kind)),
     textArray(contents.map(({ head }) => head)),
     textArray(contents.map(({ body }) => body)),
+    textArray(contents.map(({ messageId }) => messageId)),
   ];
 };
 

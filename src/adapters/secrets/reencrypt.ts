@@ -55,11 +55,11 @@ const CONTENTS_STEP = `
   where place = 1 or bytes <= ${BYTES_PER_STEP}
   order by id`;
 
-/** Erased meanwhile: it stays so. */
+/** Erased or expired meanwhile: it stays so. */
 const CONTENTS_UPDATE = `
   update vault.contents c set head = nullif(n.head, '')::json, body = n.body::json, size_bytes = octet_length(n.body)
   from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, head, body)
-  where c.id = n.id`;
+  where c.id = n.id and c.kind <> 'expired'`;
 
 const SECRETS_STEP = `
   select id, ciphertext from vault.secrets

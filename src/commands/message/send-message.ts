@@ -37,6 +37,21 @@ export interface SentMessage {
   readonly replayed: boolean;
 }
 
+/** A repeat has the same addresses: they are answered as before, also when what was stored has expired. */
+const repeatedBody = async (
+  contents: Contents,
+  { accepted: { contentId, recipients } }: ExistingMessage,
+  repeat: MessageBody,
+): Promise<MessageBody> => {
+  const found = (await contents.get([contentId])).get(contentId);
+  if (found?.kind === 'message') return found;
+  if (found?.kind !== 'expired') throw new Error(`the vault holds no contents ${contentId}`);
+  return {
+    ...repeat,
+    recipients: repeat.recipients.map((each, index) => ({ ...each, id: recipients[index]?.id ?? each.id })),
+  };
+};
+
 const UNHEARD_OF: Loaded<Message> = { state: message.initial, revision: 'no-stream' };
 
 const accept = async (
@@ -55,7 +70,7 @@ const accept = async (
   });
   const accepted = requireOwn(state, origin.organizationId, 'message');
   if (events.length > 0) return { message: accepted, body: contents.body, replayed: false };
-  return { message: accepted, body: await storedBody(context.contents, accepted), replayed: true };
+  return { message: accepted, body: await repeatedBody(context.contents, accepted, contents.body), replayed: true };
 };
 
 /**

@@ -2,8 +2,8 @@ import type { Analysis } from '../analysis/analysis.ts';
 import type { TemplateContent } from '../template/content.ts';
 
 /**
- * PORT: the vault's contents. Personal data named by events: insert-only under a random id, deleted by erasure and
- * retention alone. Adapters: `adapters/contents/{in-memory,postgres}`.
+ * PORT: the vault's contents. Personal data named by events: insert-only under a random id, removed by erasure and
+ * retention alone, which leave a record in its place: an id that is absent although an event names it is a fault. Adapters: `adapters/contents/{in-memory,postgres}`.
  */
 
 export interface StoredAttachment {
@@ -121,14 +121,23 @@ export interface ContactAddress {
   readonly address: string;
 }
 
-export type StoredBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
-export type StoredHead = MessageHead | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
+/** In the place of a content that retention removed: its time was over, and no delivery needed it any more. */
+export interface ExpiredContent {
+  readonly kind: 'expired';
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** What commands store. */
+export type NewBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
+export type StoredBody = NewBody | ExpiredContent;
+export type StoredHead = Exclude<StoredBody, MessageBody> | MessageHead;
 
 export interface MessageContents {
   /** UUID, random per request. */
   readonly id: string;
   readonly organizationId: string;
-  readonly body: StoredBody;
+  readonly body: NewBody;
 }
 
 /** What is no message is its own head. */

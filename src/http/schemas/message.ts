@@ -4,7 +4,7 @@ import { environmentSchema } from '../../domain/environment.ts';
 import { HOLD_REASONS } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { messageStatus, RECIPIENT_STATUSES, type Recipient } from '../../domain/message/recipient.ts';
-import type { MessageBody, MessageHead } from '../../domain/ports/contents.ts';
+import type { MessageHead, StoredHead } from '../../domain/ports/contents.ts';
 import { NO_TRACKING } from '../../domain/tracking/tracking.ts';
 import { type LoadedContents, serializeSmtp } from '../../projections/events/serialize-events.ts';
 import type { ListedMessage } from '../../projections/messages/queries.ts';
@@ -71,6 +71,13 @@ const messageFields = {
   subject: z.string().nullable(),
   tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   metadata: z.record(z.string(), z.string()),
+  content: z
+    .enum(['stored', 'expired'])
+    .nullable()
+    .describe(
+      '`expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and ' +
+        'metadata; null: it cannot be read just now, which is a fault of the service.',
+    ),
 };
 
 export const listedMessageSchema = z
@@ -89,45 +96,18 @@ export const messageSchema = z
   .meta({ id: 'Message' });
 export type SerializedMessage = z.infer<typeof messageSchema>;
 
-export const messageContentSchema = z
-  .strictObject({
-    object: z.literal('message_content'),
-    id: z.string(),
-    from: z.string(),
-    from_name: z.string().nullable(),
-    reply_to: z.array(z.string()),
-    subject: z.string(),
-    html: z.string().nullable(),
-    text: z.string().nullable(),
-    headers: z.record(z.string(), z.string()),
-    /** null: the message has no `List-Unsubscribe`. */
-    unsubscribe: z
-      .union([z.literal('managed'), z.strictObject({ url: z.string().nullable(), mailto: z.string().nullable() })])
-      .nullable(),
-    alternatives: z
-      .array(z.strictObject({ content_type: z.string(), content: z.string() }))
-      .describe('Other forms of the message, base64; only mail submitted by SMTP has them.'),
-    attachments: z.array(
-      z.strictObject({
-        filename: z.string(),
-        content_type: z.string(),
-        content_id: z.string().nullable(),
-        content: z.string(),
-      }),
-    ),
-  })
-  .meta({ id: 'MessageContent' });
-export type SerializedMessageContent = z.infer<typeof messageContentSchema>;
-
 const serializeUse = (used: ListedMessage['template'] | undefined): SerializedMessage['template'] =>
   used === undefined || used === null ? null : { id: used.templateId, version: used.version };
 
-/** Personal data from the vault; null or empty once erased. */
-const personal = (body: MessageHead | null) => ({
+const messageIn = (found: StoredHead | undefined): MessageHead | null => (found?.kind === 'message' ? found : null);
+
+/** Personal data from the vault; null or empty once it is erased or has expired. */
+const personal = (body: MessageHead | null, found: StoredHead | undefined) => ({
   from: body?.from.address ?? null,
   subject: body?.subject ?? null,
   tags: body === null ? [] : body.tags.map(({ name, value }) => ({ name, value })),
   metadata: body === null ? {} : { ...body.metadata },
+  content: found?.kind === 'expired' ? ('expired' as const) : body && ('stored' as const),
 });
 
 const addressOf = (body: MessageHead | null, recipientId: string): string | null =>
@@ -157,12 +137,10 @@ const serializeRecipient = (
   updated_at: recipient.updatedAt,
 });
 
-export const serializeMessage = (
-  message: ExistingMessage,
-  body: MessageHead | null,
-  contents: LoadedContents,
-): SerializedMessage => {
+export const serializeMessage = (message: ExistingMessage, contents: LoadedContents): SerializedMessage => {
   const { accepted, recipients } = message;
+  const found = contents.get(accepted.contentId);
+  const body = messageIn(found);
   return {
     id: accepted.messageId,
     object: 'message',
@@ -178,69 +156,43 @@ export const serializeMessage = (
     size_bytes: accepted.sizeBytes,
     expires_at: message.expiresAt,
     scheduled_at: message.schedule?.current ?? null,
-    ...personal(body),
+    ...personal(body, found),
     attempts: message.attempts,
     tracking: { ...(accepted.tracking ?? NO_TRACKING) },
     recipients: recipients.map((recipient) => serializeRecipient(recipient, body, contents)),
   };
 };
 
-export const serializeListedMessage = (message: ListedMessage, body: MessageHead | null): SerializedListedMessage => ({
-  id: message.messageId,
-  object: 'message',
-  message_id: message.internetMessageId,
-  status: message.status,
-  partial: message.partial,
-  environment: message.environment,
-  created_at: message.createdAt,
-  domain_id: message.domainId,
-  api_key_id: message.keyId,
-  stream: message.stream,
-  template: serializeUse(message.template),
-  size_bytes: message.sizeBytes,
-  expires_at: message.expiresAt,
-  scheduled_at: message.scheduledAt,
-  ...personal(body),
-  recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed, opened, clicked }) => ({
-    id,
-    address: addressOf(body, id),
-    kind,
-    status,
-    complained,
-    unsubscribed,
-    opened,
-    clicked,
-  })),
-});
-
-const serializeUnsubscribe = ({ unsubscribe }: MessageBody): SerializedMessageContent['unsubscribe'] => {
-  if (unsubscribe === undefined || unsubscribe === 'managed') return unsubscribe ?? null;
-  return { url: unsubscribe.url ?? null, mailto: unsubscribe.mailto ?? null };
+export const serializeListedMessage = (
+  message: ListedMessage,
+  found: StoredHead | undefined,
+): SerializedListedMessage => {
+  const body = messageIn(found);
+  return {
+    id: message.messageId,
+    object: 'message',
+    message_id: message.internetMessageId,
+    status: message.status,
+    partial: message.partial,
+    environment: message.environment,
+    created_at: message.createdAt,
+    domain_id: message.domainId,
+    api_key_id: message.keyId,
+    stream: message.stream,
+    template: serializeUse(message.template),
+    size_bytes: message.sizeBytes,
+    expires_at: message.expiresAt,
+    scheduled_at: message.scheduledAt,
+    ...personal(body, found),
+    recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed, opened, clicked }) => ({
+      id,
+      address: addressOf(body, id),
+      kind,
+      status,
+      complained,
+      unsubscribed,
+      opened,
+      clicked,
+    })),
+  };
 };
-
-/** Joins the values of a repeated header with commas. */
-const serializeHeaders = ({ headers, repeatedHeaders = [] }: MessageBody): SerializedMessageContent['headers'] => {
-  const joined = { ...headers };
-  for (const { name, value } of repeatedHeaders) joined[name] = `${joined[name]}, ${value}`;
-  return joined;
-};
-
-export const serializeMessageContent = (messageId: string, body: MessageBody): SerializedMessageContent => ({
-  object: 'message_content',
-  id: messageId,
-  from: body.from.address,
-  from_name: body.from.name ?? null,
-  reply_to: body.replyTo.map(({ address }) => address),
-  subject: body.subject,
-  html: body.html ?? null,
-  text: body.text ?? null,
-  headers: serializeHeaders(body),
-  unsubscribe: serializeUnsubscribe(body),
-  alternatives: (body.alternatives ?? []).map(({ contentType, content }) => ({ content_type: contentType, content })),
-  attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
-    filename,
-    content_type: contentType,
-    content_id: contentId ?? null,
-    content,
-  })),
-});

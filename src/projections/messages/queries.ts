@@ -175,3 +175,17 @@ export const listMessages = async (db: Database, by: ListMessages): Promise<List
       : await db.query<Row>(LIST_BY_LABEL, [...values, label, others]);
   return pageOf(rows.map(listed), limit, ({ createdAt, messageId }) => ({ createdAt, id: messageId }));
 };
+
+/** Status of messages by id; what the read model does not have is absent. */
+export const messageStatuses = async (
+  db: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RecipientStatus>> => {
+  const text = 'select message_id as id, status from read_models.messages where message_id = any($1)';
+  const { rows } = await db.query<{ readonly id: string; readonly status: RecipientStatus }>({
+    name: 'message-statuses',
+    text,
+    values: [ids],
+  });
+  return new Map(rows.map(({ id, status }) => [id, status]));
+};

@@ -1,8 +1,8 @@
 -- The vault: with the log, the only truth. Back up both. Nothing here can be made again from anywhere.
 create schema if not exists vault;
 
--- Personal data that events name by id. Insert-only; erasure and retention delete. json, not jsonb: stored as it was
--- written, read whole, never searched.
+-- Personal data that events name by id. Insert-only; retention puts kind `expired` in the place of a content, so that what
+-- is missing without such a row is known to be lost. json, not jsonb: stored as it was written, read whole, never searched.
 create table vault.contents (
   id uuid primary key,
   organization_id text not null,
@@ -13,7 +13,9 @@ create table vault.contents (
   -- are small.
   head json,
   -- Of the body, as JSON: so that a query reads no more than fits into memory.
-  size_bytes integer
+  size_bytes integer,
+  -- Of a message, a reply or a link.
+  message_id text
 );
 
 -- A message of a few kilobytes stays in its row: the table behind it would cost a row and an index entry more.
@@ -28,8 +30,9 @@ exception
 end
 $$;
 
--- Contents come in the order of their age, which a block range index uses at no cost to an insert.
-create index contents_by_age on vault.contents using brin (created_at);
+-- What retention looks at, oldest first. A row leaves it with its content, so that a look costs what is left to do.
+create index contents_by_age on vault.contents (organization_id, created_at, id)
+  where kind in ('message', 'reply', 'link', 'contact');
 
 -- AES-256-GCM under a key derived from SECRET_KEY, bound to the id. Insert-only.
 create table vault.secrets (
@@ -65,6 +68,8 @@ create table vault.webhook_deliveries (
 create index webhook_deliveries_due on vault.webhook_deliveries (webhook_id, due_at) where state = 'pending';
 create index webhook_deliveries_newest on vault.webhook_deliveries (webhook_id, number);
 
+create index webhook_deliveries_ended on vault.webhook_deliveries (created_at) where state <> 'pending';
+
 -- No foreign key: its check would cost as much as the insert, and rows of both tables go by age alone.
 create table vault.webhook_tries (
   delivery_id text not null,
@@ -80,6 +85,8 @@ create table vault.webhook_tries (
   body_sha256 bytea not null,
   primary key (delivery_id, attempt)
 );
+
+create index webhook_tries_by_age on vault.webhook_tries (at);
 
 -- How far the log has been turned into deliveries; moved in the transaction that inserts them.
 create table vault.webhook_recording (

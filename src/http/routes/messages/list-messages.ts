@@ -13,7 +13,6 @@ import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { integerParameter, pageParameters, timeParameter } from '../../validation/fields.ts';
-import { bodyOf } from './messages.ts';
 
 const LIST = 'messages';
 const TAG = /^([^:]{1,256}):(.{0,256})$/su;
@@ -144,7 +143,7 @@ export const listMessagesRoute = (route: RouteContext): void => {
       });
       const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
       const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
-      const items = found.map((item) => serializeListedMessage(item, bodyOf(deps, contents, item.contentId)));
+      const items = found.map((item) => serializeListedMessage(item, contents.get(item.contentId)));
       return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
     },
   );

@@ -7,7 +7,7 @@ import { customerEvents } from '../../../domain/customer-events.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import type { MessageHead, StoredHead } from '../../../domain/ports/contents.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
@@ -18,13 +18,8 @@ import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
-import {
-  messageContentSchema,
-  messageSchema,
-  type SerializedMessage,
-  serializeMessage,
-  serializeMessageContent,
-} from '../../schemas/message.ts';
+import { messageSchema, type SerializedMessage, serializeMessage } from '../../schemas/message.ts';
+import { messageContentSchema, serializeMessageContent } from '../../schemas/message-content.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
 
@@ -48,16 +43,16 @@ export const loadMessage = async (
   return { message: found, revision };
 };
 
-/** Finds a message's body or head in loaded contents. Logs missing contents as a fault. */
-export const bodyOf = <Body extends MessageHead>(
-  { logger }: Pick<HttpDependencies, 'logger'>,
-  contents: ReadonlyMap<string, Body | Exclude<StoredHead, MessageHead>>,
-  contentId: string,
-): Body | null => {
-  const found = contents.get(contentId);
+/** The body that the vault keeps of a message. @throws {DomainError} `content_gone`; `unavailable`: it is missing. */
+export const keptBody = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  { accepted: { contentId } }: ExistingMessage,
+): Promise<MessageBody> => {
+  const found = (await context.contents.get([contentId])).get(contentId);
   if (found?.kind === 'message') return found;
-  logger.error({ contentId }, 'the vault holds no contents that an event names');
-  return null;
+  if (found?.kind === 'expired')
+    throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
+  throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
 };
 
 /** Serializes a message with its contents from the vault. */
@@ -68,7 +63,7 @@ export const serializeCurrent = async (
   const { contentId } = message.accepted;
   const replies = message.recipients.map(({ smtp }) => smtp?.replyId ?? null).filter((one) => one !== null);
   const contents = await deps.context.contents.heads([contentId, ...replies]);
-  return serializeMessage(message, bodyOf(deps, contents, contentId), contents);
+  return serializeMessage(message, contents);
 };
 
 export const getMessageRoute = (route: RouteContext): void => {
@@ -90,13 +85,14 @@ export const getMessageContentRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'GET /v1/messages/:id/content',
-    { summary: 'Read the content of a message', answer: messageContentSchema },
+    {
+      summary: 'Read the content of a message',
+      description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
+      answer: messageContentSchema,
+    },
     async ({ caller, id }) => {
       const { message } = await loadMessage(deps, caller, id);
-      const { contentId } = message.accepted;
-      const body = bodyOf(deps, await deps.context.contents.get([contentId]), contentId);
-      if (body === null) throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
-      return serializeMessageContent(id, body);
+      return serializeMessageContent(id, await keptBody(deps, message));
     },
   );
 };

@@ -1,5 +1,4 @@
 import { findLinkedRecipient, type LinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
-import { DomainError } from '../../../domain/domain-error.ts';
 import { escapeHtml } from '../../../domain/escape-html.ts';
 import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAttachment } from '../../../domain/ports/contents.ts';
@@ -8,7 +7,7 @@ import type { HttpDependencies } from '../../dependencies.ts';
 import type { RouteContext } from '../../endpoint.ts';
 import { definePublic } from '../../pages/define-page.ts';
 import { secretHeaders } from '../../pages/page.ts';
-import { bodyOf } from '../messages/messages.ts';
+import { keptBody } from '../messages/messages.ts';
 
 /**
  * `View in browser`: the body of a mail as its recipient got it, and nothing of its headers, so that no other recipient is
@@ -86,14 +85,6 @@ const htmlOf = async (
   return (await htmlTracker.htmlOf({ body, tracking: links })) ?? body.html;
 };
 
-/** @throws {DomainError} `content_gone`. */
-const shownBody = async (deps: HttpDependencies, { message: { state } }: LinkedRecipient): Promise<MessageBody> => {
-  const { contentId } = state.accepted;
-  const body = bodyOf(deps, await deps.context.contents.get([contentId]), contentId);
-  if (body === null) throw new DomainError('content_gone', 'the content of the message is no longer kept');
-  return body;
-};
-
 export const viewMailRoute = (route: RouteContext): void => {
   const { deps } = route;
   definePublic(
@@ -107,7 +98,7 @@ export const viewMailRoute = (route: RouteContext): void => {
     },
     async ({ token }, reply) => {
       const recipient = await findLinkedRecipient(deps.context, 'view', token);
-      const body = await shownBody(deps, recipient);
+      const body = await keptBody(deps, recipient.message.state);
       const { html, text = '', subject, attachments } = body;
       const page =
         html === undefined

@@ -149,7 +149,9 @@ describe('a link to a mail', () => {
 
   test.each(LOCALES)('whose content is gone is 410 and says so in $tag', async ({ tag, say }) => {
     const { tokens } = await send({ text: 'Secret' });
-    vi.spyOn(service.deps.context.contents, 'get').mockResolvedValueOnce(new Map());
+    vi.spyOn(service.deps.context.contents, 'get').mockImplementationOnce(
+      async (ids) => new Map(ids.map((id) => [id, { kind: 'expired', at: '2026-01-01T00:00:00.000Z' }])),
+    );
     const answer = await view(tokens[0], { 'accept-language': tag });
     expect(answer.statusCode).toBe(410);
     expect(answer.body).toContain(`<html lang="${tag}">`);

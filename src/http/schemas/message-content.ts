@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import type { MessageBody } from '../../domain/ports/contents.ts';
+
+export const messageContentSchema = z
+  .strictObject({
+    object: z.literal('message_content'),
+    id: z.string(),
+    from: z.string(),
+    from_name: z.string().nullable(),
+    reply_to: z.array(z.string()),
+    subject: z.string(),
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    headers: z.record(z.string(), z.string()),
+    /** null: the message has no `List-Unsubscribe`. */
+    unsubscribe: z
+      .union([z.literal('managed'), z.strictObject({ url: z.string().nullable(), mailto: z.string().nullable() })])
+      .nullable(),
+    alternatives: z
+      .array(z.strictObject({ content_type: z.string(), content: z.string() }))
+      .describe('Other forms of the message, base64; only mail submitted by SMTP has them.'),
+    attachments: z.array(
+      z.strictObject({
+        filename: z.string(),
+        content_type: z.string(),
+        content_id: z.string().nullable(),
+        content: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'MessageContent' });
+export type SerializedMessageContent = z.infer<typeof messageContentSchema>;
+
+const serializeUnsubscribe = ({ unsubscribe }: MessageBody): SerializedMessageContent['unsubscribe'] => {
+  if (unsubscribe === undefined || unsubscribe === 'managed') return unsubscribe ?? null;
+  return { url: unsubscribe.url ?? null, mailto: unsubscribe.mailto ?? null };
+};
+
+/** Joins the values of a repeated header with commas. */
+const serializeHeaders = ({ headers, repeatedHeaders = [] }: MessageBody): SerializedMessageContent['headers'] => {
+  const joined = { ...headers };
+  for (const { name, value } of repeatedHeaders) joined[name] = `${joined[name]}, ${value}`;
+  return joined;
+};
+
+export const serializeMessageContent = (messageId: string, body: MessageBody): SerializedMessageContent => ({
+  object: 'message_content',
+  id: messageId,
+  from: body.from.address,
+  from_name: body.from.name ?? null,
+  reply_to: body.replyTo.map(({ address }) => address),
+  subject: body.subject,
+  html: body.html ?? null,
+  text: body.text ?? null,
+  headers: serializeHeaders(body),
+  unsubscribe: serializeUnsubscribe(body),
+  alternatives: (body.alternatives ?? []).map(({ contentType, content }) => ({ content_type: contentType, content })),
+  attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
+    filename,
+    content_type: contentType,
+    content_id: contentId ?? null,
+    content,
+  })),
+});

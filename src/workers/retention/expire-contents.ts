@@ -1,0 +1,167 @@
+import { pause } from '../../async/with-timeout.ts';
+import { load } from '../../commands/execute.ts';
+import { message } from '../../domain/message/message.ts';
+import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
+import { organization } from '../../domain/organization/organization.ts';
+import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { messageStream, organizationStream } from '../../domain/streams.ts';
+import type { Leadership } from '../leadership.ts';
+import type { Work } from '../supervise.ts';
+
+/**
+ * Removes what is no longer kept: contents of messages after the retention of their organization, webhook tries and
+ * captured mail after 30 days. A round goes through all organizations, oldest contents first, in small batches with rests
+ * between them, so that live traffic hardly notices.
+ *
+ * A message's content stays as long as a recipient is open, however old it is. The read model of messages tells; it may be
+ * behind the log, but a recipient that has ended never opens again. A message that it does not have is read from the log.
+ */
+
+/** Status of messages by id, as far as the read models know. */
+export type MessageStatuses = (ids: readonly string[]) => Promise<ReadonlyMap<string, RecipientStatus>>;
+
+/** In-memory projection of the ids of all organizations. */
+export interface OrganizationIds {
+  apply(event: RecordedEvent): void;
+  all(): readonly string[];
+}
+
+export const createOrganizationIds = (): OrganizationIds => {
+  const ids = new Set<string>();
+  return {
+    apply: ({ stream }) => {
+      ids.add(idOf(stream));
+    },
+    all: () => [...ids],
+  };
+};
+
+export interface ExpireContents {
+  readonly retention: Retention;
+  readonly messageStatuses: MessageStatuses;
+  readonly organizationIds: Pick<OrganizationIds, 'all'>;
+  /** Resolves when all organizations are known. */
+  readonly caughtUp: Promise<void>;
+  readonly store: EventStore;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly system: System;
+  /** Counts. */
+  readonly onExpired?: ((contents: number) => void) | undefined;
+}
+
+/** Between rounds: how late what is not kept at all goes. Each costs a query per organization, and one per open old mail. */
+const ROUND_EVERY_MS = 600_000;
+/** Larger holds locks and the connection for longer, smaller costs round trips. */
+const BATCH = 500;
+/** Rest after a batch, in times of what it took: a fifth of a connection's time is used. Less is felt, more takes days. */
+const REST_SHARE = 4;
+/** Nothing younger goes, even where nothing is kept: requests, webhooks and suppressions still read it. */
+const YOUNGEST_MS = 3_600_000;
+const WEBHOOK_TRY_DAYS = 30;
+const CAPTURED_MAIL_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+interface Kept {
+  readonly contactId: string | null;
+  readonly statuses: ReadonlyMap<string, RecipientStatus>;
+}
+
+const ignore = (): void => undefined;
+
+export const expireContents = (parts: ExpireContents): Work => {
+  const {
+    retention,
+    messageStatuses,
+    organizationIds,
+    caughtUp,
+    store,
+    leadership,
+    system,
+    onExpired = ignore,
+  } = parts;
+
+  /** Of a message that the log does not have, only the content was stored. */
+  const isOpenInLog = async (messageId: string): Promise<boolean> => {
+    const { state } = await load(store, message, messageStream(messageId));
+    return state.status !== 'absent' && state.recipients.some(({ status }) => isOpen(status));
+  };
+
+  const isNeeded = async ({ id, kind, messageId }: OldContent, { contactId, statuses }: Kept): Promise<boolean> => {
+    if (kind === 'contact') return id === contactId;
+    if (kind !== 'message' || messageId === null) return false;
+    const status = statuses.get(messageId);
+    return status === undefined ? isOpenInLog(messageId) : isOpen(status);
+  };
+
+  /** Rests in proportion to the work. @returns what the work returns. */
+  const paced = async <Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
+    const begunMs = system.monotonicMs();
+    const result = await work();
+    await pause(system, (system.monotonicMs() - begunMs) * REST_SHARE, signal);
+    return result;
+  };
+
+  const statusesOf = (page: readonly OldContent[]): Promise<ReadonlyMap<string, RecipientStatus>> =>
+    messageStatuses(
+      page.flatMap(({ kind, messageId }) => (kind === 'message' && messageId !== null ? [messageId] : [])),
+    );
+
+  /** Those that nothing needs, in order. */
+  const unneeded = async (page: readonly OldContent[], kept: Kept): Promise<readonly string[]> => {
+    const ids: string[] = [];
+    for (const each of page) if (!(await isNeeded(each, kept))) ids.push(each.id);
+    return ids;
+  };
+
+  const expirePage = async (page: readonly OldContent[], contactId: string | null): Promise<void> => {
+    if (page.length === 0) return;
+    const ids = await unneeded(page, { contactId, statuses: await statusesOf(page) });
+    if (ids.length > 0) onExpired(await retention.expire(ids, system.now()));
+  };
+
+  const expireOf = async (organizationId: string, signal: AbortSignal): Promise<void> => {
+    const { state } = await load(store, organization, organizationStream(organizationId));
+    if (state.status === 'absent') return;
+    const { contentDays, contactId } = state.settings;
+    const before = new Date(system.now().getTime() - Math.max(YOUNGEST_MS, contentDays * DAY_MS));
+    let after: OldContent | null = null;
+    while (!signal.aborted) {
+      const page: readonly OldContent[] = await paced(signal, async () => {
+        const found = await retention.contents({ organizationId, before, after, limit: BATCH });
+        await expirePage(found, contactId);
+        return found;
+      });
+      if (page.length < BATCH) return;
+      after = page.at(-1) ?? null;
+    }
+  };
+
+  const deleteOlder = async (
+    days: number,
+    remove: (rows: OldRows) => Promise<number>,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const rows = { before: new Date(system.now().getTime() - days * DAY_MS), limit: BATCH };
+    while (!signal.aborted && (await paced(signal, () => remove(rows))) === BATCH);
+  };
+
+  const round = async (signal: AbortSignal): Promise<void> => {
+    for (const organizationId of organizationIds.all()) {
+      if (signal.aborted || !leadership.isLeader()) return;
+      await expireOf(organizationId, signal);
+    }
+    await deleteOlder(WEBHOOK_TRY_DAYS, retention.deleteWebhookTries, signal);
+    await deleteOlder(CAPTURED_MAIL_DAYS, retention.deleteCapturedMail, signal);
+  };
+
+  return async (signal, working) => {
+    await caughtUp;
+    while (!signal.aborted) {
+      await round(signal);
+      working();
+      await pause(system, ROUND_EVERY_MS, signal);
+    }
+  };
+};

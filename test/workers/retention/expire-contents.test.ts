@@ -1,0 +1,222 @@
+import { Pool } from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
+import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import { cancelMessage } from '../../../src/commands/message/change-message.ts';
+import { loadOrganization } from '../../../src/commands/organization.ts';
+import type { Retention } from '../../../src/domain/ports/retention.ts';
+import type { System } from '../../../src/domain/ports/system.ts';
+import { expireContents } from '../../../src/workers/retention/expire-contents.ts';
+import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
+import { operator } from '../../http/support/service.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('retention', () => {
+  let service: DatabaseService;
+  let pool: Pool;
+  let organizationId: string;
+  let key: string;
+  const shiftMs = 0;
+  const real = createSystem();
+  const system: System = { ...real, now: () => new Date(real.now().getTime() + shiftMs) };
+
+  beforeAll(async () => {
+    service = await startDatabaseService({ system });
+    pool = new Pool({ connectionString: service.url, max: 2 });
+    organizationId = await service.makeOrganization();
+    key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
+  }, 60_000);
+  afterAll(async () => {
+    await pool.end();
+    await service.close();
+  });
+
+  const origin = (): Origin => ({ ...operator(organizationId), environment: 'live' });
+
+  const ask = async (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object, headers: object = {}) => {
+    const body = payload === undefined ? {} : { payload };
+    const answer = await service.request({ method, url, key, ...body, headers: { ...headers } });
+    return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
+  };
+
+  const send = async (more: object = {}, headers: object = {}) => {
+    const message = { from: 'a@example.test', to: 'ann@example.net', subject: 'Hello', text: 'Hello', ...more };
+    const answer = await ask('POST', '/v1/messages/send', message, headers);
+    expect(answer.status).toBe(202);
+    return answer;
+  };
+  const cancel = (messageId: string) => cancelMessage(service.deps.context, origin(), { messageId });
+
+  /** What was stored until now is as old as this. */
+  const age = (messageId: string, days: number) =>
+    pool.query(`update vault.contents set created_at = now() - $2 * interval '1 day' where message_id = $1`, [
+      messageId,
+      days,
+    ]);
+
+  const keptDays = (content_retention_days: number) => ask('PATCH', '/v1/organization', { content_retention_days });
+
+  /** One round of a worker. @returns how many contents it expired. */
+  const round = async (retention: Retention = createPostgresRetention({ pool })): Promise<number> => {
+    await ask('GET', '/v1/messages'); // the read model is up to date
+    const ended = new AbortController();
+    let expired = 0;
+    await expireContents({
+      retention,
+      system,
+      messageStatuses: service.deps.readModels.messages.statuses,
+      organizationIds: { all: () => [organizationId] },
+      caughtUp: Promise.resolve(),
+      store: service.deps.context.store,
+      leadership: { isLeader: () => true },
+      onExpired: (count) => {
+        expired += count;
+      },
+    })(ended.signal, () => ended.abort());
+    return expired;
+  };
+
+  test('removes contents that are old enough, says so, and removes them once', async () => {
+    const { id } = (await send({ tags: [{ name: 'kind', value: 'x' }] })).body;
+    await cancel(id);
+    expect((await ask('GET', `/v1/messages/${id}`)).body.content).toBe('stored');
+    expect(await round()).toBe(0);
+    await age(id, 31);
+    expect(await Promise.all([round(), round()]).then(([one, two]) => one + two)).toBe(1);
+    expect((await ask('GET', `/v1/messages/${id}`)).body).toMatchObject({
+      content: 'expired',
+      subject: null,
+      from: null,
+      tags: [],
+      recipients: [{ address: null, status: 'cancelled' }],
+    });
+    const listed = (await ask('GET', '/v1/messages')).body.data.find((each: { id: string }) => each.id === id);
+    expect(listed).toMatchObject({ content: 'expired', subject: null });
+    const content = await ask('GET', `/v1/messages/${id}/content`);
+    expect([content.status, content.body.error.code]).toEqual([410, 'content_gone']);
+    expect((await ask('GET', `/v1/messages/${id}/events`)).status).toBe(200);
+  });
+
+  test('keeps contents as long as a recipient is open, and removes them an hour after that at the earliest', async () => {
+    await keptDays(0);
+    const open = (await send({ scheduled_at: new Date(Date.now() + 20 * DAY_MS).toISOString() })).body.id;
+    await age(open, 300);
+    expect(await round()).toBe(0);
+    await cancel(open);
+    await age(open, 0);
+    expect(await round()).toBe(0);
+    await age(open, 1);
+    expect(await round()).toBe(1);
+    await keptDays(30);
+  });
+
+  test('answers a repeated send as before, with its addresses, although the content has expired', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const first = await send({ to: ['ann@example.net', 'bob@example.net'] }, headers);
+    await cancel(first.body.id);
+    await age(first.body.id, 40);
+    expect(await round()).toBe(1);
+    const again = await send({ to: ['ann@example.net', 'bob@example.net'] }, headers);
+    expect([again.body, again.headers['idempotent-replayed']]).toEqual([first.body, 'true']);
+  });
+
+  test('removes contacts that another has replaced, not the current one', async () => {
+    await ask('PATCH', '/v1/organization', { contact: 'old@example.net' });
+    await ask('PATCH', '/v1/organization', { contact: 'new@example.net' });
+    await pool.query(`update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`);
+    expect(await round()).toBe(1);
+    expect((await loadOrganization(service.deps.context, organizationId)).contact).toBe('new@example.net');
+  });
+
+  test('removes orphans that no event names', async () => {
+    const body = { kind: 'reply' as const, messageId: 'msg_none', text: 'x' };
+    const orphan = { ...body, kind: 'message' as const };
+    const id = real.uuid();
+    await pool.query(
+      `insert into vault.contents (id, organization_id, kind, message_id, body, created_at)
+       values ($1, $2, 'message', 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', $3, now() - interval '31 days')`,
+      [id, organizationId, JSON.stringify(orphan)],
+    );
+    expect(await round()).toBe(1);
+  });
+
+  test('shows a content that is missing without a record as a fault, never as expired', async () => {
+    const missing: string[] = [];
+    const { id } = (await send()).body;
+    await pool.query('delete from vault.contents where message_id = $1', [id]);
+    expect((await ask('GET', `/v1/messages/${id}`)).body.content).toBeNull();
+    expect((await ask('GET', `/v1/messages/${id}/content`)).status).toBe(503);
+    const contents = createPostgresContents({ pool, onMissing: (ids) => missing.push(...ids) });
+    const lost = real.uuid();
+    await contents.heads([lost, lost]);
+    await contents.get([lost]);
+    expect(missing).toEqual([lost, lost]);
+  });
+
+  test('never removes what is younger or needed, removes all else, and has a record of each, in any order', async () => {
+    await keptDays(7);
+    const known: { id: string; isOpen: boolean; days: number }[] = [];
+    for (let number = 0; number < 60; number += 1) {
+      const days = (number * 7) % 20;
+      const isOpen = number % 3 === 0;
+      const { id } = (await send()).body;
+      if (!isOpen) await cancel(id);
+      await age(id, days + 0.5);
+      known.push({ id, isOpen, days });
+    }
+    const expected = known.filter(({ isOpen, days }) => !isOpen && days >= 7).map(({ id }) => id);
+    // A process dies after one of its batches, and another goes on.
+    const postgres = createPostgresRetention({ pool });
+    const dying: Retention = {
+      ...postgres,
+      contents: (query) => postgres.contents({ ...query, limit: 7 }),
+      expire: async (ids, at) => {
+        await postgres.expire(ids, at);
+        throw new Error('the process dies');
+      },
+    };
+    await expect(round(dying)).rejects.toThrow('the process dies');
+    await round();
+    const statusOf = async ({ id }: { id: string }) => [id, (await ask('GET', `/v1/messages/${id}`)).body.content];
+    const shown = await Promise.all(known.map(statusOf));
+    expect(shown.filter(([, content]) => content === 'expired').map(([id]) => id)).toEqual(expected);
+    expect(shown.filter(([, content]) => content === 'stored')).toHaveLength(known.length - expected.length);
+    expect(await round()).toBe(0);
+  });
+
+  test('deletes webhook tries, ended deliveries and captured mail after 30 days', async () => {
+    const at = (days: number) => new Date(Date.now() - days * DAY_MS);
+    for (const days of [29, 31, 40]) {
+      for (const state of ['pending', 'delivered']) {
+        await pool.query(
+          `insert into vault.webhook_deliveries (id, webhook_id, event, state, due_at, created_at)
+           values ($1, 'whk', '{}', $2, $3, $3)`,
+          [`${state}-${days}`, state, at(days)],
+        );
+      }
+      await pool.query(
+        `insert into vault.webhook_tries (delivery_id, attempt, at, duration_ms, answer, url, header_names, body_bytes, body_sha256)
+         values ($1, 1, $2, 1, '', '', '', 0, '')`,
+        [`delivered-${days}`, at(days)],
+      );
+      await pool.query(
+        `insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, environment, raw)
+         values ($1, 'a@example.test', '[]', 0, 'live', '')`,
+        [at(days)],
+      );
+    }
+    await round();
+    const column = async (text: string) => (await pool.query({ text, rowMode: 'array' })).rows.flat();
+    expect(await column('select id from vault.webhook_deliveries order by id')).toEqual([
+      'delivered-29',
+      'pending-29',
+      'pending-31',
+      'pending-40',
+    ]);
+    expect(await column('select delivery_id from vault.webhook_tries')).toEqual(['delivered-29']);
+    expect(await column('select count(*)::int from inbox.captured_mail')).toEqual([1]);
+  });
+});
