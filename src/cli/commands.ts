@@ -12,7 +12,13 @@ import {
   rotateKeyCommand,
   updateKeyCommand,
 } from './keys.ts';
-import { copyLogCommand, reencryptCommand } from './maintenance.ts';
+import {
+  attachPartitionCommand,
+  copyLogCommand,
+  detachPartitionCommand,
+  listPartitionsCommand,
+  reencryptCommand,
+} from './maintenance.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from './templates/commands.ts';
@@ -39,6 +45,9 @@ export const COMMANDS: readonly Command[] = [
   rebuildProjectionCommand,
   retryParkedCommand,
   copyLogCommand,
+  listPartitionsCommand,
+  detachPartitionCommand,
+  attachPartitionCommand,
   backupCommand,
   restoreCommand,
   reencryptCommand,

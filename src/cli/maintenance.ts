@@ -2,7 +2,9 @@ import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lo
 import { type Progress, reencrypt } from '../adapters/secrets/reencrypt.ts';
 import { copyLog } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
-import { type OperatorCommand, optional, required, UsageError } from './command.ts';
+import type { Operator } from '../composition/open-operator.ts';
+import type { Config } from '../config.ts';
+import { CommandFailed, type Invocation, type OperatorCommand, optional, required, UsageError } from './command.ts';
 
 /** Progress goes to standard error; results go to standard output. */
 const printProgress = ({ table, rows, ofAbout }: Progress): void => {
@@ -70,5 +72,92 @@ export const copyLogCommand: OperatorCommand = {
       await source.close();
       await lock.release();
     }
+  },
+};
+
+const PARTITIONS = `
+  select name, first, last, detached_at,
+    pg_total_relation_size(to_regclass(format('event_log%s.%I', case when detached_at is null then '' else '_archive' end, name))) as bytes
+  from event_log.partitions order by event_log.partitions.first`;
+
+const requireOwnLog = ({ eventStoreUrl }: Config): void => {
+  if (eventStoreUrl !== undefined)
+    throw new CommandFailed('the log is in EventStoreDB: partitions are of the log in PostgreSQL');
+};
+
+export const listPartitionsCommand: OperatorCommand = {
+  name: 'log partitions',
+  usage: '',
+  summary: 'lists the partitions of the log in PostgreSQL, by position',
+  options: {},
+  needs: 'engines',
+  run: async ({ pool }, _, config) => {
+    requireOwnLog(config);
+    return (await pool.query<Record<string, unknown>>(PARTITIONS)).rows;
+  },
+};
+
+/** Positions that a follower still has to read. */
+const UNREAD = `
+  select min(position) as position from (
+    select position from read_models.checkpoints union all select position from vault.webhook_recording
+  ) c`;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const RAISED = 'P0001';
+
+const partitionIn = ({ positionals }: Invocation, word: string): string => {
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new UsageError(`Usage: log ${word} <partition>`);
+  return name;
+};
+
+const movePartition = async ({ pool }: Operator, word: 'attach' | 'detach', name: string): Promise<void> => {
+  try {
+    await pool.query(`select event_log.${word}_partition($1)`, [name]);
+  } catch (error) {
+    const { code, message } = error as { readonly code?: string; readonly message: string };
+    if (code === RAISED) throw new CommandFailed(message);
+    if (code === LOCK_NOT_AVAILABLE)
+      throw new CommandFailed('the log is in use by a long query or a backup: try again');
+    throw error;
+  }
+};
+
+export const detachPartitionCommand: OperatorCommand = {
+  name: 'log detach',
+  usage: '<partition>',
+  summary: 'takes a full partition out of the log, into the schema event_log_archive, to be dumped and dropped',
+  options: {},
+  takesName: true,
+  needs: 'engines',
+  run: async (operator, invocation, config) => {
+    requireOwnLog(config);
+    const name = partitionIn(invocation, 'detach');
+    const { rows } = await operator.pool.query<{ last: string }>(
+      `select lpad(least(last, event_log.head())::text, 16, '0') as last from event_log.partitions where name = $1`,
+      [name],
+    );
+    const unread = (await operator.pool.query<{ position: string | null }>(UNREAD)).rows[0]?.position ?? '';
+    if (unread < (rows[0]?.last ?? '')) {
+      throw new CommandFailed('read models or webhooks still have to read it: `npm run outbox -- projections list`');
+    }
+    await movePartition(operator, 'detach', name);
+    return { detached: name, table: `event_log_archive.${name}`, next: 'dump this table, then drop it' };
+  },
+};
+
+export const attachPartitionCommand: OperatorCommand = {
+  name: 'log attach',
+  usage: '<partition>',
+  summary: 'puts a detached partition back from the schema event_log_archive, if it is whole',
+  options: {},
+  takesName: true,
+  needs: 'engines',
+  run: async (operator, invocation, config) => {
+    requireOwnLog(config);
+    const name = partitionIn(invocation, 'attach');
+    await movePartition(operator, 'attach', name);
+    return { attached: name };
   },
 };

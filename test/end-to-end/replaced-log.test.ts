@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import { operator } from '../support/operator.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
@@ -40,6 +41,7 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
         const { rows } = await sql.query(KEPT, ['message']);
         // Under the lock of appends: what waits for it ends with its connection.
         await sql.query(`select pg_advisory_xact_lock(7881693, 1); delete from event_log.events where position > ${rows[0].last};
+          ${REMAKE_STREAMS};
           select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and pid <> pg_backend_pid()`);
         await sql.end();

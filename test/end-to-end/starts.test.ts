@@ -7,6 +7,7 @@ import { createPostgresSecrets } from '../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
+import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import { freshDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
@@ -96,6 +97,7 @@ test('a start on a long log in PostgreSQL is ready in less than five seconds', a
   const { db, ...options } = await place();
   const first = await workedAndStopped(options, db);
   await db.query(LENGTHEN, [EVENTS]);
+  await db.query(REMAKE_STREAMS);
   await db.query('analyze event_log.events');
   const { rows } = await db.query("select lpad(max(position)::text, 16, '0') as head from event_log.events");
   await everythingSeen(db, rows[0].head);
@@ -191,6 +193,7 @@ test('a start with 200,000 messages and a backlog of webhooks waiting is ready i
   await db.query(ENDPOINTS, [512]);
   await db.query(OWED, [512, 100]);
   await db.query(WAITING, [200_000]);
+  await db.query(REMAKE_STREAMS);
   const { rows } = await db.query("select lpad(max(position)::text, 16, '0') as head from event_log.events");
   await db.query("update read_models.checkpoints set position = $1 where name <> 'live-views'", [rows[0].head]);
   await db.query('update vault.webhook_recording set position = $1', [rows[0].head]);

@@ -100,7 +100,7 @@ const FACTS = `
   select now() as taken_at, current_setting('server_version') as postgres,
     (select max(migration_id) from vault.migrations) as migration`;
 const OWN_LOG = `
-  select id::text, (select lpad(coalesce(max(position), 0)::text, 16, '0') from event_log.events) as position
+  select id::text, lpad(event_log.head()::text, 16, '0') as position
   from event_log.log`;
 
 /** Passes bytes on, and counts and digests them. */

@@ -58,8 +58,11 @@ export const readBackup = async (folder: string): Promise<Manifest> => {
   return manifest;
 };
 
+/** Tells where events go: loaded before them. */
+const PARTITIONS = 'event_log.partitions';
+
 /** What a start that was refused leaves in a database that holds nothing. */
-const MADE_WITH_THE_SCHEMA = ['event_log.log'];
+const MADE_WITH_THE_SCHEMA = ['event_log.log', PARTITIONS];
 
 /** @throws {StartRefused} somebody's data is there. */
 export const requireEmpty = async (databaseUrl: string): Promise<void> => {
@@ -90,6 +93,9 @@ const load = async (client: Client, folder: string, table: BackedUpTable): Promi
   }
 };
 
+const inOrder = (tables: readonly BackedUpTable[]): readonly BackedUpTable[] =>
+  tables.toSorted((a, b) => Number(b.table === PARTITIONS) - Number(a.table === PARTITIONS));
+
 const goOnNumbering = async (client: Client, tables: readonly string[]): Promise<void> => {
   const { rows } = await client.query<{ table: string; column: string }>(IDENTITIES, [tables]);
   for (const { table, column } of rows) {
@@ -114,9 +120,12 @@ export const restore = async ({ databaseUrl, folder, manifest, restoredAt, onTab
   const client = await connectForCopy(databaseUrl);
   try {
     await client.query('begin');
-    if (manifest.log.engine === 'postgres') await client.query('delete from event_log.log');
-    for (const table of manifest.tables) {
+    if (manifest.log.engine === 'postgres') {
+      await client.query('delete from event_log.log; delete from event_log.partitions');
+    }
+    for (const table of inOrder(manifest.tables)) {
       await load(client, folder, table);
+      if (table.table === PARTITIONS) await client.query('select event_log.remake_partitions()');
       onTable(table);
     }
     const tables = [...new Set(manifest.tables.map((one) => one.table))];

@@ -35,11 +35,11 @@ const WAITING_BYTES_MAX = 128_000_000;
 /** Encoded and sent in one turn of the event loop: some milliseconds. */
 const TURN_BYTES_MAX = 1_000_000;
 
-/** One commit for all: see `event_log.append_with_heads` in `postgres.sql`. */
+/** One commit for all: see `event_log.append` in `postgres.sql`. */
 const APPEND = {
-  name: 'event-log-append-with-heads',
+  name: 'event-log-append',
   text: `
-    select * from event_log.append_with_heads(
+    select * from event_log.append(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 } as const;
 

@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { type Batcher, createBatcher } from '../../async/batcher.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
+  EventsDetached,
   type Filter,
   LOG_START,
   type Page,
@@ -22,6 +23,7 @@ import {
   textArray,
   toEvent,
   toEvents,
+  toHead,
   toPosition,
 } from './postgres-rows.ts';
 
@@ -49,8 +51,13 @@ const BESIDE_MESSAGES: Conditions = { name: 'beside-messages', sql: `${CATEGORIE
  * sum of bytes costs a tenth, the head nothing.)
  */
 const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'desc'): string => `
-  select h.head, ${pageColumns}
-  from (select max(position) as head from event_log.events) h
+  select h.head, h.detached, ${pageColumns}
+  from (
+    select event_log.head() as head, (
+      select ${order === 'asc' ? 'min(d.first)' : 'max(d.last)'} from event_log.partitions d
+      where d.detached_at is not null and ${order === 'asc' ? 'd.last' : 'd.first'} ${compare} $1
+    ) as detached
+  ) h
   left join lateral (
     select c.*, sum(octet_length(c.data)) over (order by c.position ${order} rows unbounded preceding) - octet_length(c.data) as bytes_before
     from (
@@ -79,27 +86,40 @@ const startOf = (from: Position | undefined, backwards: boolean): string => {
   return from === undefined || from === LOG_START ? '0' : from;
 };
 
-/** @throws {StoreUnavailable} */
-export const readPage = async (pool: Pool, codec: EventCodec, request: ReadAllOptions): Promise<Page> => {
+/** @param detached the next position on the way of which the events were taken out. @param reached end of the page. */
+const requireAttached = (detached: Position, reached: Position, backwards: boolean): void => {
+  if (backwards ? detached < reached : detached > reached) return;
+  throw new EventsDetached(`the event at position ${detached}`);
+};
+
+/** How far a page looked that found nothing. */
+const emptyUntil = (head: Position, from: Position, backwards: boolean): Position => {
+  if (backwards) return LOG_START;
+  if (from > head) throw new PositionNotInLog();
+  return head;
+};
+
+const readRows = (pool: Pool, request: ReadAllOptions, backwards: boolean): Promise<readonly TextRow[]> => {
   const { from, filter = {}, limit, bytesMax = BIGINT_MAX } = request;
-  if (request.signal?.aborted === true) return { events: [], position: from ?? LOG_START };
-  const backwards = request.direction === 'backwards';
-  const statement = statementFor(conditionsFor(filter), backwards);
   const values = [startOf(from, backwards), limit, bytesMax];
   const withCategories = filter.categories === undefined ? values : [...values, filter.categories];
-  const rows = await query(pool, statement, withCategories);
-  const events = toEvents(
-    codec,
-    rows.filter((row) => row[1] !== null),
-    1,
-  );
-  const last = events.at(-1);
-  if (last !== undefined) return { events, position: last.position };
-  const head = rows[0]?.[0];
-  const searched = head == null ? LOG_START : toPosition(head);
-  if (backwards) return { events, position: LOG_START };
-  if ((from ?? LOG_START) > searched) throw new PositionNotInLog();
-  return { events, position: searched };
+  return query(pool, statementFor(conditionsFor(filter), backwards), withCategories);
+};
+
+/** @throws {StoreUnavailable} */
+export const readPage = async (pool: Pool, codec: EventCodec, request: ReadAllOptions): Promise<Page> => {
+  const { from, limit } = request;
+  if (request.signal?.aborted === true) return { events: [], position: from ?? LOG_START };
+  const backwards = request.direction === 'backwards';
+  const rows = await readRows(pool, request, backwards);
+  const [head, detached] = rows[0] ?? [];
+  const found = rows.filter((row) => row[2] !== null);
+  const events = toEvents(codec, found, 2);
+  const position = events.at(-1)?.position ?? emptyUntil(toHead(head), from ?? LOG_START, backwards);
+  // A page that could hold more says that nothing is before it.
+  const reached = backwards && events.length < limit ? LOG_START : position;
+  if (detached != null) requireAttached(toPosition(detached), reached, backwards);
+  return { events, position };
 };
 
 const query = async (
@@ -126,31 +146,36 @@ const streamColumns = EVENT_COLUMNS.map((column) => `e.${column}`).join(', ');
 
 /**
  * Many streams in one query, as workers read the streams of hundreds of messages at once: a walk down the index
- * (stream, revision) for each.
+ * (stream, revision) for each, in the partitions that the stream is in. The stream's last revision tells whether events
+ * are missing.
  */
 const FORWARDS = {
   name: 'event-log-read-streams',
   text: `
-    select m.ord, ${streamColumns}
+    select m.ord, h.revision, ${streamColumns}
     from unnest($1::text[], $2::integer[], $3::integer[]) with ordinality as m (stream, start, size, ord)
-    cross join lateral (
+    join event_log.streams h on h.stream = m.stream collate "C"
+    left join lateral (
       select * from event_log.events s
       where s.stream = m.stream collate "C" and s.revision >= m.start
+        and s.position >= h.first_position and s.position <= h.last_position
       order by s.revision limit m.size
-    ) e
+    ) e on true
     order by m.ord, e.revision`,
 } as const;
 
 const BACKWARDS = {
   name: 'event-log-read-streams-backwards',
   text: `
-    select m.ord, ${streamColumns}
+    select m.ord, h.revision, ${streamColumns}
     from unnest($1::text[], $2::integer[], $3::integer[]) with ordinality as m (stream, start, size, ord)
-    cross join lateral (
+    join event_log.streams h on h.stream = m.stream collate "C"
+    left join lateral (
       select * from event_log.events s
       where s.stream = m.stream collate "C" and s.revision <= m.start
+        and s.position >= h.first_position and s.position <= h.last_position
       order by s.revision desc limit m.size
-    ) e
+    ) e on true
     order by m.ord, e.revision desc`,
 } as const;
 
@@ -161,6 +186,20 @@ interface StreamRead {
 }
 
 type StreamRows = readonly TextRow[];
+
+/** How many events a read finds if all are there. */
+const expectedCount = ({ from, limit }: StreamRead, last: number, backwards: boolean): number =>
+  Math.min(limit, Math.max(0, backwards ? Math.min(from, last) + 1 : last - from + 1));
+
+/** @param rows at least one for a stream that is there, without an event if nothing was found. */
+const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): PromiseSettledResult<StreamRows> => {
+  const found = rows.filter((row) => row[2] !== null);
+  const last = rows[0]?.[1];
+  if (last == null || found.length >= expectedCount(read, Number(last), backwards)) {
+    return { status: 'fulfilled', value: found };
+  }
+  return { status: 'rejected', reason: new EventsDetached(`a part of the stream ${read.stream}`) };
+};
 
 const admission = (): (() => boolean) => {
   let streams = 0;
@@ -198,7 +237,7 @@ export const createStreamReading = (
     } catch (error) {
       throw readFailure(error);
     }
-    return found.map((value) => ({ status: 'fulfilled', value }));
+    return reads.map((read, index) => allOf(read, found[index] ?? [], statement === BACKWARDS));
   };
 
   const gatherOf = (statement: typeof FORWARDS | typeof BACKWARDS): Batcher<StreamRead, StreamRows> =>
@@ -219,7 +258,7 @@ export const createStreamReading = (
         direction === 'forwards'
           ? forwards.add({ stream, from: from ?? 0, limit })
           : backwards.add({ stream, from: from ?? INTEGER_MAX, limit });
-      return (await read).map((row) => toEvent(codec, row, 1));
+      return (await read).map((row) => toEvent(codec, row, 2));
     },
     close: async () => {
       await Promise.all([forwards.close(), backwards.close()]);

@@ -3,6 +3,7 @@ import type { EventCodec } from '../../domain/codec.ts';
 import {
   AppendOutcomeUnknown,
   type EventMetadata,
+  LOG_START,
   type Position,
   type RecordedEvent,
   StoreUnavailable,
@@ -26,6 +27,10 @@ export const asText = { getTypeParser: () => (value: string) => value };
 export const EVENT_COLUMNS = ['position', 'stream', 'revision', 'id', 'type', 'schema_version', 'data', 'metadata'];
 
 export const toPosition = (bigint: string): Position => bigint.padStart(POSITION_DIGITS, '0');
+
+/** Of an empty log the last position is 0. */
+export const toHead = (bigint: string | null | undefined): Position =>
+  bigint == null || bigint === '0' ? LOG_START : toPosition(bigint);
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 

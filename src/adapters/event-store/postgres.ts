@@ -14,7 +14,7 @@ import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.t
 import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
 import { createStreamReading, readPage } from './postgres-read.ts';
-import { asText, readFailure, toPosition } from './postgres-rows.ts';
+import { asText, readFailure, toHead } from './postgres-rows.ts';
 import { createWakeUps, followLog } from './postgres-subscribe.ts';
 import { createSharedReading } from './shared-reading.ts';
 
@@ -39,12 +39,14 @@ const IDLE_MS = 60_000;
 
 /**
  * Statements are prepared once for each connection, maybe while the log is still empty and a sequential scan looks
- * cheap. All of them are written to go by an index. Planning each call anew would cost an append 100 us.
+ * cheap. All of them are written to go by an index. Planning each call anew would cost an append 100 us. What has no index
+ * looks so dear then that it would be compiled, for 100 ms in each session.
  */
 const PLAN_ONCE = `
   set plan_cache_mode = force_generic_plan;
   set enable_seqscan = off;
-  set enable_bitmapscan = off`;
+  set enable_bitmapscan = off;
+  set jit = off`;
 
 /** SQLSTATE of a database that holds no log. */
 const UNDEFINED_TABLE = '42P01';
@@ -112,8 +114,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   };
 
   const head = async (): Promise<Position> => {
-    const last = await one('select max(position) from event_log.events');
-    return last === null ? LOG_START : toPosition(last);
+    return toHead(await one('select event_log.head()'));
   };
 
   const readLogId = async (): Promise<string | null> => {

@@ -157,10 +157,13 @@ export interface EventStore {
    */
   append(append: Append): Promise<Appended>;
 
-  /** Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`). */
+  /**
+   * Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`).
+   * @throws {EventsDetached} never fewer events than there were.
+   */
   readStream(stream: StreamName, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>;
 
-  /** One page of the whole log. @throws {PositionNotInLog} to go on forwards from. */
+  /** One page of the whole log. @throws {PositionNotInLog} to go on forwards from. @throws {EventsDetached} */
   readAll(options: ReadAllOptions): Promise<Page>;
 
   /** Position of the last event, or `LOG_START`. */
@@ -209,6 +212,14 @@ export class AppendOutcomeUnknown extends Error {
 /** The log cannot be reached just now; nothing was written by this call. */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
+}
+
+/** What was asked for is in a partition of the log that was taken out. It is there again once that is attached again. */
+export class EventsDetached extends StoreUnavailable {
+  override readonly name = 'EventsDetached';
+  constructor(what: string) {
+    super(`${what} is in a detached partition: attach it again ("npm run outbox -- log partitions" lists them)`);
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { REMAKE_STREAMS } from '../../support/log-rows.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { PATIENCE_MS } from './harness.ts';
 import { replacedLogContract } from './replaced-log.contract.ts';
@@ -35,13 +36,13 @@ replacedLogContract('in PostgreSQL', async () => {
     store,
     comesBackShorterBy: (events) =>
       comesBackAfter(`delete from event_log.events
-        where position > (select max(position) - ${events} from event_log.events)`),
+        where position > (select max(position) - ${events} from event_log.events); ${REMAKE_STREAMS}`),
     comesBackEmpty: () => comesBackAfter('drop schema event_log cascade'),
     comesBackAsAnother: () =>
       comesBackAfter(`update event_log.log set id = gen_random_uuid();
         insert into event_log.events
         select max(position) over () + row_number() over (), 'apiKey-other' || position, 0, gen_random_uuid(), type,
-          schema_version, category, data, metadata from event_log.events`),
+          schema_version, category, data, metadata from event_log.events; ${REMAKE_STREAMS}`),
     close: () => {
       closed ??= close();
       return closed;

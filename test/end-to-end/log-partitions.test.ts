@@ -1,0 +1,108 @@
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterEach, expect, test } from 'vitest';
+import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { partitionsOf } from '../support/log-rows.ts';
+import { silentLogger } from '../support/logger.ts';
+import { operator, unlimitedKey } from '../support/operator.ts';
+import { freshDatabase } from '../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../support/program.ts';
+
+const SECRET_KEY = 'a secret key that is long enough for a test';
+/** The smallest that the log takes; a message makes three events. */
+const PARTITION_EVENTS = 2_000;
+const MESSAGES = 800;
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step();
+});
+
+const place = async () => {
+  const data = await newDataDir();
+  undo.push(data.remove);
+  const database = await freshDatabase();
+  undo.push(database.drop);
+  return { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY } };
+};
+
+type Place = Awaited<ReturnType<typeof place>>;
+
+const start = async (options: Place): Promise<Program> => {
+  const program = await startProgram(options);
+  undo.push(() => program.end('SIGTERM'));
+  return program;
+};
+
+const makeSmallPartitions = async (url: string): Promise<void> => {
+  await (
+    await createPostgresEventStore({ url, codec: eventCodec, system: createSystem(), logger: silentLogger })
+  ).close();
+  const sql = new Client({ connectionString: url });
+  await sql.connect();
+  await sql.query(`begin; ${partitionsOf(PARTITION_EVENTS)}; commit`);
+  await sql.end();
+};
+
+const message = (subject: string) => ({ from: 'a@example.test', to: 'b@example.org', subject, text: 'Hello' });
+
+const sendMany = async (api: ApiClient): Promise<string> => {
+  let firstId = '';
+  for (let sent = 0; sent < MESSAGES; sent += 100) {
+    const messages = Array.from({ length: 100 }, (_, n) => message(`${sent + n}`));
+    const { status, body } = await api.post('/v1/messages/batch', { messages });
+    expect(status).toBe(202);
+    firstId ||= body.data[0].id;
+  }
+  return firstId;
+};
+
+const isDelivered = (api: ApiClient, id: string): Promise<unknown> =>
+  eventually(
+    async () => (await api.get(`/v1/messages/${id}`)).body.status,
+    (status) => status === 'delivered',
+    60_000,
+  );
+
+test('an old partition of the log is detached beside the service, which says what it misses, and attached again', async () => {
+  const options = await place();
+  await makeSmallPartitions(options.env.DATABASE_URL);
+  const first = await start(options);
+  const key = await unlimitedKey(options);
+  const api = apiClient(first.baseUrl, key);
+  const old = await sendMany(api);
+  await isDelivered(api, old);
+  const detached = await eventually(
+    () => operator(options, 'log', 'detach', 'events_000001').catch(({ stderr }) => ({ stderr })),
+    ({ stderr }) => stderr === undefined,
+    60_000,
+  );
+  expect(detached).toMatchObject({ detached: 'events_000001', table: 'event_log_archive.events_000001' });
+  const listed = await operator(options, 'log', 'partitions');
+  expect(listed[0]).toMatchObject({ name: 'events_000001', first: '1', last: '2000', detached_at: expect.any(String) });
+
+  expect((await api.get(`/v1/messages/${old}/explain`)).status).toBe(503);
+  const sent = await api.post('/v1/messages/send', message('while detached'));
+  expect(sent.status).toBe(202);
+  await isDelivered(api, sent.body.id);
+  await first.end('SIGTERM');
+
+  const second = await start(options);
+  const again = apiClient(second.baseUrl, key);
+  const next = await again.post('/v1/messages/send', message('after a start'));
+  await isDelivered(again, next.body.id);
+  const backup = join(options.dataDir, 'backup');
+  await operator(options, 'backup', backup);
+  const target = await place();
+  await operator(target, 'restore', backup);
+  const restored = await operator(target, 'log', 'partitions');
+  expect(restored.map(({ name, last }: Record<string, unknown>) => [name, last])).toEqual(
+    (await operator(options, 'log', 'partitions')).map(({ name, last }: Record<string, unknown>) => [name, last]),
+  );
+
+  expect(await operator(options, 'log', 'attach', 'events_000001')).toEqual({ attached: 'events_000001' });
+  expect((await again.get(`/v1/messages/${old}/explain`)).status).toBe(200);
+}, 240_000);
