@@ -19,6 +19,7 @@ import { SUBMISSION_CRASHES } from './submission.ts';
 import { SUPPRESSION_CRASHES } from './suppressions.ts';
 import { TEMPLATE_CRASHES } from './templates.ts';
 import { WARM_UP_CRASHES } from './warm-ups.ts';
+import { WEBHOOK_REPLAY_CRASHES } from './webhook-replays.ts';
 import { WINDOW } from './window.ts';
 
 /** Processes that die: where, which, and what with them. */
@@ -44,4 +45,5 @@ export const CRASHES: readonly Scenario[] = [
   ...RETENTION_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
   ...TEMPLATE_CRASHES,
+  ...WEBHOOK_REPLAY_CRASHES,
 ];

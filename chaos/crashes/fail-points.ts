@@ -9,7 +9,7 @@ const ELSEWHERE = [
   ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
   ...['append-engagement', 'append-suspension', 'append-places', 'append-reputation', 'append-release'],
   ...['append-keys', 'append-check', 'append-destroyed', 'append-other'],
-  ...['contents-put', 'secret-put', 'secret-destroy', 'note-put', 'content-expire'],
+  ...['contents-put', 'secret-put', 'secret-destroy', 'note-put', 'content-expire', 'webhook-replay'],
 ];
 
 const isPassedBySending = (point: FailPointName): boolean => !ELSEWHERE.some((step) => point.endsWith(step));

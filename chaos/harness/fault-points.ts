@@ -49,6 +49,7 @@ const STEPS = [
   'webhook-post',
   'webhook-finish',
   'content-expire',
+  'webhook-replay',
 ] as const;
 export type FailStep = (typeof STEPS)[number];
 

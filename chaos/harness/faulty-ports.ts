@@ -70,6 +70,7 @@ export const faultyPorts = (point: FailPoint): PortDecorators => {
       record: around(pass, 'webhook-record', deliveries.record),
       claim: around(pass, 'webhook-claim', deliveries.claim),
       finish: around(pass, 'webhook-finish', deliveries.finish),
+      advanceReplay: around(pass, 'webhook-replay', deliveries.advanceReplay),
     }),
     retention: (retention) => ({ ...retention, expire: around(pass, 'content-expire', retention.expire) }),
     webhookTarget: (target) => ({ ...target, post: around(pass, 'webhook-post', target.post) }),

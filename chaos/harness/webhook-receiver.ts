@@ -7,6 +7,8 @@ export interface ReceivedPost {
   /** `webhook-id`. */
   readonly id: string;
   readonly body: string;
+  /** It has `webhook-replay`. */
+  readonly isReplayed: boolean;
   readonly atMs: number;
 }
 
@@ -51,7 +53,8 @@ export const openWebhookReceiver = async (): Promise<WebhookReceiver> => {
     });
     await once(request, 'end').catch(() => undefined);
     await reach('arrived');
-    if (status < 300) posts.push({ id: String(request.headers['webhook-id']), body, atMs: Date.now() });
+    const { 'webhook-id': id, 'webhook-replay': replay } = request.headers;
+    if (status < 300) posts.push({ id: String(id), body, isReplayed: replay !== undefined, atMs: Date.now() });
     response.writeHead(status).end();
     await reach('replied');
   }).listen(0, '127.0.0.1');

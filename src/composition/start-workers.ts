@@ -93,6 +93,7 @@ export const openWorkers = async (
       messageStatuses: readModels.messages.statuses,
       onExpired: measureExpiry(registry),
     },
+    feed: readModels.events.page,
     senders: { counts: readModels.reputation.page, limits: config.sendingLimits },
     capturing: context.capturing,
     metrics: measureDeliveries(registry, mail.live.sessions),

@@ -9,6 +9,7 @@ export const ID_PREFIXES = [
   'tpl',
   'whk',
   'dlv',
+  'rpl',
   'inv',
   'sup',
   'top',

@@ -40,7 +40,10 @@ export interface HttpDependencies {
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
   readonly requestOrigins: Pick<RequestOrigins, 'put'>;
-  readonly webhookDeliveries: Pick<WebhookDeliveries, 'list' | 'find' | 'resend'>;
+  readonly webhookDeliveries: Pick<
+    WebhookDeliveries,
+    'list' | 'find' | 'resend' | 'startReplay' | 'findReplay' | 'cancelReplay'
+  >;
   /** Mailbox provider of a recipient domain (A-labels); absent: all mail goes to one smarthost. */
   readonly providerOf?: (domain: string) => Promise<string>;
   /** Addresses of its mail servers; absent: unknown. */

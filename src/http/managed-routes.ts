@@ -99,6 +99,13 @@ export const MANAGED_ROUTES = {
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/webhooks/:id/deliveries/:delivery': { ...LOOK, errors: ONE },
+  'POST /v1/webhooks/:id/replay': {
+    ...MANAGE,
+    status: 202,
+    errors: [...BODY, ...ONE, ...LIST, 'webhook_disabled', 'resource_conflict'],
+  },
+  'GET /v1/webhooks/:id/replays/:replay': { ...LOOK, errors: ONE },
+  'DELETE /v1/webhooks/:id/replays/:replay': { ...MANAGE, status: 204, errors: [...BODY, ...ONE] },
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': {
     ...MANAGE,
     status: 202,

@@ -82,6 +82,7 @@ import {
   listWebhookDeliveriesRoute,
   resendWebhookDeliveryRoute,
 } from './routes/webhooks/deliveries.ts';
+import { cancelWebhookReplayRoute, getWebhookReplayRoute, replayWebhookRoute } from './routes/webhooks/replays.ts';
 import {
   deleteWebhookRoute,
   getWebhookRoute,
@@ -146,6 +147,9 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   listWebhookDeliveriesRoute,
   getWebhookDeliveryRoute,
   resendWebhookDeliveryRoute,
+  replayWebhookRoute,
+  getWebhookReplayRoute,
+  cancelWebhookReplayRoute,
   addSuppressionsRoute,
   listSuppressionsRoute,
   checkSuppressionRoute,

@@ -16,7 +16,7 @@ import {
 } from './deliveries/queries.ts';
 import { type ListSuspensions, listSuspensions } from './destinations.ts';
 import { type ListDomains, listDomains } from './domains.ts';
-import { type ReadFeed, readFeed } from './events/queries.ts';
+import { type PlaceAt, placeAt, type ReadFeed, readFeed } from './events/queries.ts';
 import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
@@ -43,7 +43,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     list: (by: ListMessages) => listMessages(pool, by),
     statuses: (ids: readonly string[]) => messageStatuses(pool, ids),
   },
-  events: { page: (by: ReadFeed) => readFeed(pool, by) },
+  events: { page: (by: ReadFeed) => readFeed(pool, by), placeAt: (by: PlaceAt) => placeAt(pool, by) },
   stats: { query: (by: QueryStats) => queryStats(pool, by) },
   billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },
   domains: { list: (by: ListDomains) => listDomains(pool, by) },

@@ -44,6 +44,7 @@ import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
 import { inTurn, recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
+import { type ReplayWebhooks, replayWebhooks } from './webhooks/replay-webhooks.ts';
 
 export interface WorkersDependencies {
   readonly store: EventStore;
@@ -71,6 +72,8 @@ export interface WorkersDependencies {
   /** Mail is captured, and domains need no verification. Absent: it leaves. */
   readonly capturing?: boolean;
   readonly webhookDeliveries: WebhookDeliveries;
+  /** Pages of the event feed, for replays to webhooks. Absent: they wait. */
+  readonly feed?: ReplayWebhooks['feed'];
   readonly webhookTarget: WebhookTarget;
   readonly times: AttemptTimes;
   /** Default: `WEBHOOK_TIMES`. */
@@ -171,6 +174,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'posting of webhooks': webhooks.posting,
     'probing of webhook endpoints': webhooks.probing,
   };
+  if (deps.feed !== undefined) jobs['replays to webhooks'] = replayWebhooks({ ...shared, feed: deps.feed });
   if (deps.senders !== undefined) {
     jobs['evaluation of sender reputation'] = evaluateReputation({ ...shared, ...deps.senders });
   }

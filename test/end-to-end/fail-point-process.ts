@@ -34,6 +34,7 @@ const deliveries = failing.webhookDeliveries({
   record: done,
   claim: done,
   finish: done,
+  advanceReplay: done,
 } as unknown as WebhookDeliveries);
 
 let handler: JobHandler<string> = done;
@@ -85,6 +86,7 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'webhook-post': () => target.post(any),
   'webhook-finish': () => deliveries.finish(any),
   'content-expire': () => retention.expire(any, any),
+  'webhook-replay': () => deliveries.advanceReplay(any),
 };
 
 for (const [name, take] of Object.entries(STEPS)) {

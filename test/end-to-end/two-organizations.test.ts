@@ -91,6 +91,7 @@ const pathsTo = ({ ids }: Pick<Tenant, 'ids'>) =>
       path: operation.path
         .replace('{id}', id)
         .replace('{version}', '1')
+        .replace('{replay}', 'rpl_aaaaaaaaaaaaaaaaaaaaaaaaaa')
         .replace('{delivery}', 'dlv_aaaaaaaaaaaaaaaaaaaaaaaaaa')
         .replace(/diff$/, 'diff?with=1'),
     })),

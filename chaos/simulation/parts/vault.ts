@@ -58,6 +58,12 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       find: owed('finds', webhookDeliveries.find),
       list: owed('lists', webhookDeliveries.list),
       resend: owed('resends', webhookDeliveries.resend),
+      startReplay: owed('starts a replay of', webhookDeliveries.startReplay),
+      findReplay: owed('finds a replay of', webhookDeliveries.findReplay),
+      runningReplays: owed('looks for replays of', webhookDeliveries.runningReplays),
+      advanceReplay: owed('advances a replay of', webhookDeliveries.advanceReplay),
+      cancelReplay: owed('cancels a replay of', webhookDeliveries.cancelReplay),
+      pendingOf: owed('counts', webhookDeliveries.pendingOf),
     },
   };
 };

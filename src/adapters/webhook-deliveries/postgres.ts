@@ -2,24 +2,34 @@ import type { Pool, QueryResult, QueryResultRow } from 'pg';
 import type { CustomerEvent } from '../../domain/customer-events.ts';
 import {
   type ClaimedDelivery,
+  type OwedDelivery,
   type RecordingCheckpoint,
+  type ReplayCounts,
   SCANNED_MAX,
   type WebhookDeliveries,
   type WebhookDelivery,
   type WebhookDeliveryState,
+  type WebhookReplay,
 } from '../../domain/ports/webhook-deliveries.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 import {
+  ADVANCE_REPLAY,
+  CANCEL_REPLAY,
   CHECKPOINT,
   CLAIM,
+  DROP_UNTRIED,
   FAILING_SINCE,
   FIND,
+  FIND_REPLAY,
   FINISH,
   LIST,
+  PENDING_OF,
   RECORD,
   RELEASE,
   RESEND,
+  RUNNING_REPLAYS,
   SCAN_END,
+  START_REPLAY,
   type Statement,
 } from './statements.ts';
 
@@ -28,6 +38,20 @@ interface ClaimedRow {
   readonly webhook_id: string;
   readonly event: CustomerEvent;
   readonly attempts: number;
+  readonly replay_id: string | null;
+}
+
+interface ReplayRow {
+  readonly id: string;
+  readonly webhook_id: string;
+  readonly state: WebhookReplay['state'];
+  readonly since: Date | null;
+  readonly until: Date;
+  readonly place_position: string;
+  readonly place_index: number;
+  readonly up_to: string;
+  readonly created_at: Date;
+  readonly ended_at: Date | null;
 }
 
 interface ListedTry {
@@ -56,10 +80,27 @@ const CURSOR = /^\d{1,18}$/;
 const SEPARATOR = ',';
 const namesIn = (text: string): readonly string[] => (text === '' ? [] : text.split(SEPARATOR));
 
-const deliveryOf = (row: ListedRow): WebhookDelivery => ({
+const owedOf = ({ id, webhook_id, event, replay_id }: ClaimedRow): OwedDelivery => ({
+  id,
+  webhookId: webhook_id,
+  event,
+  ...(replay_id === null ? {} : { replayId: replay_id }),
+});
+
+const replayOf = (row: ReplayRow): WebhookReplay => ({
   id: row.id,
   webhookId: row.webhook_id,
-  event: row.event,
+  state: row.state,
+  since: row.since,
+  until: row.until,
+  place: { position: row.place_position, index: row.place_index },
+  upTo: row.up_to,
+  createdAt: row.created_at,
+  endedAt: row.ended_at,
+});
+
+const deliveryOf = (row: ListedRow): WebhookDelivery => ({
+  ...owedOf(row),
   state: row.state,
   dueAt: row.state === 'pending' ? row.due_at : null,
   createdAt: row.created_at,
@@ -110,9 +151,7 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
     claim: async (wanted, { now, leaseUntil }) => {
       const values = [wanted.map(({ webhookId }) => webhookId), wanted.map(({ limit }) => limit), now, leaseUntil];
       const { rows } = await query<ClaimedRow>(CLAIM, values);
-      return rows.map(
-        ({ id, webhook_id, event, attempts }): ClaimedDelivery => ({ id, webhookId: webhook_id, event, attempts }),
-      );
+      return rows.map((row): ClaimedDelivery => ({ ...owedOf(row), attempts: row.attempts }));
     },
 
     release: async (ids, now) => {
@@ -152,6 +191,41 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
       const deliveries = rows.slice(0, limit).map(deliveryOf);
       if (rows.length > limit) return { deliveries, next: rows[limit - 1]?.number ?? null };
       return { deliveries, next: await scanEnd(webhookId, after) };
+    },
+
+    startReplay: async ({ id, webhookId, since, until, place, upTo, createdAt }) => {
+      const values = [id, webhookId, since, until, place.position, place.index, upTo, createdAt];
+      return (await query(START_REPLAY, values)).rows.length > 0;
+    },
+
+    findReplay: async (id) => {
+      const { rows } = await query<ReplayRow & ReplayCounts>(FIND_REPLAY, [id]);
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { pending, delivered, failed } = row;
+      return { ...replayOf(row), counts: { pending, delivered, failed } };
+    },
+
+    runningReplays: async (limit) => (await query<ReplayRow>(RUNNING_REPLAYS, [limit])).rows.map(replayOf),
+
+    advanceReplay: async ({ replay: { id, place }, to, owed, isLast, now }) => {
+      const { rows } = await query<{ moved: boolean }>(ADVANCE_REPLAY, [
+        ...[id, place.position, place.index, to.position, to.index, isLast, now],
+        owed.map((one) => one.id),
+        owed.map(({ webhookId }) => webhookId),
+        owed.map(({ event }) => JSON.stringify(event)),
+      ]);
+      return rows[0]?.moved === true;
+    },
+
+    cancelReplay: async (id, now) => {
+      await query(CANCEL_REPLAY, [id, now]);
+      await query(DROP_UNTRIED, [id]);
+    },
+
+    pendingOf: async (webhookId, limit) => {
+      const { rows } = await query<{ count: number }>(PENDING_OF, [webhookId, limit]);
+      return rows[0]?.count ?? 0;
     },
 
     resend: async (id, now) => {

@@ -54,7 +54,7 @@ export const CLAIM: Statement = {
     )
     update vault.webhook_deliveries as delivery set due_at = $4
     from due where delivery.id = due.id
-    returning delivery.id, delivery.webhook_id, delivery.event, delivery.attempts`,
+    returning delivery.id, delivery.webhook_id, delivery.event, delivery.attempts, delivery.replay_id`,
 };
 
 export const RELEASE: Statement = {
@@ -100,7 +100,7 @@ export const FAILING_SINCE: Statement = {
   text: 'select since from vault.webhook_failures where webhook_id = $1',
 };
 
-const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at';
+const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at, replay_id';
 
 /** Of deliveries, which are in the query's `delivery`: every try of each. */
 const WITH_TRIES = `
@@ -161,4 +161,73 @@ export const FIND: Statement = {
       limit $2
     ) as delivery
     ${WITH_TRIES}`,
+};
+
+const REPLAY = 'id, webhook_id, state, since, until, place_position, place_index, up_to, created_at, ended_at';
+
+export const START_REPLAY: Statement = {
+  name: 'start_webhook_replay',
+  text: `
+    insert into vault.webhook_replays
+      (id, webhook_id, since, until, place_position, place_index, up_to, created_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (webhook_id) where state = 'running' do nothing
+    returning id`,
+};
+
+export const FIND_REPLAY: Statement = {
+  name: 'find_webhook_replay',
+  text: `
+    select ${REPLAY}, counts.* from vault.webhook_replays as replay
+    cross join lateral (
+      select count(*) filter (where state = 'pending')::integer as pending,
+        count(*) filter (where state = 'delivered')::integer as delivered,
+        count(*) filter (where state = 'failed')::integer as failed
+      from vault.webhook_deliveries where replay_id = replay.id
+    ) as counts
+    where id = $1`,
+};
+
+export const RUNNING_REPLAYS: Statement = {
+  name: 'running_webhook_replays',
+  text: `select ${REPLAY} from vault.webhook_replays where state = 'running' order by created_at, id limit $1`,
+};
+
+/** As `RECORD`: the rows are only there if the place was where the replayer thought. */
+export const ADVANCE_REPLAY: Statement = {
+  name: 'advance_webhook_replay',
+  text: `
+    with moved as (
+      update vault.webhook_replays
+      set place_position = $4, place_index = $5, state = case when $6 then 'completed' else state end,
+        ended_at = case when $6 then $7::timestamptz end
+      where id = $1 and place_position = $2 and place_index = $3 and state = 'running'
+      returning id
+    ), owed as (
+      insert into vault.webhook_deliveries (id, webhook_id, event, due_at, created_at, replay_id)
+      select new.id, new.webhook_id, new.event::json, $7, $7, $1
+      from unnest($8::text[], $9::text[], $10::text[]) as new (id, webhook_id, event)
+      where exists (select from moved)
+      on conflict (id) do nothing
+    )
+    select exists (select from moved) as moved`,
+};
+
+export const CANCEL_REPLAY: Statement = {
+  name: 'cancel_webhook_replay',
+  text: `update vault.webhook_replays set state = 'cancelled', ended_at = $2 where id = $1 and state = 'running'`,
+};
+
+/** A statement of its own: it has to see what was stored just before the replay was cancelled. */
+export const DROP_UNTRIED: Statement = {
+  name: 'drop_untried_webhook_deliveries',
+  text: `delete from vault.webhook_deliveries where replay_id = $1 and state = 'pending' and attempts = 0`,
+};
+
+export const PENDING_OF: Statement = {
+  name: 'pending_webhook_deliveries',
+  text: `
+    select count(*)::integer as count from (
+      select from vault.webhook_deliveries where webhook_id = $1 and state = 'pending' limit $2
+    ) as pending`,
 };

@@ -26,7 +26,7 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
           'Nothing is posted to it until you enable it again:',
           `  PATCH /v1/webhooks/${webhookId} {"enabled": true}`,
           '',
-          'Deliveries that wait are posted then. The events that happened meanwhile are in GET /v1/events.',
+          `Deliveries that wait are posted then. POST /v1/webhooks/${webhookId}/replay posts what happened meanwhile.`,
         ].join('\n'),
       };
     }

@@ -16,14 +16,42 @@ export interface OwedDelivery {
   readonly id: string;
   readonly webhookId: string;
   readonly event: CustomerEvent;
+  /** The replay that it is part of; absent: none. */
+  readonly replayId?: string;
 }
 
 /** Deliveries that one page with filters looks through. Higher: slower pages. Lower: more of them are empty. */
 export const SCANNED_MAX = 5_000;
 
-/** The same event is owed to the same endpoint once: the id follows from both. */
-export const deliveryId = (webhookId: string, eventId: string): string =>
-  formatId('dlv', sha256(`${webhookId}\0${eventId}`));
+/** The same event is owed to the same endpoint once, and once more by each replay: the id follows from them. */
+export const deliveryId = (webhookId: string, eventId: string, replayId?: string): string =>
+  formatId('dlv', sha256([webhookId, eventId, ...(replayId === undefined ? [] : [replayId])].join('\0')));
+
+/** A place in the feed of an organization: after this event. */
+export interface ReplayPlace {
+  readonly position: Position;
+  readonly index: number;
+}
+
+/** Events of the past that one endpoint gets again. */
+export interface WebhookReplay {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly state: 'running' | 'completed' | 'cancelled';
+  /** Of the events; null: from the place where it began. */
+  readonly since: Date | null;
+  readonly until: Date;
+  /** Events up to here were looked through. */
+  readonly place: ReplayPlace;
+  /** The log ended here when it was asked for. */
+  readonly upTo: Position;
+  readonly createdAt: Date;
+  /** null: it runs. */
+  readonly endedAt: Date | null;
+}
+
+/** How many of its deliveries are in each state. */
+export type ReplayCounts = Readonly<Record<WebhookDeliveryState, number>>;
 
 export interface ClaimedDelivery extends OwedDelivery {
   /** Tries made before this claim. */
@@ -136,6 +164,28 @@ export interface WebhookDeliveries {
     /** Of the event. */
     readonly type?: string | undefined;
   }): Promise<WebhookDeliveryPage>;
+
+  /** @returns false: another replay of the endpoint runs. */
+  startReplay(replay: Omit<WebhookReplay, 'state' | 'endedAt'>): Promise<boolean>;
+  findReplay(id: string): Promise<(WebhookReplay & { readonly counts: ReplayCounts }) | null>;
+  /** Those that run, oldest first. */
+  runningReplays(limit: number): Promise<readonly WebhookReplay[]>;
+  /**
+   * Stores what the events between two places owe, and moves the place, in one transaction.
+   * @returns false, and nothing is stored, when somebody else has moved or ended it meanwhile.
+   */
+  advanceReplay(advance: {
+    readonly replay: Pick<WebhookReplay, 'id' | 'place'>;
+    readonly to: ReplayPlace;
+    readonly owed: readonly OwedDelivery[];
+    /** It is completed. */
+    readonly isLast: boolean;
+    readonly now: Date;
+  }): Promise<boolean>;
+  /** Ends a replay that runs, and drops those of its deliveries that were not tried. */
+  cancelReplay(id: string, now: Date): Promise<void>;
+  /** How many deliveries of an endpoint are pending, counted up to `limit`. */
+  pendingOf(webhookId: string, limit: number): Promise<number>;
 
   /** Makes a delivery due now, whether it has ended or not; its tries are numbered on. */
   resend(id: string, now: Date): Promise<void>;

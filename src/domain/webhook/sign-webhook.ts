@@ -6,6 +6,9 @@ const PREFIX = /^whsec_/;
 /** Headers of every post, beside the signed ones. */
 export const POST_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Outbox-Webhooks/1.0' } as const;
 
+/** Names the replay that a post is part of. */
+export const REPLAY_HEADER = 'webhook-replay';
+
 export const webhookTimestamp = (at: Date): string => String(Math.floor(at.getTime() / SECOND_MS));
 
 export interface SignedWebhook {

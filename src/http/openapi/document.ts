@@ -46,6 +46,7 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
 /** What paths name inside a resource. */
 const PARTS: Readonly<Record<string, Json>> = {
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
+  ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
   ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
 };
 

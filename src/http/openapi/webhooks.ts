@@ -41,10 +41,10 @@ export const EVENT_EXAMPLE: z.input<typeof eventSchema> = {
   },
 };
 
-const header = (name: string, description: string, pattern: string): Json => ({
+const header = (name: string, description: string, pattern: string, required = true): Json => ({
   name,
   in: 'header',
-  required: true,
+  required,
   description,
   schema: { type: 'string', pattern },
 });
@@ -64,6 +64,7 @@ export const WEBHOOKS: Json = {
         header('webhook-id', 'The id of the event, the same at every try.', '^evt_[a-z2-7]{26}$'),
         header('webhook-timestamp', 'When this try was made, in seconds since 1970.', '^\\d+$'),
         header('webhook-signature', 'One or several signatures, with spaces between them.', '^v1,\\S+( v1,\\S+)*$'),
+        header('webhook-replay', 'In a replay only: its id.', '^rpl_[a-z2-7]{26}$', false),
       ],
       requestBody: {
         required: true,

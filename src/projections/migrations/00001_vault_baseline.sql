@@ -62,13 +62,33 @@ create table vault.webhook_deliveries (
   state text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
   attempts integer not null default 0,
   due_at timestamptz not null,
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  -- Null: it is owed since it happened.
+  replay_id text
 );
 
 create index webhook_deliveries_due on vault.webhook_deliveries (webhook_id, due_at) where state = 'pending';
 create index webhook_deliveries_newest on vault.webhook_deliveries (webhook_id, number);
 
 create index webhook_deliveries_ended on vault.webhook_deliveries (created_at) where state <> 'pending';
+create index webhook_deliveries_of_replay on vault.webhook_deliveries (replay_id, state) where replay_id is not null;
+
+-- Events that are posted again on request. Its place in the feed moves in the statement that inserts their deliveries.
+create table vault.webhook_replays (
+  id text primary key,
+  webhook_id text not null,
+  state text not null default 'running' check (state in ('running', 'completed', 'cancelled')),
+  since timestamptz,
+  until timestamptz not null,
+  place_position text not null,
+  place_index integer not null,
+  -- The log ended here when it was asked for.
+  up_to text not null,
+  created_at timestamptz not null,
+  ended_at timestamptz
+);
+
+create unique index webhook_replays_running on vault.webhook_replays (webhook_id) where state = 'running';
 
 -- No foreign key: its check would cost as much as the insert, and rows of both tables go by age alone.
 create table vault.webhook_tries (

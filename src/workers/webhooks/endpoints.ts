@@ -103,21 +103,27 @@ const wantedBy = (endpoints: Endpoints, events: readonly RecordedEvent[]): reado
     );
   });
 
+/** Those that the filters of their endpoints let through. */
+export const passing = async (
+  contents: Pick<Contents, 'heads'>,
+  wanted: readonly Wanted[],
+): Promise<readonly Wanted[]> => {
+  const filtered = wanted.filter(({ endpoint }) => isFiltering(endpoint));
+  const ids = filtered.flatMap(({ event: { contentId, type } }) =>
+    contentId !== null && type.startsWith('message.') ? [contentId] : [],
+  );
+  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads([...new Set(ids)]);
+  return wanted.filter(({ event, endpoint }) => !isFiltering(endpoint) || passes(event, endpoint, loaded));
+};
+
 /** The deliveries that events owe to the endpoints as they stand at each event. Applies the events to the endpoints. */
 export const owedBy = async (
   contents: Pick<Contents, 'heads'>,
   endpoints: Endpoints,
   events: readonly RecordedEvent[],
 ): Promise<readonly OwedDelivery[]> => {
-  const wanted = wantedBy(endpoints, events);
-  const filtered = wanted.filter(({ endpoint }) => isFiltering(endpoint));
-  const ids = filtered.flatMap(({ event: { contentId, type } }) =>
-    contentId !== null && type.startsWith('message.') ? [contentId] : [],
-  );
-  const loaded: LoadedContents = ids.length === 0 ? new Map() : await contents.heads([...new Set(ids)]);
-  return wanted
-    .filter(({ event, endpoint }) => !isFiltering(endpoint) || passes(event, endpoint, loaded))
-    .map(({ event, endpoint: { webhookId } }) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
+  const owed = await passing(contents, wantedBy(endpoints, events));
+  return owed.map(({ event, endpoint: { webhookId } }) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
 };
 
 /** A set of endpoints to claim for, which can be awaited. */

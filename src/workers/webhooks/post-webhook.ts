@@ -8,7 +8,7 @@ import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
-import { POST_HEADERS, signWebhook } from '../../domain/webhook/sign-webhook.ts';
+import { POST_HEADERS, REPLAY_HEADER, signWebhook } from '../../domain/webhook/sign-webhook.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
@@ -69,6 +69,7 @@ export const postWebhook = async (
   const headers = {
     ...own,
     ...POST_HEADERS,
+    ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
     ...signWebhook(secrets, { id: delivery.event.id, at, body }),
   };
   const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });

@@ -7,16 +7,16 @@ import {
   type WebhookDeliveries,
 } from '../../../src/domain/ports/webhook-deliveries.ts';
 
-interface Opened {
+export interface Opened {
   readonly deliveries: WebhookDeliveries;
   close(): Promise<void>;
 }
 
 const LOG = 'log-1';
-const T0 = new Date('2026-11-21T12:00:00.000Z');
-const after = (seconds: number): Date => new Date(T0.getTime() + seconds * 1000);
+export const T0 = new Date('2026-11-21T12:00:00.000Z');
+export const after = (seconds: number): Date => new Date(T0.getTime() + seconds * 1000);
 
-const event = (id: string): CustomerEvent => ({
+export const event = (id: string): CustomerEvent => ({
   id,
   type: 'message.accepted',
   timestamp: T0.toISOString(),
@@ -29,7 +29,7 @@ const event = (id: string): CustomerEvent => ({
   facts: { reason: 'NUL \0 and "quotes"' },
 });
 
-const owed = (webhookId: string, eventId: string): OwedDelivery => ({
+export const owed = (webhookId: string, eventId: string): OwedDelivery => ({
   id: deliveryId(webhookId, eventId),
   webhookId,
   event: event(eventId),
@@ -42,7 +42,7 @@ const REQUEST = {
   bodySha256: 'ab'.repeat(32),
 };
 
-const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = {}): FinishedTry => ({
+export const finished = (delivery: OwedDelivery, change: Partial<FinishedTry> = {}): FinishedTry => ({
   deliveryId: delivery.id,
   attempt: 1,
   at: T0,

@@ -2,8 +2,9 @@ import { Pool } from 'pg';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
 import { webhookDeliveriesContract } from './contract.ts';
+import { webhookReplaysContract } from './replays.contract.ts';
 
-webhookDeliveriesContract('in PostgreSQL', async () => {
+const open = async () => {
   const { url, drop } = await migratedDatabase();
   const pool = new Pool({ connectionString: url, max: 4 });
   return {
@@ -13,4 +14,7 @@ webhookDeliveriesContract('in PostgreSQL', async () => {
       await drop();
     },
   };
-});
+};
+
+webhookDeliveriesContract('in PostgreSQL', open);
+webhookReplaysContract('in PostgreSQL', open);

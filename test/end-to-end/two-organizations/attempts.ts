@@ -23,6 +23,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   updateTopic: { name: 'Mine now' },
   optIn: { addresses: ['mallory@example.net'] },
   updateWebhook: { enabled: false },
+  replayWebhook: { after: 'start' },
   updateDomain: { branding: { name: 'Mine now' } },
   rotateKey: { grace_period_minutes: 0, revoke_previous: true },
   changeTemplate: { name: 'Mine now' },

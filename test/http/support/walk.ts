@@ -98,10 +98,14 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
   'POST /v1/webhooks/:id/rotate-secret': () => ({}),
   'POST /v1/webhooks/:id/ping': () => ({}),
+  'POST /v1/webhooks/:id/replay': () => ({ after: 'start' }),
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': () => ({}),
 };
 
 const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
+
+/** A replay of a webhook of the walk, which has ended. */
+const replayOf = (webhookId: string): string => `rpl_${webhookId.slice(4)}`;
 
 /** Each webhook of the walk is owed it. */
 const WALKED_EVENT: CustomerEvent = {
@@ -126,7 +130,7 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id).replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id))}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id))}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
@@ -170,6 +174,11 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       const owed = [{ id: deliveryId(webhookId, WALKED_EVENT.id), webhookId, event: WALKED_EVENT }];
       const to = String(Number(position ?? 0) + 1);
       expect(await deliveries.record({ logId, from: position, to, owed, now: new Date(0) })).toBe(true);
+      const id = replayOf(webhookId);
+      const until = new Date(0);
+      const place = { position: '', index: 0 };
+      await deliveries.startReplay({ id, webhookId, since: null, until, place, upTo: '', createdAt: until });
+      await deliveries.cancelReplay(id, until);
       return webhookId;
     },
     inbox: async (environment) => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ClaimedDelivery,
   type FinishedTry,
@@ -7,6 +8,7 @@ import {
   type WebhookDeliveries,
   type WebhookDelivery,
   type WebhookDeliveryState,
+  type WebhookReplay,
   type WebhookTry,
 } from '../../../src/domain/ports/webhook-deliveries.ts';
 
@@ -19,10 +21,11 @@ interface Row extends OwedDelivery {
   readonly tries: Map<number, WebhookTry>;
 }
 
-const shown = ({ id, webhookId, event, state, dueAt, createdAt, tries }: Row): WebhookDelivery => ({
+const shown = ({ id, webhookId, event, replayId, state, dueAt, createdAt, tries }: Row): WebhookDelivery => ({
   id,
   webhookId,
   event,
+  ...(replayId === undefined ? {} : { replayId }),
   state,
   createdAt,
   dueAt: state === 'pending' ? dueAt : null,
@@ -33,13 +36,16 @@ const shown = ({ id, webhookId, event, state, dueAt, createdAt, tries }: Row): W
 export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   const rows = new Map<string, Row>();
   const failures = new Map<string, Date>();
+  const replays = new Map<string, WebhookReplay>();
+  let added = 0;
   let recorded: RecordingCheckpoint | null = null;
 
   const add = (owed: OwedDelivery, now: Date): void => {
     if (rows.has(owed.id)) return;
+    added += 1;
     rows.set(owed.id, {
       ...owed,
-      number: rows.size + 1,
+      number: added,
       createdAt: now,
       state: 'pending',
       attempts: 0,
@@ -55,8 +61,8 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
 
   const leased = (row: Row, until: Date): ClaimedDelivery => {
     row.dueAt = until;
-    const { id, webhookId, event, attempts } = row;
-    return { id, webhookId, event, attempts };
+    const { id, webhookId, event, attempts, replayId } = row;
+    return { id, webhookId, event, attempts, ...(replayId === undefined ? {} : { replayId }) };
   };
 
   const finishOne = ({ deliveryId, attempt, state, dueAt, ...tried }: FinishedTry): void => {
@@ -131,6 +137,50 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
       const end = scanned.length === SCANNED_MAX ? String(scanned.at(-1)?.number) : null;
       return { deliveries: page.map(shown), next: found.length > limit ? String(page.at(-1)?.number) : end };
     },
+
+    startReplay: async (replay) => {
+      const running = [...replays.values()].some(
+        ({ state, webhookId }) => state === 'running' && webhookId === replay.webhookId,
+      );
+      if (!running) replays.set(replay.id, { ...replay, state: 'running', endedAt: null });
+      return !running;
+    },
+
+    findReplay: async (id) => {
+      const replay = replays.get(id);
+      if (replay === undefined) return null;
+      const own = [...rows.values()].filter(({ replayId }) => replayId === id);
+      const count = (wanted: WebhookDeliveryState): number => own.filter(({ state }) => state === wanted).length;
+      return {
+        ...replay,
+        counts: { pending: count('pending'), delivered: count('delivered'), failed: count('failed') },
+      };
+    },
+
+    runningReplays: async (limit) => [...replays.values()].filter(({ state }) => state === 'running').slice(0, limit),
+
+    advanceReplay: async ({ replay: { id, place }, to, owed, isLast, now }) => {
+      const found = replays.get(id);
+      if (found?.state !== 'running' || !isDeepStrictEqual(found.place, place)) return false;
+      const ended = isLast ? ({ state: 'completed', endedAt: now } as const) : {};
+      replays.set(id, { ...found, place: to, ...ended });
+      for (const each of owed) add({ ...each, replayId: id }, now);
+      return true;
+    },
+
+    cancelReplay: async (id, now) => {
+      const found = replays.get(id);
+      if (found?.state === 'running') replays.set(id, { ...found, state: 'cancelled', endedAt: now });
+      for (const row of [...rows.values()]) {
+        if (row.replayId === id && row.state === 'pending' && row.attempts === 0) rows.delete(row.id);
+      }
+    },
+
+    pendingOf: async (webhookId, limit) =>
+      Math.min(
+        limit,
+        [...rows.values()].filter((row) => row.webhookId === webhookId && row.state === 'pending').length,
+      ),
 
     resend: async (id, now) => {
       const row = rows.get(id);

@@ -36,6 +36,13 @@ export const decodeFeedCursor = (after: string | undefined): FeedCursor | null =
 const isIssued = ({ position, index }: FeedCursor, head: Position): boolean =>
   position === LOG_START ? index === 0 : position.length === head.length && position <= head;
 
+/** @throws {DomainError} `invalid_cursor`. */
+export const issuedCursor = (after: string, head: Position): FeedCursor => {
+  const cursor = decodeFeedCursor(after);
+  if (cursor === null || !isIssued(cursor, head)) throw invalidCursor();
+  return cursor;
+};
+
 export interface ReadPage {
   readonly caller: Caller;
   readonly filters: EventFilters;

@@ -5,7 +5,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
-import { POST_HEADERS, webhookTimestamp } from '../../../domain/webhook/sign-webhook.ts';
+import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/sign-webhook.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
@@ -33,6 +33,7 @@ const webhookDeliverySchema = z
     webhook_id: z.string(),
     event_id: z.string(),
     event_type: z.string(),
+    replay_id: z.string().nullable().describe('The replay that it is part of; null: none.'),
     status: z.enum(STATES),
     created_at: timeSchema(),
     next_attempt_at: timeSchema().nullable(),
@@ -49,13 +50,17 @@ const webhookDeliverySchema = z
   .meta({ id: 'WebhookDelivery' });
 type SerializedWebhookDelivery = z.infer<typeof webhookDeliverySchema>;
 
-const serializeRequest = (eventId: string, { at, request }: WebhookTry): z.infer<typeof requestSchema> => ({
+const serializeRequest = (
+  { event, replayId }: WebhookDelivery,
+  { at, request }: WebhookTry,
+): z.infer<typeof requestSchema> => ({
   url: request.url,
   headers: {
     ...Object.fromEntries(request.headerNames.map((name) => [name, HIDDEN])),
     ...POST_HEADERS,
-    'webhook-id': eventId,
+    'webhook-id': event.id,
     'webhook-timestamp': webhookTimestamp(at),
+    ...(replayId === undefined ? {} : { [REPLAY_HEADER]: replayId }),
   },
   body_bytes: request.bodyBytes,
   body_sha256: request.bodySha256,
@@ -67,12 +72,13 @@ const serializeWebhookDelivery = (delivery: WebhookDelivery): SerializedWebhookD
   webhook_id: delivery.webhookId,
   event_id: delivery.event.id,
   event_type: delivery.event.type,
+  replay_id: delivery.replayId ?? null,
   status: delivery.state,
   created_at: delivery.createdAt.toISOString(),
   next_attempt_at: delivery.dueAt?.toISOString() ?? null,
   attempts: delivery.tries.map((tried) => ({
     at: tried.at.toISOString(),
-    request: serializeRequest(delivery.event.id, tried),
+    request: serializeRequest(delivery, tried),
     status: tried.status,
     duration_ms: tried.durationMs,
     response: tried.text,

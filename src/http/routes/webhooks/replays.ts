@@ -1,0 +1,145 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { formatId, ID_BYTES, isId } from '../../../domain/ids.ts';
+import type { Position } from '../../../domain/ports/event-store.ts';
+import type { ReplayCounts, WebhookReplay } from '../../../domain/ports/webhook-deliveries.ts';
+import { requireEnabled } from '../../../domain/webhook/webhook.ts';
+import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { timeSchema } from '../../schemas/envelope.ts';
+import { pageParameters, timeField } from '../../validation/fields.ts';
+import { issuedCursor, START } from '../events/event-pages.ts';
+import { loadWebhook } from './webhooks.ts';
+
+const replaySchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('webhook_replay'),
+    webhook_id: z.string(),
+    status: z.enum(['running', 'completed', 'cancelled']).describe('`completed`: all of its deliveries are made.'),
+    since: timeSchema().nullable().describe('null: it began at a cursor.'),
+    until: timeSchema(),
+    deliveries: z
+      .strictObject({ pending: z.number().int(), delivered: z.number().int(), failed: z.number().int() })
+      .describe('How many of its deliveries are in each state, of those made so far.'),
+    created_at: timeSchema(),
+    ended_at: timeSchema().nullable(),
+  })
+  .meta({ id: 'WebhookReplay' });
+
+const serializeReplay = ({
+  counts,
+  ...replay
+}: WebhookReplay & { readonly counts: ReplayCounts }): z.infer<typeof replaySchema> => ({
+  id: replay.id,
+  object: 'webhook_replay',
+  webhook_id: replay.webhookId,
+  status: replay.state,
+  since: replay.since?.toISOString() ?? null,
+  until: replay.until.toISOString(),
+  deliveries: { ...counts },
+  created_at: replay.createdAt.toISOString(),
+  ended_at: replay.endedAt?.toISOString() ?? null,
+});
+
+const body = z
+  .strictObject({
+    since: timeField().optional().describe('Events from this time on.'),
+    until: timeField().optional().describe('Events before this time; absent: up to now.'),
+    after: pageParameters.after.describe(
+      `Events after this cursor of the feed, or \`${START}\`; instead of \`since\`.`,
+    ),
+  })
+  .refine(({ since, after }) => (since === undefined) !== (after === undefined), 'must have either since or after')
+  .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
+    path: ['until'],
+    message: 'must be later than since',
+  });
+
+export const replayWebhookRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  const { system } = deps.context;
+  const placeOf = ({ organizationId, environment }: Caller, since: string, head: Position) =>
+    deps.readModels.events.placeAt({ organizationId, environment, at: new Date(since), head });
+
+  defineEndpoint(
+    route,
+    'POST /v1/webhooks/:id/replay',
+    {
+      summary: 'Post events of the past again',
+      description:
+        'Of the events of that time, those that the webhook subscribes to and filters by now, at most 100 a second. They keep ' +
+        'their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and ' +
+        'waits while the webhook is disabled.',
+      body,
+      examples: {
+        'What it missed in a night': { since: '2026-01-30T22:00:00Z', until: '2026-01-31T06:00:00Z' },
+        Everything: { after: START },
+      },
+      answer: replaySchema,
+      etag: false,
+    },
+    async ({ caller, id, body: { since, until, after = START }, reply }) => {
+      const { webhook } = await loadWebhook(deps, caller, id);
+      requireEnabled(webhook, caller);
+      const upTo = await readYourWrites(deps, ['events']);
+      const now = system.now();
+      const replay = {
+        id: formatId('rpl', system.randomBytes(ID_BYTES)),
+        webhookId: id,
+        since: since === undefined ? null : new Date(since),
+        until: until === undefined ? now : new Date(until),
+        place: since === undefined ? issuedCursor(after, upTo) : await placeOf(caller, since, upTo),
+        upTo,
+        createdAt: now,
+      };
+      if (!(await deps.webhookDeliveries.startReplay(replay))) {
+        throw new DomainError('resource_conflict', 'a replay of this webhook is running: wait for it, or cancel it');
+      }
+      reply.header('location', `/v1/webhooks/${id}/replays/${replay.id}`);
+      const counts = { pending: 0, delivered: 0, failed: 0 };
+      return serializeReplay({ ...replay, state: 'running', endedAt: null, counts });
+    },
+  );
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+const loadReplay = async (
+  deps: Pick<HttpDependencies, 'context' | 'webhookDeliveries'>,
+  caller: Caller,
+  { params }: FastifyRequest,
+) => {
+  const { id, replay: replayId } = params as { readonly id: string; readonly replay: string }; // of the path
+  await loadWebhook(deps, caller, id);
+  const found = isId('rpl', replayId) ? await deps.webhookDeliveries.findReplay(replayId) : null;
+  if (found?.webhookId !== id) throw new DomainError('not_found', 'replay of the webhook not found');
+  return found;
+};
+
+export const getWebhookReplayRoute = (route: RouteContext): void => {
+  defineEndpoint(
+    route,
+    'GET /v1/webhooks/:id/replays/:replay',
+    { summary: 'Read how far a replay is', answer: replaySchema, etag: false },
+    async ({ caller, request }) => serializeReplay(await loadReplay(route.deps, caller, request)),
+  );
+};
+
+export const cancelWebhookReplayRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'DELETE /v1/webhooks/:id/replays/:replay',
+    {
+      summary: 'Cancel a replay',
+      description: 'Deliveries that were not tried yet are dropped; those that wait for a retry are not.',
+    },
+    async ({ caller, request }) => {
+      const { id } = await loadReplay(deps, caller, request);
+      await deps.webhookDeliveries.cancelReplay(id, deps.context.system.now());
+    },
+  );
+};

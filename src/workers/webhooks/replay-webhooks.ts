@@ -1,0 +1,104 @@
+import { load } from '../../commands/execute.ts';
+import { CUSTOMER_EVENT_TYPES } from '../../domain/customer-event-types.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { deliveryId, type WebhookDeliveries, type WebhookReplay } from '../../domain/ports/webhook-deliveries.ts';
+import { webhookStream } from '../../domain/streams.ts';
+import { type ExistingWebhook, subscribesTo, webhook } from '../../domain/webhook/webhook.ts';
+import type { FeedEvent, FeedPage, ReadFeed } from '../../projections/events/queries.ts';
+import type { Leadership } from '../leadership.ts';
+import { repeat, type Work } from '../supervise.ts';
+import { type Endpoints, passing } from './endpoints.ts';
+
+/**
+ * Turns replays into deliveries: it looks through the feed from each replay's place, and stores what its endpoint is owed in
+ * the statement that moves the place. A crash repeats nothing that was stored. Deliveries of a replay are posted as any
+ * other; few are stored ahead, so that what happens now never waits behind what happened long ago.
+ */
+export interface ReplayWebhooks {
+  readonly store: EventStore;
+  readonly contents: Pick<Contents, 'heads'>;
+  readonly webhookDeliveries: WebhookDeliveries;
+  readonly endpoints: Pick<Endpoints, 'get'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  /** Pages of the event feed. */
+  readonly feed: (by: ReadFeed) => Promise<FeedPage>;
+  readonly system: System;
+}
+
+const EVERY_MS = 1_000;
+/** Replays of one round: each costs some queries a second while it runs. */
+const REPLAYS_MAX = 100;
+/** Events looked through of one replay in a round, and so the most that it posts in a second. */
+const EVENTS_MAX = 100;
+/** Pages of a round while none of the events is owed. Higher: others wait longer. Lower: a rare one is found later. */
+const PAGES_MAX = 20;
+/** Pending deliveries of an endpoint above which its replay waits. Higher: new events wait longer behind old ones. */
+const PENDING_MAX = 100;
+/** Types that are looked for by themselves. More: each is a probe of an index. Fewer: a rare one is found later. */
+const TYPES_MAX = 8;
+/** Clocks of processes that append differ: events this much later in the log may be of an earlier time. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+const isWithin = ({ since, until }: WebhookReplay, { timestamp }: FeedEvent): boolean =>
+  (since === null || Date.parse(timestamp) >= since.getTime()) && Date.parse(timestamp) < until.getTime();
+
+const isBeyond = ({ upTo, until }: WebhookReplay, { cursor, timestamp }: FeedEvent): boolean =>
+  cursor.position > upTo || Date.parse(timestamp) >= until.getTime() + CLOCKS_DIFFER_MS;
+
+/** One page of a replay. @returns the replay at its next place; null: it has ended, or somebody else has moved it. */
+const advance = async (
+  { contents, webhookDeliveries, feed, system }: ReplayWebhooks,
+  endpoint: ExistingWebhook,
+  replay: WebhookReplay,
+): Promise<{ readonly replay: WebhookReplay; readonly owed: number } | null> => {
+  const { organizationId, environment, webhookId, events: wanted } = endpoint;
+  const types = CUSTOMER_EVENT_TYPES.filter((type) => subscribesTo(wanted, type));
+  const page = await feed({
+    organizationId,
+    environment,
+    domainId: null,
+    types: types.length > TYPES_MAX ? null : types,
+    after: replay.place,
+    limit: EVENTS_MAX,
+  });
+  const within = page.items.filter(
+    (event) => types.includes(event.type) && !isBeyond(replay, event) && isWithin(replay, event),
+  );
+  const events = within.map(({ cursor: _, domainId: __, ...event }) => ({ event, endpoint }));
+  const owed = (await passing(contents, events)).map(({ event }) => ({
+    id: deliveryId(webhookId, event.id, replay.id),
+    webhookId,
+    event,
+  }));
+  const isLast = !page.hasMore || page.items.some((event) => isBeyond(replay, event));
+  const to = page.next;
+  const moved = await webhookDeliveries.advanceReplay({ replay, to, owed, isLast, now: system.now() });
+  return moved && !isLast ? { replay: { ...replay, place: to }, owed: owed.length } : null;
+};
+
+const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay): Promise<void> => {
+  const { webhookDeliveries, endpoints, store, system } = deps;
+  const endpoint = endpoints.get(first.webhookId);
+  if (endpoint === undefined) {
+    const { state } = await load(store, webhook, webhookStream(first.webhookId));
+    // That of one that is disabled waits.
+    if (state.status === 'deleted') await webhookDeliveries.cancelReplay(first.id, system.now());
+    return;
+  }
+  if ((await webhookDeliveries.pendingOf(first.webhookId, PENDING_MAX)) >= PENDING_MAX) return;
+  let replay = first;
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const next = await advance(deps, endpoint, replay);
+    if (next === null || next.owed > 0) return;
+    replay = next.replay;
+  }
+};
+
+export const replayWebhooks = (deps: ReplayWebhooks): Work =>
+  repeat(deps.system, async () => {
+    if (!deps.leadership.isLeader()) return EVERY_MS;
+    for (const replay of await deps.webhookDeliveries.runningReplays(REPLAYS_MAX)) await advanceAll(deps, replay);
+    return EVERY_MS;
+  });
