@@ -6,6 +6,11 @@ export interface BatcherOptions<Item, Answer> {
   readonly name: string;
   /** Batches in flight. */
   readonly inFlightMax: number;
+  /**
+   * Pause after a batch that several shared: the next is larger. Longer delays all under load, shorter costs round trips.
+   * Default: none.
+   */
+  readonly restMs?: number;
   /** Items that may wait. Default of both bounds: any number. */
   readonly waitingMax?: number;
   readonly waitingBytesMax?: number;
@@ -26,6 +31,12 @@ export interface Batcher<Item, Answer> {
   close(): Promise<void>;
 }
 
+/**
+ * For queries: messages that pass one by one, as from EventStoreDB, would else be written and read in queries of one or
+ * two, which cost the process and PostgreSQL more than the rows.
+ */
+export const REST_MS = 3;
+
 interface Waiting<Item, Answer> {
   readonly item: Item;
   readonly since: number;
@@ -45,13 +56,14 @@ export const fulfilled = <Answer>(answers: readonly Answer[]): readonly PromiseS
 
 /** Collects items while a batch is in flight, so that callers share round trips and commits. An idle batcher sends at once. */
 export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer>): Batcher<Item, Answer> => {
-  const { name, patience, bytesOf = () => 0 } = options;
+  const { name, patience, restMs = 0, bytesOf = () => 0 } = options;
   const { waitingMax = Number.POSITIVE_INFINITY, waitingBytesMax = Number.POSITIVE_INFINITY } = options;
   const now = (): number => patience?.system.monotonicMs() ?? 0;
   const inFlight = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
   let waitingBytes = 0;
   let scheduled = false;
+  let isResting = false;
   let closed = false;
 
   const totalOf = (some: readonly Waiting<Item, Answer>[]): number =>
@@ -94,9 +106,11 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
     scheduled = false;
     refuseStale();
     while (inFlight.size < options.inFlightMax && waiting.length > 0) {
-      const call: Promise<void> = settle(takeBatch()).finally(() => {
+      const batch = takeBatch();
+      const call: Promise<void> = settle(batch).finally(() => {
         inFlight.delete(call);
-        schedule();
+        if (restMs > 0 && batch.length > 1) rest();
+        else schedule();
       });
       inFlight.add(call);
     }
@@ -104,9 +118,17 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
 
   /** In the next turn of the event loop: items that arrive in this one join the batch. */
   const schedule = (): void => {
-    if (scheduled || waiting.length === 0 || inFlight.size >= options.inFlightMax) return;
+    if (scheduled || isResting || waiting.length === 0 || inFlight.size >= options.inFlightMax) return;
     scheduled = true;
     setImmediate(launch);
+  };
+
+  const rest = (): void => {
+    isResting = true;
+    setTimeout(() => {
+      isResting = false;
+      schedule();
+    }, restMs);
   };
 
   return {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Batcher, type BatcherOptions, createBatcher } from '../../src/async/batcher.ts';
 
@@ -42,6 +43,29 @@ describe('items in batches', () => {
     expect(calls.map(({ items }) => items)).toEqual([['a', 'bad', 'c']]);
     calls[0]?.answer();
     expect((await answers).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('gather for a moment after a batch that several shared, and not after one of a lone item', async () => {
+    const { batcher, calls } = batcherByHand({ restMs: 50 });
+    const answered = Promise.all(['a', 'b'].map(batcher.add));
+    await turn();
+    calls[0]?.answer();
+    await answered;
+    const third = batcher.add('c');
+    await turn();
+    expect(calls).toHaveLength(1);
+    const fourth = batcher.add('d');
+    await expect.poll(() => calls[1]?.items).toEqual(['c', 'd']);
+    calls[1]?.answer();
+    await Promise.all([third, fourth]);
+    await sleep(100);
+    const lone = batcher.add('e');
+    await turn();
+    calls[2]?.answer();
+    await lone;
+    void batcher.add('f');
+    await turn();
+    expect(calls.map(({ items }) => items)).toEqual([['a', 'b'], ['c', 'd'], ['e'], ['f']]);
   });
 
   it('wait for the call under way, and then go as one', async () => {

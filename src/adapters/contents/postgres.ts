@@ -1,6 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Pool } from 'pg';
-import { type Batcher, createBatcher, fulfilled } from '../../async/batcher.ts';
+import { type Batcher, createBatcher, fulfilled, REST_MS } from '../../async/batcher.ts';
 import { inTurns, type Pausing } from '../../async/turns.ts';
 import { type Contents, headOf, type StoredBody } from '../../domain/ports/contents.ts';
 import { StoreUnavailable } from '../../domain/ports/event-store.ts';
@@ -127,6 +127,7 @@ const createShared = (query: (ids: readonly string[]) => Promise<readonly Row[]>
   createBatcher({
     name: "the vault's contents",
     inFlightMax: 1,
+    restMs: REST_MS,
     waitingMax: WAITING_CALLERS_MAX,
     admission,
     run: async (callers) => {
@@ -209,6 +210,7 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
   const puts = createBatcher<readonly EncodedContents[], void>({
     name: "the vault's contents",
     inFlightMax: PUTS_IN_FLIGHT_MAX,
+    restMs: REST_MS,
     waitingMax: WAITING_CALLERS_MAX,
     waitingBytesMax: WAITING_BYTES_MAX,
     bytesOf: bytesOfAll,
