@@ -23,17 +23,19 @@ export interface Api {
   start(storage: ApiServer['storage'], execArgv?: readonly string[]): Promise<ApiProcess>;
 }
 
-export const openApi = async ({ closers, postgres, system, profiling }: Bench): Promise<Api> => {
+/** @param eventStoreUrl in place of the log in PostgreSQL. */
+export const openApi = async ({ closers, postgres, system, profiling }: Bench, eventStoreUrl = ''): Promise<Api> => {
   const databaseUrl = await postgres.migratedDatabase(closers);
   const secretKey = Buffer.from(system.randomBytes(SECRET_KEY_BYTES)).toString('hex');
-  const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
+  const variables = { DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, EVENTSTORE_URL: eventStoreUrl };
+  const operator = await openOperator(readConfig(variables), { mayBeNew: true });
   const key = await provision(operator.context, { signs: false }).finally(operator.close);
   return {
     key,
     databaseUrl,
     secretKey,
     start: async (storage, execArgv = []) => {
-      const input: ApiServer = { databaseUrl, secretKey, storage };
+      const input: ApiServer = { databaseUrl, secretKey, eventStoreUrl, storage };
       const child = await openChild<Pick<ApiProcess, 'baseUrl'>>(closers, {
         name: 'api-server',
         input,

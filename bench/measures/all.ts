@@ -17,6 +17,7 @@ import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
 import { soak } from './soak.ts';
+import { starts } from './starts.ts';
 import { statistics } from './statistics.ts';
 import { storage } from './storage.ts';
 import { templates } from './templates.ts';
@@ -48,6 +49,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
 export const BY_NAME: readonly Measure[] = [
   eventStoreDb,
   rebuildLarge,
+  starts,
   soak,
   storage,
   peers,

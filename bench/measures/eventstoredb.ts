@@ -10,8 +10,11 @@ import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { openChild } from '../harness/child.ts';
 import { type Line, median } from '../harness/line.ts';
+import { openApi } from '../harness/open-api.ts';
+import { openHttpLoad } from '../harness/open-http-load.ts';
 import type { ServiceOptions } from '../harness/open-service.ts';
 import { openStore } from '../harness/open-store.ts';
+import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { openWay, type Passage } from '../harness/send-through.ts';
 import type { DoubleInput } from '../processes/eventstoredb-double.ts';
 
@@ -24,6 +27,8 @@ const WARM_UPS = 2;
 const ROUNDS_MAX = 3;
 const CORPUS_EVENTS = 20_000;
 const SECOND_MS = 1_000;
+const CONNECTIONS = 128;
+const ACCEPT_SECONDS = 2;
 
 const ACCEPT_FLOOR = { of: 'figure', atLeast: 1_000 } as const;
 const DELIVER_FLOOR = { of: 'figure', atLeast: 400 } as const;
@@ -34,6 +39,19 @@ const SERVICE_TIME = { of: 'ratio', atMost: 1.5 } as const;
 const noContents: Contents = { put: async () => {}, get: async () => new Map(), heads: async () => new Map() };
 
 type Log = NonNullable<ServiceOptions['log']>;
+
+/** Sends to a process that has the role `api` alone, while nothing delivers. @returns requests a second, by round. */
+const acceptAlone = async (bench: Bench, log?: Log): Promise<readonly number[]> => {
+  const api = await openApi(bench, log?.url);
+  const { baseUrl } = await api.start('durable');
+  const load = await openHttpLoad(bench.closers);
+  const request = { baseUrl, key: api.key, bodies: SAMPLE_REQUESTS, connections: CONNECTIONS };
+  const rounds: number[] = [];
+  for (let round = -1; round < Math.min(bench.rounds, ROUNDS_MAX); round += 1) {
+    rounds.push((await load.run({ ...request, extent: { seconds: ACCEPT_SECONDS } })).perSecond);
+  }
+  return rounds.slice(1);
+};
 
 const openLog = async ({ closers }: Bench, callMs: number): Promise<Log> => {
   const input: DoubleInput = { ...COSTS, callMs };
@@ -89,6 +107,7 @@ export const eventStoreDb: Measure = {
   name: 'eventstoredb',
   run: async (bench) => {
     const lines: Line[] = [];
+    const aloneInPostgres = await acceptAlone(bench);
     const beside = await passThrough(bench, undefined);
     for (const callMs of CALLS_MS) {
       const { passages, serviceMicros } = await passThrough(bench, await openLog(bench, callMs));
@@ -99,6 +118,13 @@ export const eventStoreDb: Measure = {
       });
       lines.push(
         {
+          measure: `accepted while nothing delivers, ${at}`,
+          unit: 'requests/s',
+          floor: ACCEPT_FLOOR,
+          rounds: await acceptAlone(bench, await openLog(bench, callMs)),
+          limit: { what: 'log in PostgreSQL', rounds: aloneInPostgres },
+        },
+        {
           measure: `end to end, ${at}`,
           unit: 'messages/s',
           floor: DELIVER_FLOOR,
@@ -108,7 +134,6 @@ export const eventStoreDb: Measure = {
         {
           measure: `accepted meanwhile, ${at}`,
           unit: 'requests/s',
-          floor: ACCEPT_FLOOR,
           rounds: passages.map((passage) => passage.acceptedPerSecond),
           limit: inPostgres((passage) => passage.acceptedPerSecond),
         },

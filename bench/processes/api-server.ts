@@ -11,6 +11,8 @@ import { serveParent } from '../harness/serve-parent.ts';
 export interface ApiServer {
   readonly databaseUrl: string;
   readonly secretKey: string;
+  /** In place of the log in PostgreSQL. */
+  readonly eventStoreUrl?: string;
   /** `none`: what would be written is dropped, and all else is as it is. */
   readonly storage: 'durable' | 'none';
 }
@@ -38,9 +40,15 @@ const countQueries = (): void => {
 };
 
 /** The API as `ROLES=api` starts it. */
-await serveParent(async ({ databaseUrl, secretKey, storage }: ApiServer) => {
+await serveParent(async ({ databaseUrl, secretKey, eventStoreUrl = '', storage }: ApiServer) => {
   countQueries();
-  const config = readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, ROLES: 'api', PORT: '0' });
+  const config = readConfig({
+    DATABASE_URL: databaseUrl,
+    SECRET_KEY: secretKey,
+    EVENTSTORE_URL: eventStoreUrl,
+    ROLES: 'api',
+    PORT: '0',
+  });
   const logger = createLogger({ level: 'error' });
   const closers = createClosers(logger);
   const engines = await openEngines({ config, logger, closers, owner: false });

@@ -1,4 +1,7 @@
-import { startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
+import { createSystem } from '../../src/adapters/system.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../test/support/eventstoredb-double/start.ts';
+import { lifeOf } from '../harness/realistic-log.ts';
 import { serveParent } from '../harness/serve-parent.ts';
 
 const OUTCOMES: ReadonlySet<string> = new Set([
@@ -16,6 +19,30 @@ export interface DoubleInput {
   readonly scannedPerSecond: number;
 }
 
+/** Events are written directly, as many as asked for: lives of messages, one after another. */
+const fill = ({ log }: EventStoreDbDouble, eventsMin: number): number => {
+  const system = createSystem();
+  let events = 0;
+  for (let number = 0; events < eventsMin; number += 1) {
+    for (const append of lifeOf(system, number)) {
+      const proposed = append.events.map((event) => {
+        const { type, data, schemaVersion } = eventCodec.encode(event);
+        const metadata = Buffer.from(JSON.stringify({ ...append.context, schemaVersion }));
+        return {
+          id: event.id,
+          type,
+          contentType: 'application/json',
+          data: Buffer.from(JSON.stringify(data)),
+          metadata,
+        };
+      });
+      log.append({ ...append, events: proposed });
+      events += proposed.length;
+    }
+  }
+  return events;
+};
+
 /** An EventStoreDB whose work costs what it did on a real node. */
 await serveParent(async (costs: DoubleInput) => {
   const double = await startEventStoreDbDouble('24.6.0');
@@ -23,6 +50,7 @@ await serveParent(async (costs: DoubleInput) => {
   return {
     facts: { url: double.directUrl },
     answers: {
+      fill: (eventsMin: number) => fill(double, eventsMin),
       outcomesAfter: (position: string) => {
         const after = Number.parseInt(position.slice(0, COMMIT_DIGITS), 16);
         const { records, countTo } = double.log;

@@ -1,0 +1,137 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createEventStoreDbEventStore } from '../../src/adapters/event-store/eventstoredb.ts';
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { type Closers, createClosers } from '../../src/composition/lifecycle.ts';
+import { eventCodec } from '../../src/domain/codec.ts';
+import type { Contents } from '../../src/domain/ports/contents.ts';
+import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { startProgram } from '../../test/support/program.ts';
+import type { Bench, Measure } from '../harness/bench.ts';
+import { openChild } from '../harness/child.ts';
+import { guard } from '../harness/guard.ts';
+import { interleave } from '../harness/interleave.ts';
+import type { Line } from '../harness/line.ts';
+import { openStore } from '../harness/open-store.ts';
+import { fillLog } from '../harness/realistic-log.ts';
+import type { DoubleInput } from '../processes/eventstoredb-double.ts';
+
+const SMALL_EVENTS = 3_000;
+const LARGE_EVENTS = 300_000;
+const SECONDS_MAX = { of: 'figure', atMost: 5 } as const;
+const ROUNDS_MAX = 3;
+const SECOND_MS = 1_000;
+const SECRET_KEY = 'a secret of nothing, 32 characters or more';
+/** Reading the larger log to its end takes ten seconds. */
+const COSTS: DoubleInput = { callMs: 2, readsAtOnce: 8, scannedPerSecond: 30_000 };
+
+const noContents: Contents = { put: async () => {}, get: async () => new Map(), heads: async () => new Map() };
+
+/** A service with its log. */
+interface Service {
+  /** Starts the whole program and stops it. @returns seconds until it was ready. */
+  start(): Promise<number>;
+  /** Adds messages to the log, until it holds so many events. */
+  grow(events: number): Promise<void>;
+}
+
+type Pool = ReturnType<typeof createPool>;
+
+/** The events of some thousand messages again and again, as other streams. */
+const REPEAT = `
+  insert into event_log.events
+  select e.position + k * $1, e.stream || '-' || k, e.revision, gen_random_uuid(), e.type, e.schema_version, e.category,
+    e.data, e.metadata
+  from event_log.events e, generate_series(1, $2::int) k where e.position <= $1`;
+
+const growPostgres = async (bench: Bench, pool: Pool, store: EventStore, events: number): Promise<void> => {
+  await fillLog(store, bench.system, SMALL_EVENTS);
+  const { rows } = await pool.query<{ count: number }>('select max(position)::int as count from event_log.events');
+  const count = rows[0]?.count ?? 1;
+  await pool.query(REPEAT, [count, Math.ceil(events / count) - 1]);
+};
+
+/** As if all that was added had been read. Rows of the messages are left out: only the log is large. */
+const passOver = async (pool: Pool, position: string): Promise<void> => {
+  await pool.query('update read_models.checkpoints set position = $1', [position]);
+  await pool.query('update vault.webhook_recording set position = $1', [position]);
+};
+
+type Engine = 'PostgreSQL' | 'EventStoreDB';
+
+const openStoreOf = async (bench: Bench, closers: Closers, databaseUrl: string, url: string): Promise<EventStore> => {
+  if (url === '') return openStore(bench, closers, databaseUrl);
+  const { system, logger } = bench;
+  const store = createEventStoreDbEventStore({
+    connectionString: url,
+    codec: eventCodec,
+    contents: noContents,
+    system,
+    logger,
+  });
+  closers.add('event store', store.close);
+  return store;
+};
+
+const openService = async (bench: Bench, engine: Engine, name: string): Promise<Service> => {
+  const { closers, folder, postgres, logger } = bench;
+  const dataDir = join(folder, `starts-${engine}-${name}`);
+  await mkdir(dataDir, { mode: 0o755 });
+  const databaseUrl = await postgres.migratedDatabase(closers);
+  const double =
+    engine === 'EventStoreDB'
+      ? await openChild<{ readonly url: string }>(closers, { name: 'eventstoredb-double', input: COSTS })
+      : null;
+  const url = double?.facts.url ?? '';
+  const env = { DATABASE_URL: databaseUrl, EVENTSTORE_URL: url, SECRET_KEY, LOG_LEVEL: 'error' };
+  return {
+    start: async () => {
+      const program = await startProgram({ dataDir, env });
+      guard(closers, { pid: program.child.pid ?? 0, signal: 'TERM', folders: [] });
+      await program.end('SIGTERM');
+      return program.readyAfterMs / SECOND_MS;
+    },
+    grow: async (events) => {
+      const meanwhile = createClosers(logger);
+      try {
+        const store = await openStoreOf(bench, meanwhile, databaseUrl, url);
+        const pool = createPool({ url: databaseUrl, name: 'bench', logger, max: 1, statementTimeoutMs: 0 });
+        meanwhile.add('pool', () => pool.end());
+        if (double === null) await growPostgres(bench, pool, store, events);
+        else await double.ask('fill', events);
+        await passOver(pool, await store.head());
+      } finally {
+        await meanwhile.closeAll();
+      }
+    },
+  };
+};
+
+/** A service whose first start was long ago. */
+const grown = async (bench: Bench, engine: Engine, events: number): Promise<Service> => {
+  const service = await openService(bench, engine, String(events));
+  await service.start();
+  await service.grow(events);
+  return service;
+};
+
+/** Whether a start takes the same time however long the log is. */
+export const starts: Measure = {
+  name: 'starts',
+  run: async (bench) => {
+    const lines: Line[] = [];
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    for (const engine of ['PostgreSQL', 'EventStoreDB'] as const) {
+      const [large, small] = [await grown(bench, engine, LARGE_EVENTS), await grown(bench, engine, SMALL_EVENTS)];
+      const figures = await interleave({ rounds, warmUps: 1 }, { ours: large.start, limit: small.start });
+      lines.push({
+        measure: `start on a log of ${LARGE_EVENTS.toLocaleString('en')} events, ${engine}`,
+        unit: 's',
+        rounds: figures.ours,
+        floor: SECONDS_MAX,
+        limit: { what: `of ${SMALL_EVENTS.toLocaleString('en')}`, rounds: figures.limit },
+      });
+    }
+    return lines;
+  },
+};
