@@ -68,6 +68,9 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCeilingsSet: 'append-other',
   OrganizationUpdated: 'append-other',
   PlanChosen: 'append-other',
+  QuotaWarned: 'append-other',
+  QuotaExceeded: 'append-other',
+  InvoiceClosed: 'append-other',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',

@@ -24,7 +24,7 @@ export interface CommandContext {
   /** Where tracking hosts of domains lead to; absent: the service has no name, and no domain needs one. */
   readonly trackingTarget?: string | null;
   /** Plans of the operator; absent: the built-in ones. */
-  readonly plans?: Plans;
+  readonly plans?: Plans | undefined;
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */

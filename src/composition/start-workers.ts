@@ -87,6 +87,16 @@ export const openWorkers = async (
     timetable: readModels.deliveries,
     heldMail: readModels.deliveries,
     isHeldAfterRestore: restoreHold.holds,
+    billing: {
+      lastInvoices: readModels.billing.lastInvoices,
+      recipients: readModels.billing.recipients,
+      count: async (by) => {
+        const { byDay, position, countedUpTo: at } = await readModels.billing.usage(by);
+        return { days: new Map(byDay.map((day) => [day.date, day.billableRecipients])), countedTo: { position, at } };
+      },
+      upTo: (position) => readModels.waitFor(['billing'], position),
+    },
+    plans: context.plans,
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention: decorate.retention(createPostgresRetention({ pool })),

@@ -64,6 +64,9 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.created',
   'topic.updated',
   'topic.deleted',
+  'billing.quota_warning',
+  'billing.quota_exceeded',
+  'billing.invoice_closed',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
@@ -107,6 +110,12 @@ export interface CustomerEventFacts {
   /** What a suppression keeps back, and until when; null: for good. */
   readonly scope?: SuppressionScope;
   readonly expiresAt?: string | null;
+  /** The month (UTC) of an invoice. */
+  readonly month?: string;
+  /** Recipients of the month that a plan allows, and those used. */
+  readonly quota?: { readonly planId: string; readonly limit: number; readonly used: number };
+  /** What an invoice comes to, in minor units. */
+  readonly invoice?: { readonly currency: string; readonly total: number };
 }
 
 export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], CustomerEventType>> = {
@@ -148,6 +157,11 @@ export const TYPE_OF_TOPIC = {
   TopicCreated: 'topic.created',
   TopicChanged: 'topic.updated',
   TopicDeleted: 'topic.deleted',
+} as const satisfies Readonly<Record<string, CustomerEventType>>;
+
+export const TYPE_OF_QUOTA = {
+  QuotaWarned: 'billing.quota_warning',
+  QuotaExceeded: 'billing.quota_exceeded',
 } as const satisfies Readonly<Record<string, CustomerEventType>>;
 
 export const TYPE_OF_WEBHOOK = {

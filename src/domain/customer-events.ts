@@ -3,6 +3,7 @@ import {
   type CustomerEventType,
   TYPE_OF_DOMAIN,
   TYPE_OF_KEY,
+  TYPE_OF_QUOTA,
   TYPE_OF_REPUTATION,
   TYPE_OF_TOPIC,
   TYPE_OF_WEBHOOK,
@@ -22,7 +23,7 @@ export interface CustomerEvent {
   readonly organizationId: string;
   /** null: concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain, organization, webhook, topic or suppression it is about. */
+  /** The message, key, domain, organization, webhook, topic, suppression or invoice it is about. */
   readonly subjectId: string;
   /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
   readonly sequence: number;
@@ -116,6 +117,20 @@ const kindsOf = (
     case 'WarmUpPlacesTaken':
     case 'TemplateDraftChanged':
       return null;
+    case 'QuotaWarned':
+    case 'QuotaExceeded': {
+      const { invoiceId, month, planId, limit, used } = event.data;
+      const kinds = about(TYPE_OF_QUOTA[event.type], { month, quota: { planId, limit, used } });
+      return { subjectId: invoiceId, sequence, kinds };
+    }
+    case 'InvoiceClosed': {
+      const { invoiceId, month, currency, total } = event.data;
+      return {
+        subjectId: invoiceId,
+        sequence,
+        kinds: about('billing.invoice_closed', { month, invoice: { currency, total } }),
+      };
+    }
     case 'KeyCreated':
     case 'KeyUpdated':
     case 'KeyRotated':

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
+import { billingPeriodEvents } from './billing/events.ts';
 import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
@@ -16,6 +17,7 @@ type EventsOf<Schemas extends Record<string, z.ZodType>> = {
 }[keyof Schemas & string];
 
 export type OrganizationEvent = EventsOf<typeof organizationEvents>;
+export type BillingPeriodEvent = EventsOf<typeof billingPeriodEvents>;
 export type ApiKeyEvent = EventsOf<typeof apiKeyEvents>;
 export type ApiKeyRefusalEvent = EventsOf<typeof apiKeyRefusalEvents>;
 export type SendingDomainEvent = EventsOf<typeof sendingDomainEvents>;
@@ -34,6 +36,7 @@ export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
   | OrganizationEvent
+  | BillingPeriodEvent
   | ApiKeyEvent
   | ApiKeyRefusalEvent
   | SendingDomainEvent
@@ -54,6 +57,7 @@ export type EventType = OutboxEvent['type'];
 /** Current schema of each event's data. */
 export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...organizationEvents,
+  ...billingPeriodEvents,
   ...apiKeyEvents,
   ...apiKeyRefusalEvents,
   ...sendingDomainEvents,

@@ -6,6 +6,8 @@ import type { StreamName } from './ports/event-store.ts';
 
 export const CATEGORIES = {
   organization: 'organization',
+  /** Quota and invoice of an organization's month. */
+  invoice: 'invoice',
   apiKey: 'apiKey',
   /** Refused changes of a key, beside its own stream: that one's revision is the key's `ETag`. */
   apiKeyRefusal: 'apiKeyRefusal',
@@ -34,6 +36,8 @@ type Category = keyof typeof CATEGORIES;
 const streamOf = (category: Category, id: string): StreamName => `${CATEGORIES[category]}-${id}`;
 
 export const organizationStream = (organizationId: string): StreamName => streamOf('organization', organizationId);
+/** @param invoiceId follows from organization and month. */
+export const invoiceStream = (invoiceId: string): StreamName => streamOf('invoice', invoiceId);
 export const apiKeyStream = (keyId: string): StreamName => streamOf('apiKey', keyId);
 export const keyRefusalsStream = (keyId: string): StreamName => streamOf('apiKeyRefusal', keyId);
 export const sendingDomainStream = (domainId: string): StreamName => streamOf('domain', domainId);

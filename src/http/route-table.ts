@@ -74,6 +74,8 @@ export const ROUTES = {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'resource_conflict', 'precondition_failed', 'environment_not_allowed', 'plan_not_offered'],
   },
+  'GET /v1/billing/invoices': { ...ADMIN, errors: LIST },
+  'GET /v1/billing/invoices/:id': { ...ADMIN, errors: ONE },
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
   'GET /v1/inbox': { ...ADMIN, errors: LIST },
   'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },

@@ -18,6 +18,7 @@ import {
 import { readEventsRoute } from './routes/events/read-events.ts';
 import { livezRoute, readyzRoute } from './routes/health.ts';
 import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
+import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
 import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
@@ -169,6 +170,8 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getUsageRoute,
   listPlansRoute,
   choosePlanRoute,
+  listInvoicesRoute,
+  getInvoiceRoute,
   getOrganizationRoute,
   getOrganizationReputationRoute,
   updateOrganizationRoute,

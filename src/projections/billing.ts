@@ -1,6 +1,7 @@
-import type { MessageEvent } from '../domain/events.ts';
-import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import type { BillingPeriodEvent, MessageEvent } from '../domain/events.ts';
+import { LOG_START, type Position, type RecordedEvent } from '../domain/ports/event-store.ts';
 import { asRecords, type Database } from './database.ts';
+import { insertInvoices, invoiceRow } from './invoices.ts';
 import { earlierMessages } from './messages/earlier-messages.ts';
 import { defineProjection } from './projection.ts';
 import { rowsInto } from './rebuild-tables.ts';
@@ -16,6 +17,7 @@ interface Changes {
   readonly days: Map<string, string>;
   readonly accepted: Accepted[];
   /** Recipients to add, by organization and day. */
+  readonly invoices: ReturnType<typeof invoiceRow>[];
   readonly recipients: Map<string, { readonly organizationId: string; readonly day: string; recipients: number }>;
 }
 
@@ -37,7 +39,7 @@ const isFree = ({ type }: RecordedEvent): boolean => type === 'RecipientFailed' 
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Changes> => {
   const ids = earlierMessages(events.filter((event) => isLive(event) && isFree(event)));
-  const changes: Changes = { days: new Map(), accepted: [], recipients: new Map() };
+  const changes: Changes = { days: new Map(), accepted: [], invoices: [], recipients: new Map() };
   if (ids.length === 0) return changes;
   const { rows } = await db.query<{ message_id: string; day: string }>(SELECT_DAYS, [ids]);
   return { ...changes, days: new Map(rows.map(({ message_id, day }) => [message_id, day])) };
@@ -68,11 +70,11 @@ const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
   if (day !== undefined) add(changes, event.metadata.organizationId, day, -1); // of a trial nothing was billed
 };
 
-export const billingProjection = defineProjection<MessageEvent, Changes>({
+export const billingProjection = defineProjection<MessageEvent | BillingPeriodEvent, Changes>({
   name: 'billing',
   version: 1,
-  categories: ['message'],
-  tables: ['billing_days', 'billing_messages'],
+  categories: ['message', 'invoice'],
+  tables: ['billing_days', 'billing_messages', 'billing_invoices'],
   handlers: {
     MessageAccepted: accept,
     RecipientFailed: free,
@@ -91,10 +93,14 @@ export const billingProjection = defineProjection<MessageEvent, Changes>({
     RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
     RecipientUnsubscribed: 'ignored',
+    QuotaWarned: 'ignored',
+    QuotaExceeded: 'ignored',
+    InvoiceClosed: ({ invoices }, { data, metadata }) => void invoices.push(invoiceRow(data, metadata.occurredAt)),
   },
   begin,
-  write: async (db, { accepted, recipients }) => {
+  write: async (db, { accepted, invoices, recipients }) => {
     await insertMessages(db, accepted);
+    await insertInvoices(db, invoices);
     if (recipients.size > 0) {
       const values = asRecords([...recipients.values()]);
       await db.query({ name: 'add-billing-recipients', text: ADD_RECIPIENTS, values });
@@ -108,10 +114,12 @@ export interface Usage {
   readonly byDay: readonly { readonly date: string; readonly billableRecipients: number }[];
   /** Time of the last counted event (ISO 8601); null: none yet. */
   readonly countedUpTo: string | null;
+  /** Of that event in the log. */
+  readonly position: Position;
 }
 
 const USAGE = `
-  select to_char(u.day, 'YYYY-MM-DD') as date, u.billable_recipients::float8 as billable, c.occurred_at
+  select to_char(u.day, 'YYYY-MM-DD') as date, u.billable_recipients::float8 as billable, c.occurred_at, c.position
   from read_models.checkpoints c
   left join read_models.billing_days u
     on u.organization_id = $1 and u.day >= $2::date and u.day < $3::date and u.billable_recipients <> 0
@@ -122,6 +130,7 @@ interface Row {
   readonly date: string | null;
   readonly billable: number | null;
   readonly occurred_at: Date | null;
+  readonly position: Position;
 }
 
 /** Live recipients accepted in [start, end), which are dates `2026-11-01`; suppressed and failed ones are free. */
@@ -138,5 +147,25 @@ export const billingUsage = async (
     billableRecipients: byDay.reduce((sum, { billableRecipients }) => sum + billableRecipients, 0),
     byDay,
     countedUpTo: rows[0]?.occurred_at?.toISOString() ?? null,
+    position: rows[0]?.position ?? LOG_START,
   };
+};
+
+const RECIPIENTS = `
+  select organization_id, sum(billable_recipients)::float8 as recipients from read_models.billing_days
+  where organization_id = any($1) and day >= $2::date and day < $3::date
+  group by organization_id`;
+
+/** The same by organization, of those that have any. */
+export const billableRecipients = async (
+  db: Database,
+  by: { readonly organizationIds: readonly string[]; readonly start: string; readonly end: string },
+): Promise<ReadonlyMap<string, number>> => {
+  const values = [by.organizationIds, by.start, by.end];
+  const { rows } = await db.query<{ organization_id: string; recipients: number }>({
+    name: 'billable-recipients',
+    text: RECIPIENTS,
+    values,
+  });
+  return new Map(rows.map(({ organization_id, recipients }) => [organization_id, recipients]));
 };

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
-import { billingUsage } from './billing.ts';
+import { billableRecipients, billingUsage } from './billing.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
 import {
   type AskDue,
@@ -17,6 +17,7 @@ import {
 import { type ListSuspensions, listSuspensions } from './destinations.ts';
 import { type ListDomains, listDomains } from './domains.ts';
 import { type PlaceAt, placeAt, type ReadFeed, readFeed } from './events/queries.ts';
+import { lastInvoices, listInvoices } from './invoices.ts';
 import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
@@ -45,7 +46,12 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   },
   events: { page: (by: ReadFeed) => readFeed(pool, by), placeAt: (by: PlaceAt) => placeAt(pool, by) },
   stats: { query: (by: QueryStats) => queryStats(pool, by) },
-  billing: { usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by) },
+  billing: {
+    usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by),
+    recipients: (by: Parameters<typeof billableRecipients>[1]) => billableRecipients(pool, by),
+    invoices: (by: Parameters<typeof listInvoices>[1]) => listInvoices(pool, by),
+    lastInvoices: () => lastInvoices(pool),
+  },
   domains: { list: (by: ListDomains) => listDomains(pool, by) },
   apiKeys: {
     list: (by: ListApiKeys) => listApiKeys(pool, by),

@@ -1,4 +1,5 @@
 import { suspendDestination } from '../commands/destination.ts';
+import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/destination.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { Message } from '../domain/message/message.ts';
@@ -20,6 +21,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
+import { type BillingQueries, closePeriods, createBilledOrganizations, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
 import type { AttemptTimes } from './delivery/claim.ts';
 import { createDestinationLimits } from './delivery/destination-concurrency-limits.ts';
@@ -61,6 +63,9 @@ export interface WorkersDependencies {
   readonly heldMail?: HeldMail;
   /** Mail that may have left before a restore. Absent: there is none. */
   readonly isHeldAfterRestore?: (message: Message) => boolean;
+  /** Queries of the read model of billing, and the operator's plans. Absent: nothing is billed. */
+  readonly billing?: BillingQueries;
+  readonly plans?: Plans | undefined;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
@@ -128,6 +133,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     endpoints: createEndpoints(),
     readyEndpoints: createReadyEndpoints(),
     organizationIds: createOrganizationIds(),
+    billed: createBilledOrganizations(),
   };
   const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
   const destinationQueues = createDestinationQueues({
@@ -156,6 +162,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: destination.category, apply: applyDestination },
     { category: reputation.category, apply: sendingHolds.apply },
     { category: warmUp.category, apply: warmUpHolds.apply },
+    shared.billed,
   ]);
   const webhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...shared });
 
@@ -180,6 +187,11 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   }
   if (deps.expiring !== undefined) {
     jobs['expiry of contents'] = expireContents({ ...shared, ...deps.expiring, caughtUp: projections.caughtUp });
+  }
+  if (deps.billing !== undefined) {
+    const { organizations } = shared.billed;
+    jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing, organizations });
+    jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing, organizations });
   }
   const loops: Loop[] = [];
   let stopping = false;

@@ -1,6 +1,7 @@
 /** Billing periods: calendar months in UTC. */
 
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+const DAY_MS = 86_400_000;
 const YEAR_MIN = 1970;
 const YEAR_MAX = 9999;
 
@@ -32,3 +33,10 @@ export const requirePeriod = (month: Month): Period => {
   if (period === null) throw new RangeError(`${month} is no month that could be billed`);
   return period;
 };
+
+export const nextMonth = (month: Month): Month => monthOf(requirePeriod(month).end);
+
+export const previousMonth = (month: Month): Month => monthOf(dateOf(Date.parse(`${month}-01`) - DAY_MS));
+
+/** Between two dates. */
+export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / DAY_MS;

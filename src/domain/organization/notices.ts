@@ -30,6 +30,24 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
         ].join('\n'),
       };
     }
+    case 'QuotaWarned':
+    case 'QuotaExceeded': {
+      const { month, planId, limit, used } = event.data;
+      const all = event.type === 'QuotaExceeded';
+      return {
+        subject: `Your organization has used ${all ? 'all' : '80 %'} of its quota`,
+        text: [
+          `Your organization has sent to ${used} recipients in ${month} (UTC). Its plan, ${planId}, allows ${limit}.`,
+          '',
+          'A plan with a hard limit refuses more; any other charges for them:',
+          '  GET /v1/billing',
+          '',
+          'To choose another plan:',
+          '  GET /v1/billing/plans',
+          '  PUT /v1/billing/plan',
+        ].join('\n'),
+      };
+    }
     default:
       return null;
   }

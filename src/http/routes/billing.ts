@@ -15,7 +15,10 @@ import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 
 /** From start to end as times. */
-const serializePeriod = ({ start, end }: Period) => ({ start: `${start}T00:00:00.000Z`, end: `${end}T00:00:00.000Z` });
+export const serializePeriod = ({ start, end }: Period) => ({
+  start: `${start}T00:00:00.000Z`,
+  end: `${end}T00:00:00.000Z`,
+});
 
 const billable = z
   .number()
@@ -25,12 +28,12 @@ const billable = z
       'recipients of test keys, suppressed ones, and `failed` ones, which are our fault.',
   );
 
-const period = z.strictObject({ start: timeSchema(), end: timeSchema() });
+export const periodSchema = z.strictObject({ start: timeSchema(), end: timeSchema() });
 
 export const usageSchema = z
   .strictObject({
     object: z.literal('usage'),
-    period,
+    period: periodSchema,
     billable_recipients: billable,
     by_day: z.array(z.strictObject({ date: z.iso.date(), billable_recipients: billable })),
     counted_up_to: timeSchema().nullable(),
@@ -39,11 +42,11 @@ export const usageSchema = z
 
 const { overagePer1000, hardLimit, ...terms } = planSchema.shape;
 
-const billedPlanSchema = z
+export const billedPlanSchema = z
   .strictObject({ ...terms, overage_per_1000: overagePer1000, hard_limit: hardLimit })
   .meta({ id: 'Plan' });
 
-const serializePlan = ({ overagePer1000: rate, hardLimit: limit, ...plan }: Plan) => ({
+export const serializePlan = ({ overagePer1000: rate, hardLimit: limit, ...plan }: Plan) => ({
   ...plan,
   overage_per_1000: rate,
   hard_limit: limit,
@@ -53,7 +56,7 @@ const billingSchema = z
   .strictObject({
     object: z.literal('billing'),
     plan: billedPlanSchema,
-    period,
+    period: periodSchema,
     usage: z.strictObject({ billable_recipients: billable, counted_up_to: timeSchema().nullable() }),
     quota: z
       .strictObject({ limit: z.number().int(), remaining: z.number().int(), hard: z.boolean() })

@@ -65,6 +65,7 @@ const engagement = {
   client: z.enum(CLIENT_FAMILIES).describe('Family of the program.'),
   network: z.enum(NETWORK_KINDS).describe('Whose network it was; the address itself is not kept.'),
 };
+const period = z.string().describe('A month in UTC, such as 2026-11.');
 const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
 const SCHEMAS = {
@@ -184,6 +185,17 @@ const SCHEMAS = {
     suppression,
     /** null: to all but topics that were refused by themselves. */
     topic_id: z.string().nullable(),
+  }),
+  QuotaEvent: eventOf('QuotaEvent', ['billing.quota_warning', 'billing.quota_exceeded'], {
+    invoice_id: z.string().describe('Of the month: there is no such invoice before the month has ended.'),
+    period,
+    quota: z.strictObject({ plan: z.string(), limit: z.number().int(), used: z.number().int() }),
+  }),
+  InvoiceClosedEvent: eventOf('InvoiceClosedEvent', ['billing.invoice_closed'], {
+    invoice_id: z.string(),
+    period,
+    currency: z.string(),
+    total: z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.'),
   }),
   TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
 };

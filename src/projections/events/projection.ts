@@ -1,6 +1,7 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
 import type {
   ApiKeyEvent,
+  BillingPeriodEvent,
   MessageEvent,
   ReputationEvent,
   SendingDomainEvent,
@@ -21,6 +22,7 @@ type DomainReputationEvent = Extract<ReputationEvent, { readonly data: { readonl
 type OfDomain = SendingDomainEvent | DomainReputationEvent | WarmUpEvent;
 type OfOrganization =
   | ApiKeyEvent
+  | BillingPeriodEvent
   | TemplateEvent
   | TopicEvent
   | WebhookEvent
@@ -104,7 +106,18 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>):
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
   version: 1,
-  categories: ['message', 'apiKey', 'domain', 'template', 'webhook', 'suppression', 'topic', 'reputation', 'warmUp'],
+  categories: [
+    'message',
+    'apiKey',
+    'domain',
+    'template',
+    'webhook',
+    'suppression',
+    'topic',
+    'reputation',
+    'warmUp',
+    'invoice',
+  ],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
     MessageAccepted: (changes, event) => {
@@ -175,6 +188,9 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     OrganizationSendingReleased: ofOrganization,
     WarmUpStarted: ofDomain,
     WarmUpEnded: ofDomain,
+    QuotaWarned: ofOrganization,
+    QuotaExceeded: ofOrganization,
+    InvoiceClosed: ofOrganization,
   },
   begin,
   write: async (db, { accepted, rows }) => {

@@ -46,6 +46,12 @@ interface SerializedEventData {
   readonly template_id?: string;
   /** The topic itself, or the one that somebody subscribed to or unsubscribed from. */
   readonly topic_id?: string | null;
+  /** Of the month; before its end there is no such invoice yet. */
+  readonly invoice_id?: string;
+  readonly period?: string;
+  readonly quota?: { readonly plan: string; readonly limit: number; readonly used: number };
+  readonly currency?: string;
+  readonly total?: number;
   readonly suppression?: { readonly id: string; readonly address: string | null };
   readonly smtp?: SerializedSmtp;
   readonly attempt?: number;
@@ -115,6 +121,19 @@ const suppressionData = (
   return { suppression: { id: subjectId, address: found?.kind === 'suppression' ? found.address : null } };
 };
 
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** Drops undefined fields. */
+const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+
+const billingData = ({ subjectId, facts: { month, quota, invoice } }: CustomerEvent): SerializedEventData => ({
+  invoice_id: subjectId,
+  ...defined({ period: month }),
+  ...(quota === undefined ? {} : { quota: { plan: quota.planId, limit: quota.limit, used: quota.used } }),
+  ...invoice,
+});
+
 const subjectData = (event: CustomerEvent, contents: LoadedContents): SerializedEventData => {
   const family = event.type.slice(0, event.type.indexOf('.'));
   if (family === 'message') return messageData(event, contents);
@@ -122,15 +141,10 @@ const subjectData = (event: CustomerEvent, contents: LoadedContents): Serialized
   if (family === 'organization') return { organization_id: event.subjectId };
   if (family === 'suppression') return suppressionData(event, contents);
   if (family === 'template') return { template_id: event.subjectId };
+  if (family === 'billing') return billingData(event);
   if (family === 'topic') return { topic_id: event.subjectId };
   return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
 };
-
-type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
-
-/** Drops undefined fields. */
-const defined = <Fields extends object>(fields: Fields): Defined<Fields> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
 
 /** Data of an open or a click. The address is null once erased. */
 const engagementData = (

@@ -208,6 +208,16 @@ create table read_models.billing_messages (
   day date not null
 );
 
+-- Invoices by month (UTC, YYYY-MM).
+create table read_models.billing_invoices (
+  organization_id text collate "C" not null,
+  month text collate "C" not null,
+  invoice_id text collate "C" not null unique,
+  closed_at timestamptz not null,
+  invoice json not null,
+  primary key (organization_id, month)
+);
+
 -- The timetable of mail: a row for the recipients of a message at one destination, so that each destination goes at its
 -- own rate. Small and busy.
 create table read_models.deliveries (

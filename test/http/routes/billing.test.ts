@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
 import { organizationStream } from '../../../src/domain/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
@@ -88,5 +89,48 @@ describe('a plan', () => {
     const { body } = await ask('GET', '/v1/billing');
     expect(body.usage.billable_recipients).toBe(2);
     expect(body.quota).toEqual({ limit: 4, remaining: 2, hard: false });
+  });
+});
+
+describe('an invoice', () => {
+  test('is listed and read with what it counts, and only by its own organization', async () => {
+    const { context, readModels } = service.deps;
+    for (const month of ['2026-09', '2026-10']) {
+      const count = async () => ({
+        days: new Map([['2026-10-07', 12]]),
+        countedTo: { position: await context.store.head(), at: null },
+      });
+      await closePeriod(context, { organizationId, month, count });
+    }
+    const { body } = await ask('GET', '/v1/billing/invoices');
+    expect(body.data.map(({ period }: { period: { start: string } }) => period.start)).toEqual([
+      '2026-10-01T00:00:00.000Z',
+      '2026-09-01T00:00:00.000Z',
+    ]);
+    const page = await ask('GET', '/v1/billing/invoices?limit=1');
+    const rest = await ask('GET', `/v1/billing/invoices?limit=1&after=${page.body.next_cursor}`);
+    expect([...page.body.data, ...rest.body.data]).toEqual(body.data);
+    expect(rest.body.next_cursor).toBeNull();
+    const [invoice] = body.data;
+    expect((await ask('GET', `/v1/billing/invoices/${invoice.id}`)).body).toEqual(invoice);
+    const recipients = invoice.lines.find(({ kind }: { kind: string }) => kind === 'recipients');
+    expect(recipients).toMatchObject({ quantity: 12, from: '2026-10-01', to: '2026-11-01' });
+    const events = await ask('GET', recipients.events);
+    expect(events.body.data.map(({ type }: { type: string }) => type)).toEqual([
+      'message.accepted',
+      'message.accepted',
+    ]);
+    const feed = await ask('GET', '/v1/events?types=billing.*');
+    expect(feed.body.data.at(-1)).toMatchObject({
+      type: 'billing.invoice_closed',
+      environment: 'live',
+      data: { invoice_id: invoice.id, period: '2026-10', currency: invoice.currency, total: invoice.total },
+    });
+    const other = await service.makeOrganization();
+    const stranger = await service.makeKey(other, await service.makeDomain(other, 'other.test'));
+    const refused = await ask('GET', `/v1/billing/invoices/${invoice.id}`, undefined, { key: stranger.value });
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'other_organization']);
+    expect((await ask('GET', '/v1/billing/invoices', undefined, { key: stranger.value })).body.data).toEqual([]);
+    expect((await readModels.billing.lastInvoices()).get(organizationId)).toBe('2026-10');
   });
 });

@@ -54,6 +54,7 @@ export const KINDS = {
   suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: false },
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
+  'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 
@@ -72,8 +73,8 @@ const entries = Object.keys(ROUTES)
 /** Every route that needs a key. */
 export const GUARDED: readonly WalkedRoute[] = entries.filter(isGuarded).map(([name, rule]) => {
   const { method, url } = methodAndUrl(name);
-  const [, , segment] = url.split('/');
-  return { name, rule, method, url, kind: url.includes('/:id') && isKind(segment) ? segment : null };
+  const [, segment] = /^\/v1\/(.+?)\/:id/.exec(url) ?? [];
+  return { name, rule, method, url, kind: isKind(segment) ? segment : null };
 });
 
 /** Every route that anybody may ask for. */

@@ -1,6 +1,8 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
+import { closePeriod } from '../../../src/commands/billing.ts';
 import { permissionSchema } from '../../../src/domain/api-key/events.ts';
+import { invoiceIdOf } from '../../../src/domain/billing/invoice.ts';
 import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
 import { type Environment, environmentSchema } from '../../../src/domain/environment.ts';
 import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
@@ -34,6 +36,7 @@ const newName = (): string => {
   return `walk${names}.test`;
 };
 
+let invoices = 0;
 let people = 0;
 
 const newPerson = (): string => {
@@ -166,6 +169,14 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return id;
     },
     topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
+    'billing/invoices': async () => {
+      const { context } = service.deps;
+      invoices += 1;
+      const month = `${2000 + invoices}-01`;
+      const count = async () => ({ days: new Map<string, number>(), countedTo: { position: '', at: null } });
+      await closePeriod(context, { organizationId, month, count });
+      return invoiceIdOf(organizationId, month);
+    },
     // One that is owed something.
     webhooks: async (environment) => {
       const webhookId = await create('/v1/webhooks', environment, { url: LISTENER, events: ['message.*'] });

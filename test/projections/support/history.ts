@@ -1,6 +1,7 @@
 import { createKey } from '../../../src/commands/api-key/create-key.ts';
 import { revokeKey } from '../../../src/commands/api-key/end-key.ts';
 import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import { closePeriod } from '../../../src/commands/billing.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
@@ -201,6 +202,13 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
   const hookSome: Action = ({ organizationId, webhooks }) =>
     webhookSome(context, originOf(organizationId, 'live'), webhooks, below);
 
+  const changeTemplate: Action = ({ organizationId }) => templateSome(context, originOf(organizationId, 'live'), below);
+
+  const billSome: Action = async ({ organizationId }) => {
+    const month = `20${27 + below(70)}-01`;
+    const counted = { days: new Map([[`${month}-01`, below(100)]]), countedTo: { position: '', at: null } };
+    await closePeriod(context, { organizationId, month, count: async () => counted });
+  };
   const sendSome: Action = (tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' });
 
   const actions: readonly Action[] = [
@@ -211,11 +219,8 @@ export const createHistory = async ({ seed = 1, tenants = 2, store: given }: His
     ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
-    ...Array.from(
-      { length: 4 }, // one in five creates a template
-      () => (tenant: Tenant) => templateSome(context, originOf(tenant.organizationId, 'live'), below),
-    ),
-    ...[makeKey, makeKey, rotateSomeKey, revokeSomeKey],
+    ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates one
+    ...[billSome, makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...Array.from({ length: 5 }, () => hookSome),
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
     () => system.advance(below(90_000_000)),

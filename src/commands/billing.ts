@@ -1,0 +1,100 @@
+import {
+  type BillingPeriod,
+  billingPeriod,
+  closeInvoice,
+  type Invoice,
+  invoiceIdOf,
+  LATE_MONTHS,
+  type TellQuota,
+  tellQuota,
+} from '../domain/billing/invoice.ts';
+import { type Month, previousMonth, requirePeriod } from '../domain/billing/period.ts';
+import { BUILT_IN_PLANS } from '../domain/billing/plan.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { BillingPeriodEvent } from '../domain/events.ts';
+import { isId } from '../domain/ids.ts';
+import { organization, requireOrganization } from '../domain/organization/organization.ts';
+import type { Revision } from '../domain/ports/event-store.ts';
+import { invoiceStream, organizationStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, internalOrigin } from './context.ts';
+import { type Executed, execute, load } from './execute.ts';
+
+export type BillingContext = Pick<CommandContext, 'store' | 'system' | 'plans'>;
+
+/** Recipients by day from `start` to before `end` (dates), and the event of the log up to which they are counted. */
+export type CountRecipients = (by: {
+  readonly organizationId: string;
+  readonly start: string;
+  readonly end: string;
+}) => Promise<{ readonly days: ReadonlyMap<string, number>; readonly countedTo: Invoice['countedTo'] }>;
+
+interface Named {
+  readonly organizationId: string;
+  readonly month: Month;
+}
+
+const change = (
+  { store, system }: BillingContext,
+  actor: string,
+  { organizationId, month }: Named,
+  decide: (state: BillingPeriod) => readonly BillingPeriodEvent[],
+): Promise<Executed<BillingPeriod, BillingPeriodEvent>> => {
+  const origin = internalOrigin({ actor, organizationId, environment: 'live', causeId: `${organizationId}.${month}` });
+  return execute(
+    { store, system },
+    {
+      aggregate: billingPeriod,
+      stream: invoiceStream(invoiceIdOf(organizationId, month)),
+      context: eventContext(origin, system.now().toISOString()),
+      decide,
+    },
+  );
+};
+
+/** An invoice as it was closed, at its time (ISO 8601). @throws {DomainError} `not_found`, `other_organization`. */
+export const loadInvoice = async (
+  { store }: Pick<CommandContext, 'store'>,
+  organizationId: string,
+  invoiceId: string,
+): Promise<{ readonly invoice: Invoice; readonly closedAt: string; readonly revision: Revision }> => {
+  const events = isId('inv', invoiceId) ? await store.readStream(invoiceStream(invoiceId)) : [];
+  const closed = events.find((event) => event.type === 'InvoiceClosed');
+  if (closed === undefined) throw new DomainError('not_found', 'invoice not found');
+  const { data: invoice, revision, metadata } = closed;
+  if (invoice.organizationId !== organizationId) {
+    throw new DomainError('other_organization', 'invoice belongs to another organization');
+  }
+  return { invoice, closedAt: metadata.occurredAt, revision };
+};
+
+/** Records that a quota is nearly or wholly used, each once a month, however many processes see it. */
+export const recordQuota = async (context: BillingContext, command: TellQuota): Promise<void> => {
+  await change(context, 'worker:watch-quotas', command, (state) => tellQuota(state, command));
+};
+
+/** The months before, as far back as there are late facts; the latest first. */
+const monthsBefore = (month: Month, count = LATE_MONTHS): readonly Month[] =>
+  count === 0 ? [] : [previousMonth(month), ...monthsBefore(previousMonth(month), count - 1)];
+
+/**
+ * Closes a month of an organization with an invoice, once, however many processes try. The months before are closed.
+ * @throws {DomainError} `not_found`.
+ */
+export const closePeriod = async (
+  context: BillingContext,
+  { organizationId, month, count }: Named & { readonly count: CountRecipients },
+): Promise<void> => {
+  const { store, plans = BUILT_IN_PLANS } = context;
+  const period = requirePeriod(month);
+  const before = monthsBefore(month);
+  const since = before.at(-1) ?? month;
+  const billed = requireOrganization((await load(store, organization, organizationStream(organizationId))).state);
+  const earlier: Invoice[] = [];
+  for (const one of before) {
+    const { state } = await load(store, billingPeriod, invoiceStream(invoiceIdOf(organizationId, one)));
+    if (state.invoice !== null) earlier.push(state.invoice);
+  }
+  const counted = await count({ organizationId, start: requirePeriod(since).start, end: period.end });
+  const facts = { billed, plans, period, earlier, since, ...counted };
+  await change(context, 'worker:close-periods', { organizationId, month }, (state) => closeInvoice(state, facts));
+};

@@ -1,0 +1,187 @@
+import type { Aggregate } from '../aggregate.ts';
+import { sha256 } from '../digest.ts';
+import type { BillingPeriodEvent } from '../events.ts';
+import { formatId } from '../ids.ts';
+import { LOG_START, type Position } from '../ports/event-store.ts';
+import { CATEGORIES } from '../streams.ts';
+import type { InvoiceLine } from './events.ts';
+import { daysBetween, type Month, type Period, requirePeriod } from './period.ts';
+import { type ChosenPlan, overageOf, type Plan, type Plans, priceOf, quotaOf } from './plan.ts';
+
+/**
+ * A month of an organization: what it was told of its quota, and its invoice. Each is recorded once, in the stream of this
+ * organization and month, at the revision read.
+ */
+
+export type Invoice = Extract<BillingPeriodEvent, { readonly type: 'InvoiceClosed' }>['data'];
+
+export interface BillingPeriod {
+  readonly isWarned: boolean;
+  readonly isExceeded: boolean;
+  /** null: the month is open. */
+  readonly invoice: Invoice | null;
+}
+
+export const billingPeriod: Aggregate<BillingPeriod, BillingPeriodEvent> = {
+  category: CATEGORIES.invoice,
+  initial: { isWarned: false, isExceeded: false, invoice: null },
+  evolve: (state, event) => {
+    switch (event.type) {
+      case 'QuotaWarned':
+        return { ...state, isWarned: true };
+      case 'QuotaExceeded':
+        return { ...state, isExceeded: true };
+      case 'InvoiceClosed':
+        return { ...state, invoice: event.data };
+      default:
+        return event satisfies never;
+    }
+  },
+};
+
+export const invoiceIdOf = (organizationId: string, month: Month): string =>
+  formatId('inv', sha256(`${organizationId}\0${month}`));
+
+/** Percent of a quota at which its organization is warned. */
+const WARNING_PERCENT = 80;
+
+/** Whether the quota of a plan has been used so far that somebody should know; null: it has not. */
+export const quotaLevel = (plan: Plan, used: number): 'warning' | 'exceeded' | null => {
+  const limit = quotaOf(plan)?.limit ?? 0;
+  if (limit === 0 || used * 100 < limit * WARNING_PERCENT) return null;
+  return used < limit ? 'warning' : 'exceeded';
+};
+
+export interface TellQuota {
+  readonly organizationId: string;
+  readonly month: Month;
+  readonly plan: Plan;
+  readonly used: number;
+}
+
+/** Each level once a month, whatever plans it has had. */
+export const tellQuota = (
+  { isWarned, isExceeded }: BillingPeriod,
+  { organizationId, month, plan, used }: TellQuota,
+): readonly BillingPeriodEvent[] => {
+  const level = quotaLevel(plan, used);
+  if (level === null) return [];
+  const limit = quotaOf(plan)?.limit ?? 0;
+  const invoiceId = invoiceIdOf(organizationId, month);
+  const data = { organizationId, invoiceId, month, planId: plan.id, limit, used };
+  return [
+    ...(isWarned ? [] : [{ type: 'QuotaWarned' as const, data }]),
+    ...(level === 'warning' || isExceeded ? [] : [{ type: 'QuotaExceeded' as const, data }]),
+  ];
+};
+
+/** Days that one plan held; `to` is the day after the last. */
+type Part = Pick<InvoiceLine, 'month' | 'from' | 'to' | 'plan'>;
+
+/** A plan holds from the start of the day on which it was chosen: the last one, of several on one day. */
+const partsOf = (
+  { month, start, end }: Period,
+  { chosenPlans, createdAt }: Billed,
+  plans: Pick<Plans, 'default'>,
+): readonly Part[] => {
+  const createdOn = createdAt.slice(0, start.length);
+  const first: Part = {
+    month,
+    from: createdOn > start && createdOn < end ? createdOn : start,
+    to: end,
+    plan: plans.default,
+  };
+  return chosenPlans.reduce<readonly Part[]>(
+    (parts, { plan, chosenAt }) => {
+      const day = chosenAt.slice(0, start.length);
+      const last = parts.at(-1) ?? first;
+      if (day >= end) return parts;
+      if (day <= last.from) return [...parts.slice(0, -1), { ...last, plan }];
+      return [...parts.slice(0, -1), { ...last, to: day }, { ...last, from: day, plan }];
+    },
+    [first],
+  );
+};
+
+const shareOf = ({ month, from, to }: Part) => {
+  const { start, end } = requirePeriod(month);
+  return { days: daysBetween(from, to), ofDays: daysBetween(start, end) };
+};
+
+type Days = ReadonlyMap<string, number>;
+
+const countedIn = (days: Days, { from, to }: Part): number =>
+  [...days].reduce((sum, [day, recipients]) => (day >= from && day < to ? sum + recipients : sum), 0);
+
+const linesOf = (days: Days, part: Part, after: Position): readonly InvoiceLine[] => {
+  const share = shareOf(part);
+  const recipients = countedIn(days, part);
+  return [
+    { ...part, kind: 'plan', quantity: share.days, after, amount: priceOf(part.plan, share) },
+    { ...part, kind: 'recipients', quantity: recipients, after, amount: overageOf(part.plan, share, recipients) },
+  ];
+};
+
+/** What was stated of one part of an earlier month, on whichever invoices, brought up to what is counted now. */
+const lateLine = (
+  days: Days,
+  stated: readonly [InvoiceLine, ...InvoiceLine[]],
+  after: Position,
+): readonly InvoiceLine[] => {
+  const [{ month, from, to, plan }] = stated;
+  const part: Part = { month, from, to, plan };
+  const sum = (field: 'quantity' | 'amount'): number => stated.reduce((all, one) => all + one[field], 0);
+  const counted = countedIn(days, part);
+  const quantity = counted - sum('quantity');
+  if (quantity === 0) return [];
+  const amount = overageOf(plan, shareOf(part), counted) - sum('amount');
+  return [{ ...part, kind: 'late_recipients', quantity, after, amount }];
+};
+
+const lateLines = (days: Days, earlier: readonly Invoice[], since: Month): readonly InvoiceLine[] => {
+  const after = earlier[0]?.countedTo.position ?? LOG_START;
+  const stated = earlier.flatMap(({ lines }) => lines.filter(({ kind, month }) => kind !== 'plan' && month >= since));
+  const byPart = Map.groupBy(stated, ({ month, from }) => `${month} ${from}`);
+  return [...byPart.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : lateLine(days, [first, ...others], after),
+  );
+};
+
+/** Months after which a late fact is on no invoice any more. Mail is scheduled and tried again for less than two. */
+export const LATE_MONTHS = 3;
+
+/** Of an organization, what its invoices need. */
+export interface Billed {
+  readonly organizationId: string;
+  readonly createdAt: string;
+  readonly chosenPlans: readonly ChosenPlan[];
+}
+
+export interface CloseInvoice {
+  readonly billed: Billed;
+  readonly plans: Pick<Plans, 'default'>;
+  readonly period: Period;
+  /** Recipients by day (UTC), of this month and of those of `earlier`, in the log up to `countedTo`. */
+  readonly days: Days;
+  readonly countedTo: Invoice['countedTo'];
+  /** The invoices of up to `LATE_MONTHS` months before, the latest first. */
+  readonly earlier: readonly Invoice[];
+  /** The first of those months. */
+  readonly since: Month;
+}
+
+/** Closes a month once. */
+export const closeInvoice = (state: BillingPeriod, command: CloseInvoice): readonly BillingPeriodEvent[] => {
+  if (state.invoice !== null) return [];
+  const { billed, plans, period, days, countedTo, earlier, since } = command;
+  const { organizationId } = billed;
+  const { month } = period;
+  const parts = partsOf(period, billed, plans);
+  // The first events of a month come before the month before is closed.
+  const after = earlier[1]?.countedTo.position ?? LOG_START;
+  const lines = [...parts.flatMap((part) => linesOf(days, part, after)), ...lateLines(days, earlier, since)];
+  const total = lines.reduce((sum, { amount }) => sum + amount, 0);
+  const currency = lines.find(({ amount }) => amount !== 0)?.plan.currency ?? parts.at(-1)?.plan.currency ?? 'EUR';
+  const invoiceId = invoiceIdOf(organizationId, month);
+  return [{ type: 'InvoiceClosed', data: { organizationId, invoiceId, month, currency, lines, total, countedTo } }];
+};

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { loadInvoice } from '../../commands/billing.ts';
+import type { InvoiceLine } from '../../domain/billing/events.ts';
+import { requirePeriod } from '../../domain/billing/period.ts';
+import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
+import type { ClosedInvoice } from '../../projections/invoices.ts';
+import { readYourWrites, setRevision } from '../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
+import { pageParameters } from '../validation/fields.ts';
+import { billedPlanSchema, periodSchema, serializePeriod, serializePlan } from './billing.ts';
+import { encodeFeedCursor, START } from './events/event-pages.ts';
+
+const amount = z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.');
+
+const lineSchema = z.strictObject({
+  kind: z
+    .enum(['plan', 'recipients', 'late_recipients'])
+    .describe(
+      '`plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of ' +
+        'an earlier invoice has changed since.',
+    ),
+  from: z.iso.date(),
+  to: z.iso.date().describe('The day after the last, in UTC.'),
+  plan: billedPlanSchema,
+  quantity: z.number().int().describe('Days of a plan, or billable recipients; of late ones it may be less than 0.'),
+  amount,
+  events: z
+    .string()
+    .nullable()
+    .describe('URL of the events it counts, among others of those days, up to `counted_to`; null: it counts none.'),
+});
+
+const invoiceSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('invoice'),
+    period: periodSchema,
+    currency: z.string(),
+    total: amount,
+    lines: z.array(lineSchema),
+    counted_to: z
+      .strictObject({ cursor: z.string(), time: timeSchema().nullable() })
+      .describe('The last event that was counted, as a cursor of the event feed. Later ones are on the next invoice.'),
+    closed_at: timeSchema(),
+  })
+  .meta({ id: 'Invoice' });
+
+const cursorAt = (position: Position): string => encodeFeedCursor({ position, index: 0 });
+
+const COUNTED_TYPES = 'message.accepted,message.suppressed,message.failed';
+
+const eventsOf = ({ kind, after }: Pick<InvoiceLine, 'kind' | 'after'>): string | null =>
+  kind === 'plan' ? null : `/v1/events?types=${COUNTED_TYPES}&after=${after === LOG_START ? START : cursorAt(after)}`;
+
+const serializeInvoice = ({
+  invoice: { invoiceId, month, lines, currency, total, countedTo },
+  closedAt,
+}: ClosedInvoice): z.infer<typeof invoiceSchema> => ({
+  id: invoiceId,
+  object: 'invoice',
+  period: serializePeriod(requirePeriod(month)),
+  currency,
+  total,
+  lines: lines.map((line) => ({
+    kind: line.kind,
+    from: line.from,
+    to: line.to,
+    plan: serializePlan(line.plan),
+    quantity: line.quantity,
+    amount: line.amount,
+    events: eventsOf(line),
+  })),
+  counted_to: { cursor: cursorAt(countedTo.position), time: countedTo.at },
+  closed_at: closedAt,
+});
+
+const LIST = 'invoices';
+const query = z.strictObject(pageParameters);
+
+export const listInvoicesRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/billing/invoices',
+    { summary: 'List invoices, newest first', query, answer: listSchema(invoiceSchema) },
+    async ({ caller: { organizationId }, query: { limit, after: cursor } }) => {
+      const after = decodeCursor(LIST, cursor);
+      await readYourWrites(deps, ['billing']);
+      const { items, hasMore, next } = await deps.readModels.billing.invoices({ organizationId, limit, after });
+      return listOf(items.map(serializeInvoice), hasMore, encodeCursor(LIST, next));
+    },
+  );
+};
+
+export const getInvoiceRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/billing/invoices/:id',
+    { summary: 'Read an invoice', answer: invoiceSchema },
+    async ({ caller: { organizationId }, id, reply }) => {
+      const { revision, ...closed } = await loadInvoice(deps.context, organizationId, id);
+      setRevision(reply, revision);
+      return serializeInvoice(closed);
+    },
+  );
+};

@@ -1,0 +1,179 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type BillingPeriod,
+  billingPeriod,
+  type CloseInvoice,
+  closeInvoice,
+  type Invoice,
+  invoiceIdOf,
+  quotaLevel,
+  tellQuota,
+} from '../../../src/domain/billing/invoice.ts';
+import { type Month, nextMonth, requirePeriod } from '../../../src/domain/billing/period.ts';
+import { BUILT_IN_PLANS, type ChosenPlan, overageOf, type Plan } from '../../../src/domain/billing/plan.ts';
+
+const plan = (more: Partial<Plan> = {}): Plan => ({
+  ...{ id: 'starter', name: 'Starter', currency: 'EUR', price: 3000, included: 300, overagePer1000: '1000' },
+  ...{ hardLimit: null, ...more },
+});
+const OPEN: BillingPeriod = billingPeriod.initial;
+
+interface Facts extends Partial<Pick<CloseInvoice, 'earlier' | 'days' | 'countedTo'>> {
+  readonly chosen?: readonly ChosenPlan[];
+  readonly createdAt?: string;
+  readonly month?: Month;
+}
+
+const close = ({
+  chosen = [],
+  createdAt = '2026-01-01T00:00:00.000Z',
+  month = '2026-11',
+  ...facts
+}: Facts): Invoice => {
+  const [closed] = closeInvoice(OPEN, {
+    billed: { organizationId: 'org_mine', createdAt, chosenPlans: chosen },
+    plans: BUILT_IN_PLANS,
+    period: requirePeriod(month),
+    days: new Map(),
+    countedTo: { position: '42', at: null },
+    earlier: [],
+    since: '2026-08',
+    ...facts,
+  });
+  if (closed?.type !== 'InvoiceClosed') throw new Error('nothing was closed');
+  return closed.data;
+};
+
+const shown = ({ lines }: Invoice) =>
+  lines.map(
+    ({ kind, from, to, plan: { id }, quantity, amount }) => `${kind} ${from}..${to} ${id} ${quantity} = ${amount}`,
+  );
+
+describe('an invoice', () => {
+  test('charges the plan for the month and recipients beyond those included', () => {
+    const chosen = [{ plan: plan(), chosenAt: '2026-10-05T00:00:00.000Z' }];
+    const days = new Map([
+      ['2026-10-31', 1000],
+      ['2026-11-01', 200],
+      ['2026-11-30', 150],
+      ['2026-12-01', 1000],
+    ]);
+    const invoice = close({ chosen, days });
+    expect(shown(invoice)).toEqual([
+      'plan 2026-11-01..2026-12-01 starter 30 = 3000',
+      'recipients 2026-11-01..2026-12-01 starter 350 = 50',
+    ]);
+    expect([invoice.total, invoice.currency, invoice.invoiceId]).toEqual([
+      ...[3050, 'EUR', invoiceIdOf('org_mine', '2026-11')],
+    ]);
+  });
+
+  test('shares the month by days where plans change; the last plan of a day has the whole day', () => {
+    const chosen = [
+      { plan: plan(), chosenAt: '2026-10-05T00:00:00.000Z' },
+      { plan: plan({ id: 'brief' }), chosenAt: '2026-11-11T08:00:00.000Z' },
+      { plan: plan({ id: 'large', price: 9000, included: 900 }), chosenAt: '2026-11-11T23:59:59.999Z' },
+      { plan: plan({ id: 'later' }), chosenAt: '2026-12-01T00:00:00.000Z' },
+    ];
+    const days = new Map([
+      ['2026-11-10', 100],
+      ['2026-11-11', 601],
+    ]);
+    expect(shown(close({ chosen, days }))).toEqual([
+      'plan 2026-11-01..2026-11-11 starter 10 = 1000',
+      'recipients 2026-11-01..2026-11-11 starter 100 = 0',
+      'plan 2026-11-11..2026-12-01 large 20 = 6000',
+      'recipients 2026-11-11..2026-12-01 large 601 = 1',
+    ]);
+  });
+
+  test('begins with the day on which the organization was made', () => {
+    const chosen = [{ plan: plan(), chosenAt: '2026-11-21T10:00:00.000Z' }];
+    expect(shown(close({ chosen, createdAt: '2026-11-16T10:00:00.000Z' }))).toEqual([
+      'plan 2026-11-16..2026-11-21 unlimited 5 = 0',
+      'recipients 2026-11-16..2026-11-21 unlimited 0 = 0',
+      'plan 2026-11-21..2026-12-01 starter 10 = 1000',
+      'recipients 2026-11-21..2026-12-01 starter 0 = 0',
+    ]);
+  });
+
+  test('corrects what earlier ones stated, and says after which place of the log its events begin', () => {
+    const chosen = [{ plan: plan(), chosenAt: '2026-08-01T00:00:00.000Z' }];
+    const october = close({
+      chosen,
+      month: '2026-10',
+      days: new Map([['2026-10-02', 400]]),
+      countedTo: { position: '7', at: null },
+    });
+    const days = new Map([['2026-10-02', 390]]);
+    const november = close({ chosen, days, earlier: [october] });
+    expect(shown(november).at(-1)).toBe('late_recipients 2026-10-01..2026-11-01 starter -10 = -10');
+    expect(november.lines.map(({ after }) => after)).toEqual(['', '', '7']);
+    const december = close({ chosen, month: '2026-12', days, earlier: [november, october] });
+    expect(shown(december)).toHaveLength(2);
+    expect(december.lines[0]?.after).toBe('7');
+  });
+
+  test('is closed once', () => {
+    const invoice = close({});
+    const closed = billingPeriod.evolve(OPEN, { type: 'InvoiceClosed', data: invoice }, {} as never);
+    expect(closeInvoice(closed, {} as never)).toEqual([]);
+  });
+
+  test('and those after it come to what the counts of the end cost, whenever facts arrive', () => {
+    const months: readonly Month[] = ['2026-08', '2026-09', '2026-10', '2026-11'];
+    const counts = fc.array(fc.integer({ min: 0, max: 2000 }), { minLength: 4, maxLength: 4 });
+    fc.assert(
+      fc.property(
+        fc.array(counts, { minLength: 4, maxLength: 4 }),
+        fc.integer({ min: 0, max: 99_999 }),
+        (rounds, rate) => {
+          const terms = plan({ overagePer1000: `${rate}.37` });
+          const chosen = [{ plan: terms, chosenAt: '2026-01-01T00:00:00.000Z' }];
+          const invoices: Invoice[] = [];
+          for (const [round, month] of months.entries()) {
+            const days = new Map(
+              months.slice(0, round + 1).map((each, of) => [`${each}-15`, rounds[round]?.[of] ?? 0]),
+            );
+            invoices.push(close({ chosen, month, days, earlier: invoices.toReversed() }));
+          }
+          const last = rounds.at(-1) ?? [];
+          const costs = months.map((month, of) => {
+            const ofDays = (Date.parse(`${nextMonth(month)}-01`) - Date.parse(`${month}-01`)) / 86_400_000;
+            return 3000 + overageOf(terms, { days: ofDays, ofDays }, last[of] ?? 0);
+          });
+          const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+          expect(sum(invoices.map(({ total }) => total))).toBe(sum(costs));
+          const counted = invoices.flatMap(({ lines }) => lines.filter(({ kind }) => kind !== 'plan'));
+          expect(sum(counted.map(({ quantity }) => quantity))).toBe(sum(last));
+        },
+      ),
+    );
+  });
+});
+
+describe('a quota', () => {
+  const told = (state: BillingPeriod, used: number) =>
+    tellQuota(state, { organizationId: 'org_mine', month: '2026-11', plan: plan({ included: 10 }), used }).map(
+      ({ type }) => type,
+    );
+
+  test('is told of at 80 % and at 100 %, each once a month', () => {
+    expect([7, 8, 9, 10, 11].map((used) => told(OPEN, used))).toEqual([
+      [],
+      ['QuotaWarned'],
+      ['QuotaWarned'],
+      ['QuotaWarned', 'QuotaExceeded'],
+      ['QuotaWarned', 'QuotaExceeded'],
+    ]);
+    expect(told({ ...OPEN, isWarned: true }, 9)).toEqual([]);
+    expect(told({ ...OPEN, isWarned: true }, 10)).toEqual(['QuotaExceeded']);
+    expect(told({ ...OPEN, isWarned: true, isExceeded: true }, 11)).toEqual([]);
+  });
+
+  test('of a plan without one is never told of', () => {
+    expect(quotaLevel(BUILT_IN_PLANS.default, 1_000_000)).toBeNull();
+    expect(quotaLevel(plan({ included: 0 }), 1)).toBeNull();
+  });
+});
