@@ -16,6 +16,7 @@ import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
 import { rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
+import { retention } from './retention.ts';
 import { soak } from './soak.ts';
 import { starts } from './starts.ts';
 import { statistics } from './statistics.ts';
@@ -52,6 +53,7 @@ export const BY_NAME: readonly Measure[] = [
   starts,
   soak,
   storage,
+  retention,
   peers,
   isolation,
   isolationLarge,
