@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { Client } from 'pg';
 import { SMTPServer } from 'smtp-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
@@ -56,6 +57,11 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     expect(await eventually(problems, (found) => found.length === 1)).toEqual([
       'MAIL_URL is capture: no mail leaves this machine',
     ]);
+    const client = new Client({ connectionString: env.DATABASE_URL });
+    await client.connect();
+    await client.query(`delete from vault.contents where kind = 'message'`);
+    await client.end();
+    expect(await problems()).toContainEqual(expect.stringContaining(`the vault lost the contents of ${sent.body.id}`));
   }, 120_000);
 
   test('is told what the DNS lacks for mail to come back, until a server answers there', async () => {

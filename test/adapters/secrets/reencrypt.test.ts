@@ -3,6 +3,7 @@ import { Pool } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
+import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { type Progress, type ReencryptOptions, reencrypt } from '../../../src/adapters/secrets/reencrypt.ts';
 import { createSecretBox, type SecretKeys } from '../../../src/adapters/secrets/secret-box.ts';
@@ -114,6 +115,26 @@ describe('encrypting the vault under a new key', () => {
     } as unknown as Pool;
     expect((await run({ pool: erasing })).reencrypted).toBe(0);
     expect(await countOf('true')).toBe(0);
+  });
+
+  test('does not bring back what expires meanwhile', async () => {
+    const put = replies(10);
+    const ids = put.map(({ id }) => id);
+    await contentsUnder({ current: OLD }, true).put(put);
+    const retention = createPostgresRetention({ pool });
+    const expiring = {
+      query: async (text: string, values: unknown[]) => {
+        if (text.includes('update vault.contents')) await retention.expire(ids, new Date(0));
+        return pool.query(text, values);
+      },
+    } as unknown as Pool;
+    await run({ pool: expiring });
+    expect([await countOf(`kind = 'expired'`), await countOf(`kind = 'expired' and body ->> 'at' is null`)]).toEqual([
+      10, 0,
+    ]);
+    expect([...(await contentsUnder({ current: NEW }, true).get(ids)).values()]).toEqual(
+      ids.map(() => ({ kind: 'expired', at: '1970-01-01T00:00:00.000Z' })),
+    );
   });
 
   test('names what no key opens, and does not let the previous key go', async () => {
