@@ -137,6 +137,14 @@ const SETTINGS = {
   submissionTlsPort: ['SUBMISSION_TLS_PORT', port(465).optional()],
   tlsCertFile: ['TLS_CERT_FILE', z.string().optional()],
   tlsKeyFile: ['TLS_KEY_FILE', z.string().optional()],
+  /** The IP that webhooks are posted from. Absent: any. */
+  webhookSourceAddress: [
+    'WEBHOOK_SOURCE_ADDRESS',
+    text((value) => isIP(value) !== 0, 'set an address of this machine, such as `192.0.2.7`').optional(),
+  ],
+  /** PEM, shown to endpoints that ask for a client certificate. Absent: none is. */
+  webhookCertFile: ['WEBHOOK_CERT_FILE', z.string().optional()],
+  webhookKeyFile: ['WEBHOOK_KEY_FILE', z.string().optional()],
   /** 0: a free port. Absent: no metrics. */
   metricsPort: ['METRICS_PORT', port(9464).optional()],
   metricsHost: ['METRICS_HOST', host.default('127.0.0.1')],
@@ -166,6 +174,11 @@ const CONFLICTS: readonly { readonly variable: string; readonly problem: string;
       variable: 'TLS_KEY_FILE',
       problem: 'set both TLS_CERT_FILE and TLS_KEY_FILE, or neither',
       isIn: (given) => (given.TLS_CERT_FILE === undefined) !== (given.TLS_KEY_FILE === undefined),
+    },
+    {
+      variable: 'WEBHOOK_KEY_FILE',
+      problem: 'set both WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE, or neither',
+      isIn: (given) => (given.WEBHOOK_CERT_FILE === undefined) !== (given.WEBHOOK_KEY_FILE === undefined),
     },
     {
       variable: 'POSTMASTER',

@@ -88,6 +88,9 @@ describe('the configuration', () => {
       TLS_KEY_FILE: '/tls/key.pem',
       SUBMISSION_TLS_PORT: '465',
       POSTMASTER: 'Post <post@example.com>',
+      WEBHOOK_SOURCE_ADDRESS: '192.0.2.8',
+      WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
+      WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
     });
     expect(config).toEqual({
       databaseUrl: 'postgres://a:b@db/outbox',
@@ -121,6 +124,9 @@ describe('the configuration', () => {
       bouncePort: 2525,
       submissionTlsPort: 465,
       postmaster: 'post@example.com',
+      webhookSourceAddress: '192.0.2.8',
+      webhookCertFile: '/tls/webhooks.pem',
+      webhookKeyFile: '/tls/webhooks-key.pem',
       mxPort: undefined,
     });
   });
@@ -161,13 +167,15 @@ describe('the configuration', () => {
       SUBMISSION_TLS_PORT: 'x',
       POSTMASTER: 'nobody',
       TLS_CERT_FILE: '/tls/cert.pem',
+      WEBHOOK_SOURCE_ADDRESS: 'hook.example.com',
+      WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       BOUNCE_DOMAIN: 'a@b',
       BOUNCE_PORT: '-1',
       BOUNCE_RATES: '5,4,2',
       COMPLAINT_RATES: 'none',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
-      VARIABLES.filter((name) => name !== 'DATA_DIR' && name !== 'PLANS_FILE' && name !== 'TLS_CERT_FILE').sort(),
+      VARIABLES.filter((name) => !/^(?:DATA_DIR|PLANS_FILE|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(name)).sort(),
     );
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);
   });

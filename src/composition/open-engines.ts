@@ -38,6 +38,7 @@ import type { Closers } from './lifecycle.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
 import { readPlans } from './read-plans.ts';
+import { readWebhookTls } from './tls-files.ts';
 
 type Decorator<Port> = (port: Port) => Port;
 
@@ -170,7 +171,15 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const allowLoopback = capturing || overrides.allowLoopbackWebhooks === true;
   const resolver = createStubResolver({ system, servers: config.dnsServers });
   closers.add('resolver', resolver.close);
-  const webhookTarget = decorate.webhookTarget(createHttpWebhookTarget({ system, allowLoopback, resolver }));
+  const webhookTarget = decorate.webhookTarget(
+    createHttpWebhookTarget({
+      system,
+      allowLoopback,
+      resolver,
+      sourceAddress: config.webhookSourceAddress,
+      clientTls: await readWebhookTls(config),
+    }),
+  );
   closers.add('webhook target', webhookTarget.close);
   const context: CommandContext = {
     store,

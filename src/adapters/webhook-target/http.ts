@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { Resolver } from '../../domain/ports/resolver.ts';
@@ -20,6 +21,10 @@ export interface HttpWebhookTargetOptions {
   readonly allowLoopback: boolean;
   /** Resolves names. Absent: no names but those of this machine. */
   readonly resolver?: Pick<Resolver, 'addresses'>;
+  /** Posts from this IP, to addresses of its kind only. Absent: from any. */
+  readonly sourceAddress?: string | undefined;
+  /** PEM, shown to endpoints that ask for a client certificate (RFC 8446 §4.4.2). Absent: none is. */
+  readonly clientTls?: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
   /** Resolves names otherwise. */
   readonly lookupAll?: LookupAll;
 }
@@ -41,13 +46,28 @@ const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
   return typeof code === 'string' ? `no answer: ${code}` : `no answer: ${String(message)}`;
 };
 
+/** Addresses that a socket bound to this one can connect to. */
+const ofKind = (sourceAddress: string | undefined, lookupAll: LookupAll): LookupAll => {
+  if (sourceAddress === undefined) return lookupAll;
+  return async (host) => {
+    const found = (await lookupAll(host)).filter(({ family }) => family === isIP(sourceAddress));
+    if (found.length === 0) throw new Error(`${host} has no IPv${isIP(sourceAddress)} address`);
+    return found;
+  };
+};
+
 /** Posts to customers' endpoints over HTTP, never to an address that is not globally routable (SSRF). */
 export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): WebhookTarget => {
   const { system, allowLoopback } = options;
   const reach = { allowLoopback };
-  const lookupAll = options.lookupAll ?? createLookupAll(reach, options.resolver);
+  const lookupAll = ofKind(options.sourceAddress, options.lookupAll ?? createLookupAll(reach, options.resolver));
   const agent = new Agent({
-    connect: { lookup: createGuardedLookup(lookupAll, reach), timeout: CONNECT_TIMEOUT_MS },
+    connect: {
+      lookup: createGuardedLookup(lookupAll, reach),
+      timeout: CONNECT_TIMEOUT_MS,
+      ...options.clientTls,
+      ...(options.sourceAddress === undefined ? {} : { localAddress: options.sourceAddress }),
+    },
     connections: CONNECTIONS_PER_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
