@@ -123,6 +123,11 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   ],
   getBilling: () => [{}],
   getUsage: () => [{}],
+  listPlans: () => [{}],
+  listInvoices: () => [{ check: isEmpty }],
+  // Of the caller's own organization: there is nothing to name another by.
+  choosePlan: () => [],
+  updateOrganization: () => [],
   // Mail servers of others are the same for every organization; the list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [

@@ -28,8 +28,8 @@ const LISTS = [
   ],
 ];
 
-/** Moves by itself: what the reader does is a use, and the count follows the log of everybody. */
-const MOVING = new Set(['last_used_at', 'counted_up_to']);
+/** Moves by itself: what the reader does is a use, and counts follow the clock and the log of everybody. */
+const MOVING = new Set(['last_used_at', 'counted_up_to', 'complete_until']);
 
 const fixed = (body: AnyBody): AnyBody =>
   JSON.parse(JSON.stringify(body, (name, value) => (MOVING.has(name) ? undefined : value)));
