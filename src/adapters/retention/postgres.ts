@@ -1,6 +1,5 @@
 import type { Pool } from 'pg';
-import type { ExpiredContent } from '../../domain/ports/contents.ts';
-import type { OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import type { ExpiredContent, OldContent, OldRows, Retention } from '../../domain/ports/contents.ts';
 
 /** The condition of the index `contents_by_age`, word by word. */
 const KINDS = `kind in ('message', 'reply', 'link', 'contact')`;

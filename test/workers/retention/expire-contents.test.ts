@@ -6,7 +6,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
-import type { Retention } from '../../../src/domain/ports/retention.ts';
+import type { Retention } from '../../../src/domain/ports/contents.ts';
 import type { System } from '../../../src/domain/ports/system.ts';
 import { expireContents } from '../../../src/workers/retention/expire-contents.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
