@@ -7,6 +7,7 @@ import type { Resolver } from '../domain/ports/resolver.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
+import type { SendingQuotas } from './message/sending-quotas.ts';
 
 /** The ports that commands use, and how this service sends. */
 export interface CommandContext {
@@ -25,6 +26,8 @@ export interface CommandContext {
   readonly trackingTarget?: string | null;
   /** Plans of the operator; absent: the built-in ones. */
   readonly plans?: Plans | undefined;
+  /** Counts for hard limits of plans; absent: there are no limits. */
+  readonly quotas?: SendingQuotas | undefined;
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */

@@ -13,14 +13,16 @@ import { createTemplateCompiler } from '../adapters/templates/compiler.ts';
 import { createLiquidRenderer } from '../adapters/templates/liquid.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { type CountUsed, createSendingQuotas } from '../commands/message/sending-quotas.ts';
 import type { Config } from '../config.ts';
+import { requirePeriod } from '../domain/billing/period.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { createLiveFeed } from '../projections/events/live-feed.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
-import { createReadModels } from '../projections/read-models.ts';
+import { createReadModels, type ReadModels } from '../projections/read-models.ts';
 import type { RunningRole } from './lifecycle.ts';
 import { baseUrlOf, listenRefused } from './listen.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
@@ -61,6 +63,14 @@ const openKeyStore = async (
   return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
 };
 
+/** Counts what the log holds at the time of the call. */
+export const countUsed =
+  ({ waitFor, billing }: ReadModels, { head }: Pick<EventStore, 'head'>): CountUsed =>
+  async (organizationId, month) => {
+    if (!(await waitFor(['billing'], await head()))) return null;
+    return (await billing.usage({ organizationId, ...requirePeriod(month) })).billableRecipients;
+  };
+
 export interface ApiOptions {
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;
@@ -76,7 +86,7 @@ export const startApi = async (
   engines: Engines,
   { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
-  const { context, pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
+  const { pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = await openRateLimiter(config, engines);
   closers.add('rate limiter', rateLimiter.close);
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
@@ -92,6 +102,7 @@ export const startApi = async (
   const templateCompiler = createTemplateCompiler();
   closers.add('template compiler', templateCompiler.close);
   const readModels = createReadModels({ pool, store, system });
+  const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };
   const liveFeed = createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger });
   closers.add('live feed', liveFeed.close);
   const deps: HttpDependencies = {

@@ -144,6 +144,10 @@ export const ERROR_CATALOGUE = {
     meaning: '`scheduled_at` is in the past or too far ahead.',
     remedy: 'Use a time within the next 30 days.',
   },
+  quota_exceeded: {
+    meaning: 'The organization’s plan allows no more recipients this month.',
+    remedy: 'Wait until the month (UTC) is over, or choose another plan with `PUT /v1/billing/plan`.',
+  },
   plan_not_offered: {
     meaning: 'There is no such plan, or organizations cannot choose it themselves.',
     remedy: 'Choose one of `GET /v1/billing/plans`.',

@@ -67,6 +67,7 @@ export const SENDING = [
   'template_variables_invalid',
   'analysis_failed',
   'idempotency_key_reused',
+  'quota_exceeded',
 ] as const;
 
 export const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;

@@ -10,6 +10,7 @@ import { organizationSecret } from '../organization.ts';
 import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
 import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } from './prepare-message.ts';
 import { acceptPrepared, type SentMessage } from './send-message.ts';
+import { billableOf, holdQuota, withRefusal } from './sending-quotas.ts';
 
 export interface SendBatch {
   /** An item that is refused already is its refusal. */
@@ -162,6 +163,29 @@ const openBatch = async (batch: Batch, { strict, idempotencyKey }: SendBatch): P
  * @throws {DomainError} `idempotency_key_reused`; nothing is written.
  */
 export const sendBatch = async (
+  context: CommandContext,
+  origin: Origin,
+  caller: Caller,
+  command: SendBatch,
+): Promise<SentBatch> => {
+  const sends = command.items.map((item) => (item instanceof DomainError ? 0 : billableOf(item)));
+  const hold = await holdQuota(context, caller, sends);
+  let accepted = 0;
+  try {
+    const items = command.items.map((item, index) =>
+      item instanceof DomainError ? item : withRefusal(item, hold.refusals[index] ?? null),
+    );
+    const sent = await sendItems(context, origin, caller, { ...command, items });
+    for (const [index, one] of sent.entries()) {
+      if (!(one instanceof DomainError || one.replayed)) accepted += sends[index] ?? 0;
+    }
+    return sent;
+  } finally {
+    hold.settle(accepted);
+  }
+};
+
+const sendItems = async (
   context: CommandContext,
   origin: Origin,
   caller: Caller,

@@ -18,6 +18,7 @@ import {
   type Sender,
   type SendRequest,
 } from './prepare-message.ts';
+import { billableOf, holdQuota, withRefusal } from './sending-quotas.ts';
 
 /** What the vault keeps of a message since it was accepted. @throws {Error} it keeps nothing: a fault. */
 export const storedBody = async (contents: Contents, { accepted }: ExistingMessage): Promise<MessageBody> => {
@@ -28,7 +29,7 @@ export const storedBody = async (contents: Contents, { accepted }: ExistingMessa
 };
 
 /** The ports that sending needs. */
-export type SendContext = Pick<CommandContext, 'store' | 'contents' | 'secrets' | 'system'>;
+export type SendContext = Pick<CommandContext, 'store' | 'contents' | 'secrets' | 'system' | 'quotas' | 'plans'>;
 
 export interface SentMessage {
   readonly message: ExistingMessage;
@@ -131,5 +132,14 @@ export const sendMessage = async (
 ): Promise<SentMessage> => {
   const sender = { caller, secret: await organizationSecret(context.secrets, caller.organizationId) };
   const identity = await identityOf(context, sender, { body, idempotencyKey });
-  return acceptPrepared(context, origin, prepareMessage(context.system, sender, identity, request));
+  const hold = await holdQuota(context, caller, [billableOf(request)]);
+  let accepted = 0;
+  try {
+    const limited = withRefusal(request, hold.refusals[0] ?? null);
+    const sent = await acceptPrepared(context, origin, prepareMessage(context.system, sender, identity, limited));
+    accepted = sent.replayed ? 0 : billableOf(request);
+    return sent;
+  } finally {
+    hold.settle(accepted);
+  }
 };

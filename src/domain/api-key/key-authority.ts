@@ -1,4 +1,5 @@
 import { covers } from '../address-ranges.ts';
+import type { Plan } from '../billing/plan.ts';
 import { type Details, DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
@@ -15,6 +16,8 @@ export interface Caller {
   readonly permissions: readonly Permission[];
   /** How far the key reaches, and so every key that it makes or changes. */
   readonly bounds: KeyBounds;
+  /** The plan that the organization chose. Absent: it has chosen none. */
+  readonly plan?: Plan;
   /** The sending domain the key is bound to (spec §5.4). */
   readonly domain: {
     readonly id: string;

@@ -81,6 +81,12 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
 
   const domainRecordsOf = (domainId: string): DomainRecords => state.records.get(domainId) ?? RECORDS_UNKNOWN;
 
+  const chosenPlanOf = (organizationId: string): Pick<Caller, 'plan'> => {
+    const found = state.organizations.get(organizationId);
+    const chosen = found?.status === 'active' ? found.chosenPlans.at(-1) : undefined;
+    return chosen === undefined ? {} : { plan: chosen.plan };
+  };
+
   return {
     callerOf: (key, secret) => ({
       keyId: key.keyId,
@@ -90,6 +96,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       permissions: key.permissions,
       bounds: key,
       domain: domainOf(key.domainId),
+      ...chosenPlanOf(key.organizationId),
     }),
     domainOf,
     domainFactsOf: (domainId) => {

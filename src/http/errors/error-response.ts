@@ -43,6 +43,7 @@ export const ERROR_STATUSES = {
   too_many_topics: 409,
   topic_not_usable: 422,
   schedule_not_possible: 422,
+  quota_exceeded: 422,
   plan_not_offered: 422,
   batch_exceeds_limit: 422,
   template_invalid: 422,

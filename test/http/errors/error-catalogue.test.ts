@@ -1,6 +1,7 @@
 import type { InjectOptions } from 'fastify';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
@@ -55,6 +56,7 @@ const TEMPLATE = {
   html: '<p>{{ name }}</p>',
   variables: [{ name: 'name', type: 'string' }],
 };
+const LIMITED = { default: { ...BUILT_IN_PLANS.default, hardLimit: 10 }, offered: [] };
 const ORGANIZATION = { url: '/v1/organization' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -148,6 +150,14 @@ const PROVOKED = {
     return post('/v1/topics', { name: 'One more', default: 'in' });
   },
   schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
+  quota_exceeded: async () => {
+    const used = { used: () => 10, take: () => undefined, settle: () => undefined };
+    const limited = await startService({ context: { quotas: { open: async () => used }, plans: LIMITED } });
+    onTestFinished(limited.close);
+    const own = await limited.makeOrganization();
+    const { value: key } = await limited.makeKey(own, await limited.makeDomain(own, 'example.test'));
+    return limited.request({ method: 'POST', url: SEND, key, payload: MESSAGE });
+  },
   plan_not_offered: () => ask({ method: 'PUT', url: '/v1/billing/plan', payload: { plan: 'gold' } }),
   batch_exceeds_limit: () => post('/v1/messages/batch', { messages: [MESSAGE, MESSAGE] }, { by: 'slow' }),
   analysis_failed: () => post(SEND, { ...MESSAGE, subject: '{{subject}}', analysis: 'block' }, { by: 'test' }),

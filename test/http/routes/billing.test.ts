@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
@@ -89,6 +90,38 @@ describe('a plan', () => {
     const { body } = await ask('GET', '/v1/billing');
     expect(body.usage.billable_recipients).toBe(2);
     expect(body.quota).toEqual({ limit: 4, remaining: 2, hard: false });
+  });
+});
+
+describe('a hard limit', () => {
+  test('refuses what goes beyond it, single and in batches, and answers repeats as before', async () => {
+    const own = await service.makeOrganization();
+    const limited = await service.makeKey(own, await service.makeDomain(own, 'limited.test'));
+    const by = { key: limited.value };
+    await ask('PUT', '/v1/billing/plan', { plan: 'tiny' }, by); // 3 recipients
+    await ask('GET', '/v1/billing', undefined, by);
+    await setTimeout(500); // the plan comes to the key cache
+    const message = { ...MESSAGE, from: 'a@limited.test' };
+    const once = { ...by, headers: { 'idempotency-key': 'once' } };
+    const first = await ask('POST', '/v1/messages/send', message, once);
+    expect(first.status).toBe(202);
+    const two = {
+      messages: [message, { ...message, to: ['b@example.org', 'c@example.org', 'd@example.org'] }, message],
+    };
+    const strict = await ask('POST', '/v1/messages/batch', two, by);
+    expect(strict.status).not.toBe(202);
+    const partial = await ask('POST', '/v1/messages/batch', { ...two, mode: 'partial' }, by);
+    expect(partial.body.data.map(({ status }: { status: number }) => status)).toEqual([
+      'accepted',
+      'refused',
+      'accepted',
+    ]);
+    const refused = await ask('POST', '/v1/messages/send', message, by);
+    expect([refused.status, refused.body.error.code]).toEqual([422, 'quota_exceeded']);
+    expect(refused.body.error.details.quota).toEqual(expect.arrayContaining(['plan tiny', 'limit 3', 'used 3']));
+    const again = await ask('POST', '/v1/messages/send', message, once);
+    expect([again.status, again.body]).toEqual([202, first.body]);
+    expect((await ask('GET', '/v1/billing', undefined, by)).body.quota).toEqual({ limit: 3, remaining: 0, hard: true });
   });
 });
 

@@ -8,6 +8,8 @@ import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
+import { createSendingQuotas } from '../../../src/commands/message/sending-quotas.ts';
+import { countUsed } from '../../../src/composition/start-api.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
@@ -56,6 +58,7 @@ export const startDatabaseService = async ({
       system,
       contents,
       plans,
+      quotas: createSendingQuotas(countUsed(readModels, store), system),
       secrets: createPostgresSecrets({ pool, system, secretKeys: SECRET_KEYS }),
     },
   });

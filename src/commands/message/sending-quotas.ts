@@ -1,0 +1,152 @@
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { type Month, monthOf, nextMonth, requirePeriod } from '../../domain/billing/period.ts';
+import { BUILT_IN_PLANS, type Plan, type Plans } from '../../domain/billing/plan.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { SendRequest } from './prepare-message.ts';
+
+/**
+ * Hard limits of plans, from counts in memory: a send waits for none but the first of a process and month. The count is
+ * read again every second while an organization sends, and what this process has accepted since is added, so it is exact
+ * in one process. Several together may exceed a limit by what the others accept within such a second.
+ */
+export interface SendingQuotas {
+  /** Recipients of the month, those in hand of this process included; `take` adds to those, `settle` says what became. */
+  open(organizationId: string, month: Month): Promise<Usage>;
+}
+
+export interface Usage {
+  used(): number;
+  take(recipients: number): void;
+  settle(taken: number, accepted: number): void;
+}
+
+/** Recipients that the log held at the time of the call or later; null: not known in time. */
+export type CountUsed = (organizationId: string, month: Month) => Promise<number | null>;
+
+/** Longer exceeds limits by more, shorter counts the same again and again. */
+const READ_EVERY_MS = 1_000;
+
+interface Entry {
+  readonly month: Month;
+  counted: number;
+  readAtMs: number;
+  reading: Promise<void> | null;
+  inHand: number;
+  accepted: { readonly atMs: number; readonly recipients: number }[];
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'monotonicMs'>): SendingQuotas => {
+  const entries = new Map<string, Entry>();
+
+  const read = async (organizationId: string, entry: Entry): Promise<void> => {
+    const begunMs = system.monotonicMs();
+    const counted = await count(organizationId, entry.month);
+    entry.readAtMs = begunMs;
+    if (counted === null) return;
+    entry.counted = counted;
+    entry.accepted = entry.accepted.filter(({ atMs }) => atMs >= begunMs);
+  };
+
+  const refresh = (organizationId: string, entry: Entry): Promise<void> => {
+    entry.reading ??= read(organizationId, entry).finally(() => {
+      entry.reading = null;
+    });
+    return entry.reading;
+  };
+
+  const first = async (organizationId: string, month: Month): Promise<Entry> => {
+    const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inHand: 0, accepted: [] };
+    entries.set(organizationId, entry);
+    return entry;
+  };
+
+  return {
+    open: async (organizationId, month) => {
+      const known = entries.get(organizationId);
+      const entry = known?.month === month ? known : await first(organizationId, month);
+      if (entry.counted < 0) await refresh(organizationId, entry);
+      else if (system.monotonicMs() - entry.readAtMs >= READ_EVERY_MS) {
+        void refresh(organizationId, entry).catch(() => undefined); // the next send tries again
+      }
+      if (entry.counted < 0) {
+        throw new DomainError('unavailable', 'the quota cannot be checked just now', {
+          retryAfterSeconds: RETRY_AFTER_SECONDS,
+        });
+      }
+      return {
+        used: () => entry.accepted.reduce((sum, { recipients }) => sum + recipients, entry.counted + entry.inHand),
+        take: (recipients) => {
+          entry.inHand += recipients;
+        },
+        settle: (taken, accepted) => {
+          entry.inHand -= taken;
+          if (accepted > 0) entry.accepted.push({ atMs: system.monotonicMs(), recipients: accepted });
+        },
+      };
+    },
+  };
+};
+
+const exceeded = ({ id }: Plan, limit: number, used: number, month: Month): DomainError => {
+  const resetsAt = `${requirePeriod(nextMonth(month)).start}T00:00:00.000Z`;
+  return new DomainError(
+    'quota_exceeded',
+    `the plan '${id}' allows ${limit} recipients a month: ${used} are used, and it resets at ${resetsAt}`,
+    { details: { quota: [`plan ${id}`, `limit ${limit}`, `used ${used}`, `resets at ${resetsAt}`] } },
+  );
+};
+
+/** Held for sends that are under way. */
+export interface QuotaHold {
+  /** Why each is refused, in order; null: it is not. */
+  readonly refusals: readonly (DomainError | null)[];
+  /** @param accepted recipients that were newly accepted. */
+  settle(accepted: number): void;
+}
+
+const NO_HOLD = (sends: readonly number[]): QuotaHold => ({
+  refusals: sends.map(() => null),
+  settle: () => undefined,
+});
+
+interface QuotaContext {
+  readonly quotas?: SendingQuotas | undefined;
+  readonly plans?: Plans | undefined;
+  readonly system: Pick<System, 'now'>;
+}
+
+/**
+ * Holds room in the hard limit of the caller's plan, for as many of these sends as there is room for.
+ * @param sends billable recipients of each. @throws {DomainError} `unavailable`.
+ */
+export const holdQuota = async (
+  { quotas, plans = BUILT_IN_PLANS, system }: QuotaContext,
+  { organizationId, environment, plan = plans.default }: Caller,
+  sends: readonly number[],
+): Promise<QuotaHold> => {
+  const { hardLimit: limit } = plan;
+  if (quotas === undefined || limit === null || environment === 'test') return NO_HOLD(sends);
+  const month = monthOf(system.now().toISOString());
+  const usage = await quotas.open(organizationId, month);
+  let taken = 0;
+  const refusals = sends.map((recipients) => {
+    const used = usage.used();
+    if (recipients === 0) return null;
+    if (used + recipients > limit) return exceeded(plan, limit, used, month);
+    usage.take(recipients);
+    taken += recipients;
+    return null;
+  });
+  return { refusals, settle: (accepted) => usage.settle(taken, accepted) };
+};
+
+/** Recipients of a send that a plan counts. */
+export const billableOf = ({ draft }: Pick<SendRequest, 'draft'>): number =>
+  draft.trial === true ? 0 : draft.recipients.length;
+
+/** A repeat of what was accepted is answered as before, whatever is used by now. */
+export const withRefusal = (request: SendRequest, refusal: DomainError | null): SendRequest =>
+  refusal === null || request.refusal !== undefined ? request : { ...request, refusal };
