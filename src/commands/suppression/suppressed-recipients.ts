@@ -1,5 +1,5 @@
+import { SANDBOX_DOMAIN } from '../../domain/email-address.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { SANDBOX_DOMAIN } from '../../domain/sandbox-address.ts';
 import { suppressionStream } from '../../domain/streams.ts';
 import type { SuppressionReason } from '../../domain/suppression/events.ts';
 import {
