@@ -51,7 +51,7 @@ describe('statistics', () => {
       if (REPEATED.includes(type)) await given('message-msg_1', [LATER_EVENTS[type], LATER_EVENTS[type]]);
       const { totals, data } = await queryStats(pool, DAY);
       expect(totals).toMatchObject({ accepted: 2, ...nothing, ...counted[type] });
-      expect(data).toEqual([{ start: '2026-11-20T00:00:00.000Z', ...totals }]);
+      expect(data).toEqual([{ start: '2026-11-20T00:00:00.000Z', groups: [], ...totals }]);
     });
   }
 

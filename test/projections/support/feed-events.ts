@@ -38,3 +38,16 @@ export const REPUTATION_OF_ALL: readonly OutboxEvent[] = [
   { type: 'OrganizationSendingReleased', data: { organizationId: 'org_mine' } },
   { type: 'OrganizationSendingRecovered', data: { organizationId: 'org_mine' } },
 ];
+
+const QUOTA = { organizationId: 'org_mine', invoiceId: 'inv_1', month: '2026-11', planId: 'free', limit: 10, used: 10 };
+export const BILLING: readonly OutboxEvent[] = [
+  { type: 'QuotaWarned', data: QUOTA },
+  { type: 'QuotaExceeded', data: QUOTA },
+  {
+    type: 'InvoiceClosed',
+    data: {
+      ...{ organizationId: 'org_mine', invoiceId: 'inv_1', month: '2026-11', currency: 'EUR', lines: [], total: 0 },
+      countedTo: { position: '', at: null },
+    },
+  },
+];
