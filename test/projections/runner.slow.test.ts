@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
@@ -45,7 +46,7 @@ describe('running projections', () => {
     const pool = await openPool();
     const store = await createPostgresEventStore({ url: pool.url, codec: eventCodec, system, logger: silentLogger });
     const runner = startRunner(pool, store);
-    const history = await createHistory({ seed: 11, store });
+    const history = await createHistory({ seed: 11, stored: { store, contents: createPostgresContents({ pool }) } });
     await history.go(150);
     expect(await caughtUp(pool, store)).toBe(true);
     await runner.stop();

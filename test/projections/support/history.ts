@@ -59,8 +59,8 @@ export interface History {
 export interface HistoryOptions {
   readonly seed?: number;
   readonly tenants?: number;
-  /** Default: a log in memory. */
-  readonly store?: EventStore;
+  /** A log, and its contents. Default: in memory. */
+  readonly stored?: { readonly store: EventStore; readonly contents: Contents };
 }
 
 const LEASE_MS = 60_000;
@@ -72,10 +72,10 @@ const originOf = (organizationId: string, environment: Environment): Origin => (
 });
 
 /** A log written by the use cases themselves, the same for the same seed. */
-export const createHistory = async ({ seed = 1, tenants = 2, store: given }: HistoryOptions = {}): Promise<History> => {
+export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOptions = {}): Promise<History> => {
   const system = createSteppableSystem({ seed, start: '2026-11-20T22:00:00.000Z' });
-  const contents = createInMemoryContents();
-  const store = given ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
+  const contents = stored?.contents ?? createInMemoryContents();
+  const store = stored?.store ?? createInMemoryEventStore({ codec: eventCodec, system, contents });
   const context: CommandContext = {
     ...{ store, contents, secrets: createInMemorySecrets(), system, capturing: true },
     ...{ resolver: createInMemoryResolver(), dkimKeys: createInMemoryDkimKeys() },
