@@ -78,7 +78,7 @@ test('an old partition of the log is detached beside the service, which says wha
   const detached = await eventually(
     () => operator(options, 'log', 'detach', 'events_000001').catch(({ stderr }) => ({ stderr })),
     ({ stderr }) => stderr === undefined,
-    60_000,
+    150_000,
   );
   expect(detached).toMatchObject({ detached: 'events_000001', table: 'event_log_archive.events_000001' });
   const listed = await operator(options, 'log', 'partitions');
@@ -105,4 +105,4 @@ test('an old partition of the log is detached beside the service, which says wha
 
   expect(await operator(options, 'log', 'attach', 'events_000001')).toEqual({ attached: 'events_000001' });
   expect((await again.get(`/v1/messages/${old}/explain`)).status).toBe(200);
-}, 240_000);
+}, 400_000);
