@@ -33,7 +33,10 @@ interface Entry {
   readAtMs: number;
   reading: Promise<void> | null;
   inHand: number;
-  accepted: { readonly atMs: number; readonly recipients: number }[];
+  /** Accepted since the last reading began. */
+  accepted: number;
+  /** Accepted before that, and not in `counted` yet. */
+  uncounted: number;
 }
 
 const RETRY_AFTER_SECONDS = 2;
@@ -43,11 +46,13 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
 
   const read = async (organizationId: string, entry: Entry): Promise<void> => {
     const begunMs = system.monotonicMs();
+    entry.uncounted += entry.accepted;
+    entry.accepted = 0;
     const counted = await count(organizationId, entry.month);
     entry.readAtMs = begunMs;
     if (counted === null) return;
     entry.counted = counted;
-    entry.accepted = entry.accepted.filter(({ atMs }) => atMs >= begunMs);
+    entry.uncounted = 0;
   };
 
   const refresh = (organizationId: string, entry: Entry): Promise<void> => {
@@ -58,7 +63,7 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
   };
 
   const first = async (organizationId: string, month: Month): Promise<Entry> => {
-    const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inHand: 0, accepted: [] };
+    const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inHand: 0, accepted: 0, uncounted: 0 };
     entries.set(organizationId, entry);
     return entry;
   };
@@ -77,13 +82,13 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
         });
       }
       return {
-        used: () => entry.accepted.reduce((sum, { recipients }) => sum + recipients, entry.counted + entry.inHand),
+        used: () => entry.counted + entry.uncounted + entry.accepted + entry.inHand,
         take: (recipients) => {
           entry.inHand += recipients;
         },
         settle: (taken, accepted) => {
           entry.inHand -= taken;
-          if (accepted > 0) entry.accepted.push({ atMs: system.monotonicMs(), recipients: accepted });
+          entry.accepted += accepted;
         },
       };
     },

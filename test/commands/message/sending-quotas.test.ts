@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { createSendingQuotas, holdQuota } from '../../../src/commands/message/sending-quotas.ts';
+import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
+import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
+
+const PLAN = { ...BUILT_IN_PLANS.default, id: 'small', hardLimit: 10 };
+const CALLER = { organizationId: 'org_1', environment: 'live', plan: PLAN } as Caller;
+const NOVEMBER = new Date('2026-11-23T00:00:00.000Z');
+
+/** An organization whose counts are answered by hand. */
+const open = () => {
+  let nowMs = 0;
+  let counted: number | null = 0;
+  const quotas = createSendingQuotas(async () => counted, { monotonicMs: () => nowMs });
+  return {
+    send: async (recipients: number): Promise<boolean> => {
+      const hold = await holdQuota({ quotas, system: { now: () => NOVEMBER } }, CALLER, [recipients]);
+      const isRefused = hold.refusals[0] !== null;
+      hold.settle(isRefused ? 0 : recipients);
+      return !isRefused;
+    },
+    /** A second later, when counts are read again. */
+    later: (answer: number | null): void => {
+      nowMs += 1_000;
+      counted = answer;
+    },
+  };
+};
+
+describe('the hard limit of a plan', () => {
+  test('counts what this process accepted until it is in a count', async () => {
+    const { send, later } = open();
+    expect([await send(6), await send(5), await send(4), await send(1)]).toEqual([true, false, true, false]);
+    later(10);
+    expect([await send(1), await send(1)]).toEqual([false, false]);
+    later(3); // some failed, which are free
+    await send(0); // the next send finds what this one reads
+    expect([await send(7), await send(1)]).toEqual([true, false]);
+  });
+
+  test('forgets nothing while counts cannot be read', async () => {
+    const { send, later } = open();
+    expect(await send(4)).toBe(true);
+    for (let second = 0; second < 3; second += 1) {
+      later(null);
+      expect(await send(1)).toBe(true);
+    }
+    expect([await send(4), await send(3)]).toEqual([false, true]);
+    later(7);
+    await send(0);
+    expect([await send(4), await send(3)]).toEqual([false, true]);
+  });
+
+  test('costs a send the same, however many came before it', async () => {
+    const quotas = createSendingQuotas(async () => 0, { monotonicMs: () => 0 });
+    const usage = await quotas.open('org_1', '2026-11');
+    for (let sent = 0; sent < 100_000; sent += 1) {
+      usage.take(1);
+      usage.settle(1, 1);
+      usage.used();
+    }
+    expect(usage.used()).toBe(100_000);
+  });
+});
