@@ -3,7 +3,8 @@ import type { TemplateContent } from '../template/content.ts';
 
 /**
  * PORT: the vault's contents. Personal data named by events: insert-only under a random id, removed by erasure and
- * retention alone, which leave a record in its place: an id that is absent although an event names it is a fault. Adapters: `adapters/contents/{in-memory,postgres}`.
+ * retention alone, which leave a record in its place: an id that is absent although an event names it is a fault.
+ * Adapter: `adapters/contents/postgres.ts`.
  */
 
 export interface StoredAttachment {
