@@ -1,17 +1,12 @@
-import { afterEach, vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { openService, type Parts, type Service } from './service.ts';
 import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from './smtp-sink.ts';
 
 export type Delivering = Service & { readonly sink: SmtpSink };
 
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
+/** What a test opens is closed when it has finished, the last first. */
 export const closedAfterTest = <T extends { close(): Promise<void> }>(each: T): T => {
-  opened.push(each);
+  onTestFinished(() => each.close());
   return each;
 };
 

@@ -1,30 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { pingWebhook, registerWebhook, rotateWebhookSecret, updateWebhook } from '../../../src/commands/webhook.ts';
-import { openService, type Service } from '../service.ts';
-import { openReceiver, type Receiver } from './receiver.ts';
+import { until } from '../delivering.ts';
+import type { Service } from '../service.ts';
+import { receiver, service } from './opened.ts';
+import type { Receiver } from './receiver.ts';
 
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-const receiver = async (...answer: Parameters<typeof openReceiver>): Promise<Receiver> => {
-  const made = await openReceiver(...answer);
-  opened.push(made);
-  return made;
-};
-
-const service = async (): Promise<Service> => {
-  const made = await openService();
-  opened.push(made);
-  return made;
-};
-
-const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
 const environment = 'test';
 const originOf = ({ organizationId }: Service): Origin => ({
   ...{ actor: 'operator', organizationId, environment, requestId: null, correlationId: 'test', causationId: 'test' },

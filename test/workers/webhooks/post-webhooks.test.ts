@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import type { WebhookDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
 import { StartRefused } from '../../../src/domain/start-refused.ts';
@@ -8,28 +8,9 @@ import { webhookStream } from '../../../src/domain/streams.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
 import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
-import { openService, type Service } from '../service.ts';
-import { openReceiver, type Receiver } from './receiver.ts';
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-const receiver = async (...answer: Parameters<typeof openReceiver>): Promise<Receiver> => {
-  const made = await openReceiver(...answer);
-  opened.push(made);
-  return made;
-};
-
-const service = async (): Promise<Service> => {
-  const made = await openService();
-  opened.push(made);
-  return made;
-};
-
-const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
+import { until } from '../delivering.ts';
+import type { Service } from '../service.ts';
+import { receiver, service } from './opened.ts';
 
 const deliveriesOf = async ({ dependencies }: Service, webhookId: string): Promise<readonly WebhookDelivery[]> =>
   (await dependencies.webhookDeliveries.list({ webhookId, limit: 100 })).deliveries;
