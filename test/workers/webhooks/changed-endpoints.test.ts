@@ -1,46 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
-import { pingWebhook, registerWebhook, rotateWebhookSecret, updateWebhook } from '../../../src/commands/webhook.ts';
+import { pingWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { until } from '../delivering.ts';
 import type { Service } from '../service.ts';
 import { receiver, service } from './opened.ts';
-import type { Receiver } from './receiver.ts';
 
 const environment = 'test';
 const originOf = ({ organizationId }: Service): Origin => ({
   ...{ actor: 'operator', organizationId, environment, requestId: null, correlationId: 'test', causationId: 'test' },
 });
 
-const verifies = (secret: string, { body, headers }: Receiver['posts'][number]): boolean => {
-  try {
-    new Webhook(secret).verify(body, headers as Record<string, string>);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
 describe('a webhook', () => {
-  test('is signed by the secret before, too, until its grace period ends', async () => {
-    const outbox = await service();
-    const endpoint = await receiver();
-    outbox.workers().start();
-    const { secret: first, webhook } = await outbox.webhook(endpoint.url, ['message.accepted'], environment);
-    const rotation = { webhookId: webhook.webhookId, environment, gracePeriodMinutes: 60 } as const;
-    const { secret: second } = await rotateWebhookSecret(outbox.context, originOf(outbox), rotation);
-    await outbox.send('ann@example.org', environment);
-    await until(() => expect(endpoint.posts).toHaveLength(1));
-    const [post] = endpoint.posts;
-    expect(String(post?.headers['webhook-signature']).split(' ')).toHaveLength(2);
-    expect([first, second].map((secret) => post && verifies(secret, post))).toEqual([true, true]);
-    outbox.system.shift(3_600_000);
-    const later = await outbox.send('bob@example.org', environment);
-    await until(() => expect(endpoint.posts.at(-1)?.json.data.message_id).toBe(later));
-    expect(String(endpoint.posts.at(-1)?.headers['webhook-signature']).split(' ')).toHaveLength(1);
-  });
-
   test('gets custom headers, which never replace those of the service', async () => {
     const outbox = await service();
     const endpoint = await receiver();

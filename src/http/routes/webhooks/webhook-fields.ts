@@ -24,9 +24,9 @@ const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0,
 const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** What the service writes itself, and what is about the connection (RFC 9110 §7.6.1). */
+/** What the service writes itself, verifiers read in place of it, or is about the connection (RFC 9110 §7.6.1). */
 const RESERVED =
-  /^(?:webhook-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
+  /^(?:webhook-.*|svix-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 const headerValue = z
@@ -73,7 +73,7 @@ export const webhookFields = {
     .describe('Which events of these types are posted; both filters must match.'),
   headers: atMost(HEADERS_MAX, customHeaders).describe(
     `At most ${HEADERS_MAX} headers for every post, such as \`authorization\`. Their values are kept encrypted and not shown ` +
-      'again. Not allowed: `webhook-*`, `content-*`, `host`, `user-agent`, and headers about the connection.',
+      'again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection.',
   ),
 };
 

@@ -53,6 +53,7 @@ describe('a webhook', () => {
     [{ events: [] }, 'events must not be empty'],
     [{ headers: { Host: 'x' } }, 'must not have headers that the service or the connection sets'],
     [{ headers: { 'Webhook-Signature': 'x' } }, 'must not have headers that the service or the connection sets'],
+    [{ headers: { 'svix-id': 'x' } }, 'must not have headers that the service or the connection sets'],
     [{ headers: { 'content-type': 'x' } }, 'must not have headers that the service or the connection sets'],
     [{ headers: { 'transfer-encoding': 'x' } }, 'must not have headers that the service or the connection sets'],
     [{ headers: { 'x y': 'x' } }, 'must have names of HTTP headers'],
