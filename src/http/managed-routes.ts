@@ -104,6 +104,7 @@ export const MANAGED_ROUTES = {
     status: 202,
     errors: [...BODY, ...ONE, ...LIST, 'webhook_disabled', 'resource_conflict'],
   },
+  'GET /v1/webhooks/:id/replays': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/webhooks/:id/replays/:replay': { ...LOOK, errors: ONE },
   'DELETE /v1/webhooks/:id/replays/:replay': { ...MANAGE, status: 204, errors: [...BODY, ...ONE] },
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': {

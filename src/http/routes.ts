@@ -83,7 +83,12 @@ import {
   listWebhookDeliveriesRoute,
   resendWebhookDeliveryRoute,
 } from './routes/webhooks/deliveries.ts';
-import { cancelWebhookReplayRoute, getWebhookReplayRoute, replayWebhookRoute } from './routes/webhooks/replays.ts';
+import {
+  cancelWebhookReplayRoute,
+  getWebhookReplayRoute,
+  listWebhookReplaysRoute,
+  replayWebhookRoute,
+} from './routes/webhooks/replays.ts';
 import {
   deleteWebhookRoute,
   getWebhookRoute,
@@ -149,6 +154,7 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   getWebhookDeliveryRoute,
   resendWebhookDeliveryRoute,
   replayWebhookRoute,
+  listWebhookReplaysRoute,
   getWebhookReplayRoute,
   cancelWebhookReplayRoute,
   addSuppressionsRoute,

@@ -60,6 +60,7 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
       resend: owed('resends', webhookDeliveries.resend),
       startReplay: owed('starts a replay of', webhookDeliveries.startReplay),
       findReplay: owed('finds a replay of', webhookDeliveries.findReplay),
+      listReplays: owed('lists replays of', webhookDeliveries.listReplays),
       runningReplays: owed('looks for replays of', webhookDeliveries.runningReplays),
       advanceReplay: owed('advances a replay of', webhookDeliveries.advanceReplay),
       cancelReplay: owed('cancels a replay of', webhookDeliveries.cancelReplay),

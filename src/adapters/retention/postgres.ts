@@ -42,6 +42,14 @@ const DELETE_TRIES = {
       select delivery_id, attempt from vault.webhook_tries where at < $1 order by at limit $2 for update skip locked)`,
 };
 
+const DELETE_REPLAYS = {
+  name: 'retention-webhook-replays',
+  text: `
+    delete from vault.webhook_replays where id in (
+      select id from vault.webhook_replays where state <> 'running' and ended_at < $1
+      order by ended_at limit $2 for update skip locked)`,
+};
+
 /** Ids are in the order of time, and the table is bounded. */
 const DELETE_CAPTURED = {
   name: 'retention-captured-mail',
@@ -64,7 +72,11 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
       return (await pool.query({ ...EXPIRE, values: [ids, JSON.stringify(record)] })).rowCount ?? 0;
     },
     deleteWebhookTries: async (rows) =>
-      Math.max(await remove(DELETE_DELIVERIES, rows), await remove(DELETE_TRIES, rows)),
+      Math.max(
+        await remove(DELETE_DELIVERIES, rows),
+        await remove(DELETE_TRIES, rows),
+        await remove(DELETE_REPLAYS, rows),
+      ),
     deleteCapturedMail: (rows) => remove(DELETE_CAPTURED, rows),
   };
 };

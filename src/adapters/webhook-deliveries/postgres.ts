@@ -2,9 +2,11 @@ import type { Pool, QueryResult, QueryResultRow } from 'pg';
 import type { CustomerEvent } from '../../domain/customer-events.ts';
 import {
   type ClaimedDelivery,
+  type CountedReplay,
   type OwedDelivery,
   type RecordingCheckpoint,
   type ReplayCounts,
+  type ReplayPage,
   SCANNED_MAX,
   type WebhookDeliveries,
   type WebhookDelivery,
@@ -23,6 +25,7 @@ import {
   FIND_REPLAY,
   FINISH,
   LIST,
+  LIST_REPLAYS,
   PENDING_OF,
   RECORD,
   RELEASE,
@@ -43,6 +46,7 @@ interface ClaimedRow {
 
 interface ReplayRow {
   readonly id: string;
+  readonly number: string;
   readonly webhook_id: string;
   readonly state: WebhookReplay['state'];
   readonly since: Date | null;
@@ -99,6 +103,20 @@ const replayOf = (row: ReplayRow): WebhookReplay => ({
   endedAt: row.ended_at,
 });
 
+const countedReplayOf = (row: ReplayRow & ReplayCounts): CountedReplay => {
+  const { pending, delivered, failed } = row;
+  return { ...replayOf(row), counts: { pending, delivered, failed } };
+};
+
+const pageOf = <Row extends ReplayRow, Replay>(
+  rows: readonly Row[],
+  limit: number,
+  replayFrom: (row: Row) => Replay,
+): ReplayPage<Replay> => ({
+  replays: rows.slice(0, limit).map(replayFrom),
+  next: rows.length > limit ? (rows[limit - 1]?.number ?? null) : null,
+});
+
 const deliveryOf = (row: ListedRow): WebhookDelivery => ({
   ...owedOf(row),
   state: row.state,
@@ -127,13 +145,7 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
   };
 
   return {
-    checkpoint: async () => {
-      const { rows } = await query<{ log_id: string; position: string }>(CHECKPOINT, []);
-      const [row] = rows;
-      const found: RecordingCheckpoint | null =
-        row === undefined ? null : { logId: row.log_id, position: row.position };
-      return found;
-    },
+    checkpoint: async () => (await query<RecordingCheckpoint>(CHECKPOINT, [])).rows[0] ?? null,
 
     record: async ({ logId, from, to, owed, now }) => {
       const { rows } = await query<{ moved: boolean }>(RECORD, [
@@ -200,13 +212,16 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
 
     findReplay: async (id) => {
       const { rows } = await query<ReplayRow & ReplayCounts>(FIND_REPLAY, [id]);
-      const [row] = rows;
-      if (row === undefined) return null;
-      const { pending, delivered, failed } = row;
-      return { ...replayOf(row), counts: { pending, delivered, failed } };
+      return rows[0] === undefined ? null : countedReplayOf(rows[0]);
     },
 
-    runningReplays: async (limit) => (await query<ReplayRow>(RUNNING_REPLAYS, [limit])).rows.map(replayOf),
+    listReplays: async ({ webhookId, limit, after = null }) => {
+      const { rows } = await query<ReplayRow & ReplayCounts>(LIST_REPLAYS, [webhookId, after, limit + 1]);
+      return pageOf(rows, limit, countedReplayOf);
+    },
+
+    runningReplays: async ({ limit, after }) =>
+      pageOf((await query<ReplayRow>(RUNNING_REPLAYS, [limit + 1, after ?? 0])).rows, limit, replayOf),
 
     advanceReplay: async ({ replay: { id, place }, to, owed, isLast, now }) => {
       const { rows } = await query<{ moved: boolean }>(ADVANCE_REPLAY, [
@@ -223,10 +238,8 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
       await query(DROP_UNTRIED, [id]);
     },
 
-    pendingOf: async (webhookId, limit) => {
-      const { rows } = await query<{ count: number }>(PENDING_OF, [webhookId, limit]);
-      return rows[0]?.count ?? 0;
-    },
+    pendingOf: async (webhookId, limit) =>
+      (await query<{ count: number }>(PENDING_OF, [webhookId, limit])).rows[0]?.count ?? 0,
 
     resend: async (id, now) => {
       await query(RESEND, [id, now]);

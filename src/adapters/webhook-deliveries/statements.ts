@@ -6,7 +6,7 @@ export interface Statement {
 
 export const CHECKPOINT: Statement = {
   name: 'webhook_recording',
-  text: 'select log_id, position from vault.webhook_recording',
+  text: 'select log_id as "logId", position from vault.webhook_recording',
 };
 
 /**
@@ -163,8 +163,6 @@ export const FIND: Statement = {
     ${WITH_TRIES}`,
 };
 
-const REPLAY = 'id, webhook_id, state, since, until, place_position, place_index, up_to, created_at, ended_at';
-
 export const START_REPLAY: Statement = {
   name: 'start_webhook_replay',
   text: `
@@ -175,22 +173,35 @@ export const START_REPLAY: Statement = {
     returning id`,
 };
 
-export const FIND_REPLAY: Statement = {
-  name: 'find_webhook_replay',
-  text: `
-    select ${REPLAY}, counts.* from vault.webhook_replays as replay
+/** Of replays, which are in the query's `replay`: their deliveries in each state. */
+const WITH_COUNTS = `
     cross join lateral (
       select count(*) filter (where state = 'pending')::integer as pending,
         count(*) filter (where state = 'delivered')::integer as delivered,
         count(*) filter (where state = 'failed')::integer as failed
       from vault.webhook_deliveries where replay_id = replay.id
-    ) as counts
-    where id = $1`,
+    ) as counts`;
+
+export const FIND_REPLAY: Statement = {
+  name: 'find_webhook_replay',
+  text: `select replay.*, counts.* from vault.webhook_replays as replay ${WITH_COUNTS} where id = $1`,
+};
+
+export const LIST_REPLAYS: Statement = {
+  name: 'list_webhook_replays',
+  text: `
+    select replay.*, counts.* from (
+      select * from vault.webhook_replays
+      where webhook_id = $1 and ($2::bigint is null or number < $2)
+      order by number desc
+      limit $3
+    ) as replay ${WITH_COUNTS}
+    order by replay.number desc`,
 };
 
 export const RUNNING_REPLAYS: Statement = {
   name: 'running_webhook_replays',
-  text: `select ${REPLAY} from vault.webhook_replays where state = 'running' order by created_at, id limit $1`,
+  text: `select * from vault.webhook_replays where state = 'running' and number > $2 order by number limit $1`,
 };
 
 /** As `RECORD`: the rows are only there if the place was where the replayer thought. */

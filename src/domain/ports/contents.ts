@@ -191,7 +191,7 @@ export interface Retention {
    * many; what expired before, or is just expiring, is left out.
    */
   expire(ids: readonly string[], at: Date): Promise<number>;
-  /** Deletes webhook deliveries that ended, and tries, from before a time. @returns how many of the more numerous. */
+  /** Deletes webhook deliveries and replays that ended, and tries, from before a time. @returns how many of the most numerous. */
   deleteWebhookTries(rows: OldRows): Promise<number>;
   /** Deletes captured mail from before a time. @returns how many. */
   deleteCapturedMail(rows: OldRows): Promise<number>;

@@ -52,6 +52,13 @@ export interface WebhookReplay {
 
 /** How many of its deliveries are in each state. */
 export type ReplayCounts = Readonly<Record<WebhookDeliveryState, number>>;
+export type CountedReplay = WebhookReplay & { readonly counts: ReplayCounts };
+
+export interface ReplayPage<Replay> {
+  readonly replays: readonly Replay[];
+  /** Pass as `after` for the next page; null: there is none. */
+  readonly next: string | null;
+}
 
 export interface ClaimedDelivery extends OwedDelivery {
   /** Tries made before this claim. */
@@ -167,9 +174,18 @@ export interface WebhookDeliveries {
 
   /** @returns false: another replay of the endpoint runs. */
   startReplay(replay: Omit<WebhookReplay, 'state' | 'endedAt'>): Promise<boolean>;
-  findReplay(id: string): Promise<(WebhookReplay & { readonly counts: ReplayCounts }) | null>;
+  findReplay(id: string): Promise<CountedReplay | null>;
+  /** Those of an endpoint, newest first. */
+  listReplays(options: {
+    readonly webhookId: string;
+    readonly limit: number;
+    readonly after?: string;
+  }): Promise<ReplayPage<CountedReplay>>;
   /** Those that run, oldest first. */
-  runningReplays(limit: number): Promise<readonly WebhookReplay[]>;
+  runningReplays(options: {
+    readonly limit: number;
+    readonly after: string | null;
+  }): Promise<ReplayPage<WebhookReplay>>;
   /**
    * Stores what the events between two places owe, and moves the place, in one transaction.
    * @returns false, and nothing is stored, when somebody else has moved or ended it meanwhile.

@@ -76,6 +76,7 @@ create index webhook_deliveries_of_replay on vault.webhook_deliveries (replay_id
 -- Events that are posted again on request. Its place in the feed moves in the statement that inserts their deliveries.
 create table vault.webhook_replays (
   id text primary key,
+  number bigint generated always as identity,
   webhook_id text not null,
   state text not null default 'running' check (state in ('running', 'completed', 'cancelled')),
   since timestamptz,
@@ -89,6 +90,8 @@ create table vault.webhook_replays (
 );
 
 create unique index webhook_replays_running on vault.webhook_replays (webhook_id) where state = 'running';
+create index webhook_replays_newest on vault.webhook_replays (webhook_id, number);
+create index webhook_replays_ended on vault.webhook_replays (ended_at) where state <> 'running';
 
 -- No foreign key: its check would cost as much as the insert, and rows of both tables go by age alone.
 create table vault.webhook_tries (

@@ -11,8 +11,8 @@ import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 
 /**
- * Removes what is no longer kept: contents of messages after the retention of their organization, webhook tries and
- * captured mail after 30 days. A round goes through all organizations, oldest contents first, in small batches with rests
+ * Removes what is no longer kept: contents of messages after the retention of their organization, webhook tries, ended
+ * replays and captured mail after 30 days. A round goes through all organizations, oldest contents first, in small batches with rests
  * between them, so that live traffic hardly notices.
  *
  * A message's content stays as long as a recipient is open, however old it is. The read model of messages tells; it may be

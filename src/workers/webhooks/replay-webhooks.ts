@@ -28,7 +28,7 @@ export interface ReplayWebhooks {
 }
 
 const EVERY_MS = 1_000;
-/** Replays of one round: each costs some queries a second while it runs. */
+/** Replays of one round: each costs some queries while it runs. Beyond these, they take turns. */
 const REPLAYS_MAX = 100;
 /** Events looked through of one replay in a round, and so the most that it posts in a second. */
 const EVENTS_MAX = 100;
@@ -96,9 +96,13 @@ const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay): Promise<v
   }
 };
 
-export const replayWebhooks = (deps: ReplayWebhooks): Work =>
-  repeat(deps.system, async () => {
+export const replayWebhooks = (deps: ReplayWebhooks): Work => {
+  let after: string | null = null;
+  return repeat(deps.system, async () => {
     if (!deps.leadership.isLeader()) return EVERY_MS;
-    for (const replay of await deps.webhookDeliveries.runningReplays(REPLAYS_MAX)) await advanceAll(deps, replay);
+    const { replays, next } = await deps.webhookDeliveries.runningReplays({ limit: REPLAYS_MAX, after });
+    after = next;
+    for (const replay of replays) await advanceAll(deps, replay);
     return EVERY_MS;
   });
+};

@@ -28,11 +28,14 @@ export const webhookReplaysContract = (name: string, open: () => Promise<Opened>
       ...{ id: deliveryId(webhookId, eventId, replayId), webhookId, event: event(eventId) },
     });
 
+    const running = async (): Promise<readonly string[]> =>
+      (await deliveries.runningReplays({ limit: 10, after: null })).replays.map(({ id }) => id);
+
     test('of an endpoint are replayed by one replay at a time', async () => {
       const started = await Promise.all(['rpl_1', 'rpl_2'].map((id) => deliveries.startReplay(replay(id))));
       expect(started.toSorted()).toEqual([false, true]);
       expect(await deliveries.startReplay(replay('rpl_3', 'whk_2'))).toBe(true);
-      expect((await deliveries.runningReplays(10)).map(({ webhookId }) => webhookId)).toEqual(['whk_1', 'whk_2']);
+      expect(await running()).toEqual([started[0] ? 'rpl_1' : 'rpl_2', 'rpl_3']);
       await deliveries.cancelReplay(started[0] ? 'rpl_1' : 'rpl_2', after(1));
       expect(await deliveries.startReplay(replay('rpl_4'))).toBe(true);
     });
@@ -60,8 +63,24 @@ export const webhookReplaysContract = (name: string, open: () => Promise<Opened>
         ...{ state: 'completed', endedAt: after(1), counts: { pending: 0, delivered: 1, failed: 0 } },
       });
       expect(await deliveries.advanceReplay({ ...last, owed: owedAgain })).toBe(false);
-      expect(await deliveries.runningReplays(10)).toEqual([]);
+      expect(await running()).toEqual([]);
       expect(await deliveries.findReplay('rpl_none')).toBeNull();
+    });
+
+    test('are replayed by replays that are listed newest first and run oldest first, in pages', async () => {
+      for (const id of ['rpl_1', 'rpl_2', 'rpl_3']) {
+        await deliveries.startReplay(replay(id));
+        if (id !== 'rpl_3') await deliveries.cancelReplay(id, after(1));
+      }
+      await deliveries.startReplay(replay('rpl_4', 'whk_2'));
+      const newest = await deliveries.listReplays({ webhookId: 'whk_1', limit: 2 });
+      expect(newest.replays).toEqual([await deliveries.findReplay('rpl_3'), await deliveries.findReplay('rpl_2')]);
+      const rest = await deliveries.listReplays({ webhookId: 'whk_1', limit: 2, after: newest.next ?? '' });
+      expect([rest.replays.map(({ id }) => id), rest.next]).toEqual([['rpl_1'], null]);
+      const first = await deliveries.runningReplays({ limit: 1, after: null });
+      const second = await deliveries.runningReplays({ limit: 1, after: first.next });
+      expect([first, second].map(({ replays }) => replays.map(({ id }) => id))).toEqual([['rpl_3'], ['rpl_4']]);
+      expect(second.next).toBeNull();
     });
 
     test('of a cancelled replay are dropped, but for those that were tried', async () => {

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type ClaimedDelivery,
+  type CountedReplay,
   type FinishedTry,
   type OwedDelivery,
   type RecordingCheckpoint,
+  type ReplayPage,
   SCANNED_MAX,
   type WebhookDeliveries,
   type WebhookDelivery,
@@ -30,6 +32,17 @@ const shown = ({ id, webhookId, event, replayId, state, dueAt, createdAt, tries 
   createdAt,
   dueAt: state === 'pending' ? dueAt : null,
   tries: [...tries].sort(([left], [right]) => left - right).map(([, each]) => each),
+});
+
+type Numbered = readonly [number: number, replay: WebhookReplay];
+
+const pageOf = <Replay>(
+  all: readonly Numbered[],
+  limit: number,
+  replayFrom: (replay: WebhookReplay) => Replay,
+): ReplayPage<Replay> => ({
+  replays: all.slice(0, limit).map(([, replay]) => replayFrom(replay)),
+  next: all.length > limit ? String(all[limit - 1]?.[0]) : null,
 });
 
 /** Webhook deliveries in a map: for simulations and tests of everything above. */
@@ -82,6 +95,14 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   };
 
   const endpointOf = ({ deliveryId }: FinishedTry): string | undefined => rows.get(deliveryId)?.webhookId;
+
+  const numbered = (): readonly Numbered[] => [...replays.values()].map((replay, index) => [index + 1, replay]);
+
+  const counted = (replay: WebhookReplay): CountedReplay => {
+    const own = [...rows.values()].filter(({ replayId }) => replayId === replay.id);
+    const count = (wanted: WebhookDeliveryState): number => own.filter(({ state }) => state === wanted).length;
+    return { ...replay, counts: { pending: count('pending'), delivered: count('delivered'), failed: count('failed') } };
+  };
 
   return {
     checkpoint: async () => recorded,
@@ -148,16 +169,24 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
 
     findReplay: async (id) => {
       const replay = replays.get(id);
-      if (replay === undefined) return null;
-      const own = [...rows.values()].filter(({ replayId }) => replayId === id);
-      const count = (wanted: WebhookDeliveryState): number => own.filter(({ state }) => state === wanted).length;
-      return {
-        ...replay,
-        counts: { pending: count('pending'), delivered: count('delivered'), failed: count('failed') },
-      };
+      return replay === undefined ? null : counted(replay);
     },
 
-    runningReplays: async (limit) => [...replays.values()].filter(({ state }) => state === 'running').slice(0, limit),
+    listReplays: async ({ webhookId, limit, after = Number.POSITIVE_INFINITY }) =>
+      pageOf(
+        numbered()
+          .filter(([number, replay]) => replay.webhookId === webhookId && number < Number(after))
+          .reverse(),
+        limit,
+        counted,
+      ),
+
+    runningReplays: async ({ limit, after }) =>
+      pageOf(
+        numbered().filter(([number, { state }]) => state === 'running' && number > Number(after)),
+        limit,
+        (replay) => replay,
+      ),
 
     advanceReplay: async ({ replay: { id, place }, to, owed, isLast, now }) => {
       const found = replays.get(id);

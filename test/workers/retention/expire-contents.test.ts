@@ -187,7 +187,7 @@ describe('retention', () => {
     expect(await round()).toBe(0);
   });
 
-  test('deletes webhook tries, ended deliveries and captured mail after 30 days', async () => {
+  test('deletes webhook tries, ended deliveries and replays, and captured mail after 30 days', async () => {
     const at = (days: number) => new Date(Date.now() - days * DAY_MS);
     for (const days of [29, 31, 40]) {
       for (const state of ['pending', 'delivered']) {
@@ -202,6 +202,14 @@ describe('retention', () => {
          values ($1, 1, $2, 1, '', '', '', 0, '')`,
         [`delivered-${days}`, at(days)],
       );
+      for (const state of ['running', 'completed', 'cancelled']) {
+        await pool.query(
+          `insert into vault.webhook_replays
+             (id, webhook_id, state, until, place_position, place_index, up_to, created_at, ended_at)
+           values ($1, $1, $2, $3, '', 0, '', $3, case when $2 <> 'running' then $3::timestamptz end)`,
+          [`${state}-${days}`, state, at(days)],
+        );
+      }
       await pool.query(
         `insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, environment, raw)
          values ($1, 'a@example.test', '[]', 0, 'live', '')`,
@@ -217,6 +225,13 @@ describe('retention', () => {
       'pending-40',
     ]);
     expect(await column('select delivery_id from vault.webhook_tries')).toEqual(['delivered-29']);
+    expect(await column('select id from vault.webhook_replays order by id')).toEqual([
+      'cancelled-29',
+      'completed-29',
+      'running-29',
+      'running-31',
+      'running-40',
+    ]);
     expect(await column('select count(*)::int from inbox.captured_mail')).toEqual([1]);
   });
 });

@@ -127,6 +127,19 @@ describe('a replay', () => {
     await until(() => expect(endpoint.posts.map(({ json }) => json.data.message_id)).toEqual([wanted]));
   });
 
+  test('is not held up by hundreds of others that wait for disabled webhooks', async () => {
+    const opened = await open();
+    await sendSome(opened.outbox, 1);
+    const deliveries = createInMemoryWebhookDeliveries();
+    for (let number = 0; number < 250; number += 1) {
+      const waiting = await replayOf(opened.outbox, `whk_${number}`);
+      await deliveries.startReplay({ ...waiting, id: `rpl_of_${number}` });
+    }
+    opened.outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(opened.outbox) }).start();
+    await startReplay(opened, deliveries);
+    await until(async () => expect(await deliveries.findReplay('rpl_1')).toMatchObject({ state: 'completed' }));
+  });
+
   test('of a webhook that is deleted is cancelled', async () => {
     const opened = await open();
     const { outbox } = opened;

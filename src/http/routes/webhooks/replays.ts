@@ -4,12 +4,13 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { formatId, ID_BYTES, isId } from '../../../domain/ids.ts';
 import type { Position } from '../../../domain/ports/event-store.ts';
-import type { ReplayCounts, WebhookReplay } from '../../../domain/ports/webhook-deliveries.ts';
+import type { CountedReplay } from '../../../domain/ports/webhook-deliveries.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { timeSchema } from '../../schemas/envelope.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
 import { issuedCursor, START } from '../events/event-pages.ts';
 import { loadWebhook } from './webhooks.ts';
@@ -30,10 +31,7 @@ const replaySchema = z
   })
   .meta({ id: 'WebhookReplay' });
 
-const serializeReplay = ({
-  counts,
-  ...replay
-}: WebhookReplay & { readonly counts: ReplayCounts }): z.infer<typeof replaySchema> => ({
+const serializeReplay = ({ counts, ...replay }: CountedReplay): z.infer<typeof replaySchema> => ({
   id: replay.id,
   object: 'webhook_replay',
   webhook_id: replay.webhookId,
@@ -102,6 +100,29 @@ export const replayWebhookRoute = (route: RouteContext): void => {
       reply.header('location', `/v1/webhooks/${id}/replays/${replay.id}`);
       const counts = { pending: 0, delivered: 0, failed: 0 };
       return serializeReplay({ ...replay, state: 'running', endedAt: null, counts });
+    },
+  );
+};
+
+const listOfWebhook = (id: string): string => `webhook-replays/${id}`;
+const query = z.strictObject(pageParameters);
+
+export const listWebhookReplaysRoute = (route: RouteContext): void => {
+  const { deps } = route;
+  defineEndpoint(
+    route,
+    'GET /v1/webhooks/:id/replays',
+    {
+      summary: 'List the replays of a webhook, newest first',
+      description: 'Replays are deleted 30 days after they ended.',
+      query,
+      answer: listSchema(replaySchema),
+    },
+    async ({ caller, id, query: { limit, after } }) => {
+      const place = decodePlace(listOfWebhook(id), after);
+      await loadWebhook(deps, caller, id);
+      const { replays, next } = await deps.webhookDeliveries.listReplays({ webhookId: id, limit, ...place });
+      return listOf(replays.map(serializeReplay), next !== null, encodePlace(listOfWebhook(id), next));
     },
   );
 };

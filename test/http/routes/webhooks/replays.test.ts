@@ -35,6 +35,24 @@ describe('a replay', () => {
     expect((await ask('GET', `${await register()}/replays/${started.body.id}`)).status).toBe(404);
   });
 
+  test('is listed with those before it, newest first and in pages, and not with those of another webhook', async () => {
+    const [hook, other] = [await register(), await register()];
+    const urls: string[] = [];
+    for (let number = 0; number < 3; number += 1) {
+      const { body } = await ask('POST', `${hook}/replay`, { after: 'start' });
+      urls.unshift(`${hook}/replays/${body.id}`);
+      await ask('DELETE', `${urls[0]}`);
+    }
+    await ask('POST', `${other}/replay`, { after: 'start' });
+    const all = await Promise.all(urls.map(async (url) => (await ask('GET', url)).body));
+    const { body: page } = await ask('GET', `${hook}/replays?limit=2`);
+    expect(page).toMatchObject({ object: 'list', data: all.slice(0, 2), has_more: true });
+    const rest = await ask('GET', `${hook}/replays?limit=2&after=${page.next_cursor}`);
+    expect(rest.body).toMatchObject({ data: all.slice(2), has_more: false, next_cursor: null });
+    const foreign = await ask('GET', `${other}/replays?after=${page.next_cursor}`);
+    expect([foreign.status, foreign.body.error.code]).toEqual([400, 'invalid_cursor']);
+  });
+
   test.each([
     [{}, 'must have either since or after'],
     [{ since: '2026-01-01T00:00:00Z', after: 'start' }, 'must have either since or after'],
