@@ -1,4 +1,3 @@
-import Papa from 'papaparse';
 import { z } from 'zod';
 import {
   STATS_GRANULARITIES,
@@ -7,7 +6,7 @@ import {
   type StatsMetric,
 } from '../../projections/stats/metrics.ts';
 import type { PeriodStats, Stats, StatsRow } from '../../projections/stats/queries.ts';
-import { escapeFormula } from '../routes/suppressions/csv.ts';
+import { writeCsv } from '../csv.ts';
 import { timeSchema } from './envelope.ts';
 
 const count = z.number().int().optional();
@@ -91,7 +90,6 @@ export type StatsTable = (typeof STATS_TABLES)[number];
 
 /** Rows that are written in one turn of the event loop: some milliseconds. */
 const CHUNK_ROWS = 500;
-const CSV_LINE_BREAK = '\r\n';
 
 /** A flat row; the same columns in each. */
 const tableRow = (
@@ -106,20 +104,14 @@ const tableRow = (
   latency_p99_ms: latency?.p99 ?? null,
 });
 
-const toCsv = (rows: readonly (readonly (string | number | null)[])[]): string =>
-  Papa.unparse(
-    rows.map((cells) => cells.map((cell) => (typeof cell === 'string' ? escapeFormula(cell) : cell))),
-    { newline: CSV_LINE_BREAK },
-  ) + CSV_LINE_BREAK;
-
 /** The buckets as CSV (RFC 4180) with a header, or as one JSON object a line; in chunks. */
 export async function* tableOf(type: StatsTable, { data }: Stats, asked: StatsAsked): AsyncGenerator<string> {
   const [first] = data;
-  if (type === 'text/csv' && first !== undefined) yield toCsv([Object.keys(tableRow(first, asked))]);
+  if (type === 'text/csv' && first !== undefined) yield writeCsv([Object.keys(tableRow(first, asked))]);
   for (let at = 0; at < data.length; at += CHUNK_ROWS) {
     const rows = data.slice(at, at + CHUNK_ROWS).map((row) => tableRow(row, asked));
     yield type === 'text/csv'
-      ? toCsv(rows.map((row) => Object.values(row)))
+      ? writeCsv(rows.map((row) => Object.values(row)))
       : rows.map((row) => `${JSON.stringify(row)}\n`).join('');
     await new Promise((resolve) => setImmediate(resolve));
   }

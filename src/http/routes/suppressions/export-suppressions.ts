@@ -1,21 +1,16 @@
 import { Readable } from 'node:stream';
-import Papa from 'papaparse';
 import { z } from 'zod';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
 import { readYourWrites } from '../../consistency.ts';
+import { writeCsv } from '../../csv.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { loadEvidence } from '../../schemas/suppression.ts';
-import { escapeFormula } from './csv.ts';
 import { SUPPRESSION_COLUMNS } from './import-suppressions.ts';
 
-const LINE_BREAK = '\r\n';
 const DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each
 reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
 Addresses that were erased are not in it. An answer that breaks off is not the whole list.`;
-
-const csvOf = (rows: readonly (readonly string[])[]): string =>
-  `${Papa.unparse(rows as string[][], { newline: LINE_BREAK })}${LINE_BREAK}`;
 
 const rowsOf = (
   { entries }: ExistingSuppression,
@@ -26,9 +21,7 @@ const rowsOf = (
     .filter((entry) => isInForce(entry, now))
     .flatMap(({ scope, topicId = '', reason, expiresAt, contentId }) => {
       const { address = null, text = null } = evidence.get(contentId) ?? {};
-      return address === null
-        ? []
-        : [[address, scope, reason, expiresAt ?? '', text ?? '', topicId].map(escapeFormula)];
+      return address === null ? [] : [[address, scope, reason, expiresAt ?? '', text ?? '', topicId]];
     });
 
 export const exportSuppressionsRoute = (route: RouteContext): void => {
@@ -37,7 +30,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
 
   /** Reads a page once the client has taken the one before: memory holds one page. */
   async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
-    yield csvOf([SUPPRESSION_COLUMNS]);
+    yield writeCsv([SUPPRESSION_COLUMNS]);
     let after: string | null = null;
     do {
       closing.throwIfAborted();
@@ -45,7 +38,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
         await deps.readModels.suppressions.export({ ...by, after });
       const evidence = await loadEvidence(contents, page.items);
       const rows = page.items.flatMap((state) => rowsOf(state, evidence, by.now));
-      if (rows.length > 0) yield csvOf(rows);
+      if (rows.length > 0) yield writeCsv(rows);
       after = page.next;
     } while (after !== null);
   }

@@ -6,11 +6,11 @@ import { canonicalAddress } from '../../../domain/email-address.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
+import { type CsvRecord, readCsv, unescapeFormula } from '../../csv.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
-import { type CsvRecord, readCsv, unescapeFormula } from './csv.ts';
 
 /** A valid row. */
 interface SuppressionRow {

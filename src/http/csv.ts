@@ -4,10 +4,21 @@ import Papa from 'papaparse';
 const ACTIVE = /^[=+\-@\t\r']/;
 const ESCAPED = /^'[=+\-@\t\r']/;
 
-/** Prefixes a cell that would be evaluated as a formula with an apostrophe. */
-export const escapeFormula = (cell: string): string => (ACTIVE.test(cell) ? `'${cell}` : cell);
+const LINE_BREAK = '\r\n';
 
-/** Reverses `escapeFormula`. */
+type Cell = string | number | null;
+
+/** Prefixes a cell that would be evaluated as a formula with an apostrophe. */
+const escapeFormula = (cell: Cell): Cell => (typeof cell === 'string' && ACTIVE.test(cell) ? `'${cell}` : cell);
+
+/** Rows of a file (RFC 4180), each ended by a line break; formulas are escaped. */
+export const writeCsv = (rows: readonly (readonly Cell[])[]): string =>
+  Papa.unparse(
+    rows.map((cells) => cells.map(escapeFormula)),
+    { newline: LINE_BREAK },
+  ) + LINE_BREAK;
+
+/** A cell that was read, without the apostrophe that `writeCsv` puts before a formula. */
 export const unescapeFormula = (cell: string): string => (ESCAPED.test(cell) ? cell.slice(1) : cell);
 
 /** A non-empty record of a CSV file. */
@@ -22,7 +33,7 @@ const PIECE_CHARACTERS = 50_000;
 /** An unfinished record is parsed again with every chunk: a field without an end would cost quadratic time. */
 const PIECES_WITHOUT_RECORD_MAX = 2;
 const DELIMITERS = [',', ';', '\t'];
-const LINE_BREAK = /\r\n|\n|\r/g;
+const LINE_BREAKS = /\r\n|\n|\r/g;
 
 /** Column names hold no delimiter: the first delimiter found in the header counts. */
 const delimiterOf = (csv: string): string => {
@@ -33,7 +44,7 @@ const delimiterOf = (csv: string): string => {
 const isEmpty = (fields: readonly string[]): boolean => fields.every((field) => field.trim() === '');
 
 const linesIn = (fields: readonly string[]): number =>
-  fields.reduce((sum, field) => sum + (field.match(LINE_BREAK)?.length ?? 0), 1);
+  fields.reduce((sum, field) => sum + (field.match(LINE_BREAKS)?.length ?? 0), 1);
 
 type Piece = Papa.ParseResult<string[]>;
 
