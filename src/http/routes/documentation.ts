@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { acceptedIn } from '../accept.ts';
 import { docsPage } from '../docs/page.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { openApiDocument } from '../openapi/document.ts';
@@ -42,13 +43,8 @@ const prepare = async (text: string, type: string): Promise<PreparedPage> => {
   };
 };
 
-/** RFC 9110 §12.5.3; a weight of zero means "not acceptable". */
 const acceptsGzip = ({ headers }: FastifyRequest): boolean =>
-  String(headers['accept-encoding'] ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((one) => one.trim())
-    .some((one) => /^(?:x-)?gzip(?=$|[\s;])/.test(one) && !/;\s*q=0(?:\.0*)?$/.test(one));
+  acceptedIn(headers['accept-encoding']).some((encoding) => encoding === 'gzip' || encoding === 'x-gzip');
 
 /** RFC 9110 §13.1.2: the comparison is weak. */
 const isKnown = ({ headers }: FastifyRequest, etag: string | undefined): boolean =>

@@ -13,6 +13,7 @@ import {
   type StatsMetric,
 } from '../../projections/stats/metrics.ts';
 import { STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
+import { acceptedIn } from '../accept.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
@@ -99,9 +100,7 @@ const filtersOf = ({ domain, stream, api_key, recipient_domain, template: named 
 
 /** null: JSON. */
 const tableAsked = ({ headers }: FastifyRequest): StatsTable | null => {
-  const accepted = String(headers.accept ?? '')
-    .split(',')
-    .map((one) => one.split(';')[0]?.trim().toLowerCase());
+  const accepted = acceptedIn(headers.accept);
   return STATS_TABLES.find((type) => accepted.includes(type)) ?? null;
 };
 

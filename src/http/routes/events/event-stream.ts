@@ -6,6 +6,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../projections/events/live-feed.ts';
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
+import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
@@ -36,10 +37,7 @@ const EVENT_STREAM = 'text/event-stream';
 
 /** Not for HEAD, which would open a stream and read nothing. */
 export const isEventStreamRequest = ({ method, headers }: FastifyRequest): boolean =>
-  method === 'GET' &&
-  String(headers.accept ?? '')
-    .split(',')
-    .some((one) => one.trim().toLowerCase().startsWith(EVENT_STREAM));
+  method === 'GET' && acceptedIn(headers.accept).includes(EVENT_STREAM);
 
 const frameOf = (cursor: FeedCursor, type: string, json: string): string =>
   `id: ${encodeFeedCursor(cursor)}\nevent: ${type}\ndata: ${json}\n\n`;
