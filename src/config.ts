@@ -137,10 +137,10 @@ const SETTINGS = {
   submissionTlsPort: ['SUBMISSION_TLS_PORT', port(465).optional()],
   tlsCertFile: ['TLS_CERT_FILE', z.string().optional()],
   tlsKeyFile: ['TLS_KEY_FILE', z.string().optional()],
-  /** The IP that webhooks are posted from. Absent: any. */
-  webhookSourceAddress: [
-    'WEBHOOK_SOURCE_ADDRESS',
-    text((value) => isIP(value) !== 0, 'set an address of this machine, such as `192.0.2.7`').optional(),
+  /** The IPs that webhooks are posted from. None: any. */
+  webhookSourceAddresses: [
+    'WEBHOOK_SOURCE_ADDRESSES',
+    listOf((address) => isIP(address) !== 0, 'set addresses separated by commas, such as `192.0.2.8,2001:db8::8`'),
   ],
   /** PEM, shown to endpoints that ask for a client certificate. Absent: none is. */
   webhookCertFile: ['WEBHOOK_CERT_FILE', z.string().optional()],

@@ -175,7 +175,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
       system,
       allowLoopback,
       resolver,
-      sourceAddress: config.webhookSourceAddress,
+      sourceAddresses: config.webhookSourceAddresses,
       clientTls: await readWebhookTls(config),
     }),
   );

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
-import { Agent, type Dispatcher, request } from 'undici';
+import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import type { Resolver } from '../../domain/ports/resolver.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhook-target.ts';
@@ -21,8 +21,8 @@ export interface HttpWebhookTargetOptions {
   readonly allowLoopback: boolean;
   /** Resolves names. Absent: no names but those of this machine. */
   readonly resolver?: Pick<Resolver, 'addresses'>;
-  /** Posts from this IP, to addresses of its kind only. Absent: from any. */
-  readonly sourceAddress?: string | undefined;
+  /** IPs of this machine: posts come from one of the endpoint's kind (IPv4 or IPv6), taken in turn. None: from any. */
+  readonly sourceAddresses?: readonly string[] | undefined;
   /** PEM, shown to endpoints that ask for a client certificate (RFC 8446 §4.4.2). Absent: none is. */
   readonly clientTls?: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
   /** Resolves names otherwise. */
@@ -46,13 +46,60 @@ const phrase = (error: unknown, { timeoutMs }: WebhookPost): string => {
   return typeof code === 'string' ? `no answer: ${code}` : `no answer: ${String(message)}`;
 };
 
-/** Addresses that a socket bound to this one can connect to. */
-const ofKind = (sourceAddress: string | undefined, lookupAll: LookupAll): LookupAll => {
-  if (sourceAddress === undefined) return lookupAll;
-  return async (host) => {
-    const found = (await lookupAll(host)).filter(({ family }) => family === isIP(sourceAddress));
-    if (found.length === 0) throw new Error(`${host} has no IPv${isIP(sourceAddress)} address`);
-    return found;
+/** Addresses of these families only: a socket that is bound to an address connects to those of its own. */
+const ofFamilies =
+  (families: readonly number[], lookupAll: LookupAll): LookupAll =>
+  async (host) => {
+    const literal = isIP(host);
+    const all = literal === 0 ? await lookupAll(host) : [{ address: host, family: literal }];
+    const found = all.filter(({ family }) => families.includes(family));
+    if (found.length > 0) return found;
+    throw new Error(`${host} has no ${families.map((family) => `IPv${family}`).join(' or ')} address`);
+  };
+
+type Connect = buildConnector.connector;
+
+const connected = (connect: Connect, options: buildConnector.Options): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    connect(options, (error, socket) => (error === null ? resolve(socket) : reject(error)));
+  });
+
+/**
+ * Connects from one of the source addresses: of the endpoint's first family, then of its second if that fails.
+ * @param connectTo connects to addresses of a family.
+ */
+const connectFrom = (
+  sources: readonly string[],
+  lookupAll: LookupAll,
+  connectTo: (families: readonly number[]) => Connect,
+): Connect => {
+  const from = sources.map((localAddress) => {
+    const family = isIP(localAddress);
+    return { localAddress, family, connect: connectTo([family]) };
+  });
+  let connections = 0;
+
+  const connectOnce = async (options: buildConnector.Options): Promise<Socket> => {
+    const families = new Set((await lookupAll(options.hostname)).map(({ family }) => family));
+    connections += 1;
+    let failure: unknown;
+    for (const family of families) {
+      const own = from.filter((source) => source.family === family);
+      const { connect, localAddress } = own[connections % own.length] as (typeof own)[number]; // found by `ofFamilies`
+      try {
+        return await connected(connect, { ...options, localAddress });
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw failure;
+  };
+
+  return (options, callback) => {
+    connectOnce(options).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
   };
 };
 
@@ -60,14 +107,18 @@ const ofKind = (sourceAddress: string | undefined, lookupAll: LookupAll): Lookup
 export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): WebhookTarget => {
   const { system, allowLoopback } = options;
   const reach = { allowLoopback };
-  const lookupAll = ofKind(options.sourceAddress, options.lookupAll ?? createLookupAll(reach, options.resolver));
-  const agent = new Agent({
-    connect: {
-      lookup: createGuardedLookup(lookupAll, reach),
+  const sources = options.sourceAddresses ?? [];
+  const families = sources.length === 0 ? [4, 6] : [...new Set(sources.map((source) => isIP(source)))];
+  const lookupAll = ofFamilies(families, options.lookupAll ?? createLookupAll(reach, options.resolver));
+  const guarded: LookupAll = (host) => resolveGuarded(lookupAll, host, reach);
+  const connectTo = (to: readonly number[]): Connect =>
+    buildConnector({
+      lookup: createGuardedLookup(ofFamilies(to, lookupAll), reach),
       timeout: CONNECT_TIMEOUT_MS,
       ...options.clientTls,
-      ...(options.sourceAddress === undefined ? {} : { localAddress: options.sourceAddress }),
-    },
+    });
+  const agent = new Agent({
+    connect: sources.length === 0 ? connectTo(families) : connectFrom(sources, guarded, connectTo),
     connections: CONNECTIONS_PER_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -93,7 +144,7 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Webh
   const hostProblem = async (url: URL): Promise<string | null> => {
     if (literalOf(url) !== null) return null; // was checked as it stands
     try {
-      await resolveGuarded(lookupAll, url.hostname, reach);
+      await guarded(url.hostname);
       return null;
     } catch (error) {
       return error instanceof AddressRefused ? addressProblem(reach) : 'has a host name that does not resolve';

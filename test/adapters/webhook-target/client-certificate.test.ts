@@ -44,23 +44,13 @@ const post = async (options: Partial<HttpWebhookTargetOptions>): Promise<Webhook
 describe('an endpoint that asks for a client certificate', () => {
   test('is shown that of the service, from its source address', async () => {
     const clientTls = { cert: client.certificate, key: client.key, ca };
-    expect(await post({ clientTls, sourceAddress: '127.0.0.1' })).toMatchObject({ status: 200, text: 'thanks' });
-    expect(seen).toEqual([{ name: 'outbox.test', address: '127.0.0.1' }]);
+    expect(await post({ clientTls, sourceAddresses: ['127.0.0.9'] })).toMatchObject({ status: 200, text: 'thanks' });
+    expect(seen).toEqual([{ name: 'outbox.test', address: '127.0.0.9' }]);
   });
 
   test('refuses a post with one that it does not know', async () => {
     const clientTls = { cert: stranger.certificate, key: stranger.key, ca };
-    expect(await post({ clientTls, sourceAddress: '127.0.0.1' })).toMatchObject({ status: null });
+    expect(await post({ clientTls })).toMatchObject({ status: null });
     expect(seen).toHaveLength(1);
-  });
-});
-
-describe('a source address', () => {
-  test('reaches no endpoint that has addresses of the other kind only', async () => {
-    const lookupAll = async () => [{ address: '::1', family: 6 }];
-    expect(await post({ lookupAll, sourceAddress: '127.0.0.1' })).toMatchObject({
-      status: null,
-      text: 'no answer: hook.test has no IPv4 address',
-    });
   });
 });

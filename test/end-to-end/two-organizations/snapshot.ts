@@ -12,7 +12,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   sup: ['/v1/suppressions/ID'],
   top: ['/v1/topics/ID'],
   tpl: ['/v1/templates/ID', '/v1/templates/ID/versions', '/v1/templates/ID/versions/1'],
-  whk: ['/v1/webhooks/ID', '/v1/webhooks/ID/deliveries?limit=100'],
+  whk: ['/v1/webhooks/ID', '/v1/webhooks/ID/deliveries?limit=100', '/v1/webhooks/ID/replays?limit=100'],
 };
 
 const LISTS = [
