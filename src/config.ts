@@ -142,7 +142,6 @@ const SETTINGS = {
     'WEBHOOK_SOURCE_ADDRESSES',
     listOf((address) => isIP(address) !== 0, 'set addresses separated by commas, such as `192.0.2.8,2001:db8::8`'),
   ],
-  /** PEM, shown to endpoints that ask for a client certificate. Absent: none is. */
   webhookCertFile: ['WEBHOOK_CERT_FILE', z.string().optional()],
   webhookKeyFile: ['WEBHOOK_KEY_FILE', z.string().optional()],
   /** 0: a free port. Absent: no metrics. */
@@ -156,11 +155,21 @@ type Parsed = { readonly [Name in keyof Settings]: z.output<Settings[Name][1]> }
 /** The environment variables of this service. */
 export const VARIABLES: readonly string[] = Object.values(SETTINGS).map(([variable]) => variable);
 
-export interface Config extends Omit<Parsed, 'bounceRates' | 'complaintRates' | 'tlsCertFile' | 'tlsKeyFile'> {
+type Combined = 'bounceRates' | 'complaintRates' | 'tlsCertFile' | 'tlsKeyFile' | 'webhookCertFile' | 'webhookKeyFile';
+
+/** Paths of a certificate chain and its key, in PEM. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface Config extends Omit<Parsed, Combined> {
   /** Limits of live bulk mail, by sending domain. */
   readonly sendingLimits: ReputationLimits;
-  /** PEM. Absent: submission serves this machine only, and bounces arrive without TLS. */
-  readonly tlsFiles: { readonly cert: string; readonly key: string } | undefined;
+  /** Absent: submission serves this machine only, and bounces arrive without TLS. */
+  readonly tlsFiles: TlsFiles | undefined;
+  /** Shown to webhook endpoints that ask for a client certificate. Absent: none is. */
+  readonly webhookTlsFiles: TlsFiles | undefined;
   /** Port of mail servers in direct delivery. Absent: 25. Set by tests only: servers on the internet use no other. */
   readonly mxPort: number | undefined;
 }
@@ -201,6 +210,9 @@ const CONFLICTS: readonly { readonly variable: string; readonly problem: string;
 const givenIn = (environment: Environment): Environment =>
   Object.fromEntries(VARIABLES.map((name) => [name, environment[name]?.trim() || undefined]));
 
+const filesAt = (cert: string | undefined, key: string | undefined): TlsFiles | undefined =>
+  cert === undefined || key === undefined ? undefined : { cert: resolve(cert), key: resolve(key) };
+
 /**
  * Reads and checks the configuration.
  * @throws {StartRefused} with all problems, one per line.
@@ -220,11 +232,12 @@ export const readConfig = (environment: Environment): Config => {
   ];
   if (problems.length > 0) throw new StartRefused(problems.join('\n'));
   const parsed = Object.fromEntries(read.map(({ name, result }) => [name, result.data])) as Parsed; // each by its schema
-  const { bounceRates: bounces, complaintRates: complaints, tlsCertFile: cert, tlsKeyFile: key, ...rest } = parsed;
+  const { bounceRates, complaintRates, tlsCertFile, tlsKeyFile, webhookCertFile, webhookKeyFile, ...rest } = parsed;
   return {
     ...rest,
-    sendingLimits: { bounces, complaints },
-    tlsFiles: cert === undefined || key === undefined ? undefined : { cert: resolve(cert), key: resolve(key) },
+    sendingLimits: { bounces: bounceRates, complaints: complaintRates },
+    tlsFiles: filesAt(tlsCertFile, tlsKeyFile),
+    webhookTlsFiles: filesAt(webhookCertFile, webhookKeyFile),
     mxPort: Number(environment.OUTBOX_TEST_MX_PORT ?? 0) || undefined,
   };
 };

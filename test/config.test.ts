@@ -126,8 +126,7 @@ describe('the configuration', () => {
       submissionTlsPort: 465,
       postmaster: 'post@example.com',
       webhookSourceAddresses: ['192.0.2.8', '2001:db8::8'],
-      webhookCertFile: '/tls/webhooks.pem',
-      webhookKeyFile: '/tls/webhooks-key.pem',
+      webhookTlsFiles: { cert: '/tls/webhooks.pem', key: '/tls/webhooks-key.pem' },
       mxPort: undefined,
     });
   });

@@ -37,7 +37,7 @@ import type { Closers } from './lifecycle.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
 import { readPlans } from './read-plans.ts';
-import { readWebhookTls } from './tls-files.ts';
+import { followRenewals, readTls } from './tls-files.ts';
 
 type Decorator<Port> = (port: Port) => Port;
 
@@ -170,16 +170,22 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   const allowLoopback = capturing || overrides.allowLoopbackWebhooks === true;
   const resolver = createStubResolver({ system, servers: config.dnsServers });
   closers.add('resolver', resolver.close);
-  const webhookTarget = decorate.webhookTarget(
-    createHttpWebhookTarget({
-      system,
-      allowLoopback,
-      resolver,
-      sourceAddresses: config.webhookSourceAddresses,
-      clientTls: await readWebhookTls(config),
-    }),
-  );
+  const webhookTls = {
+    tlsFiles: config.webhookTlsFiles,
+    variables: 'WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE',
+    logger,
+  };
+  const httpTarget = createHttpWebhookTarget({
+    system,
+    allowLoopback,
+    resolver,
+    sourceAddresses: config.webhookSourceAddresses,
+    clientTls: await readTls(webhookTls.tlsFiles, webhookTls.variables),
+  });
+  const webhookTarget = decorate.webhookTarget(httpTarget);
   closers.add('webhook target', webhookTarget.close);
+  const endRenewals = followRenewals(webhookTls, httpTarget.useTls);
+  closers.add('renewals of the webhook certificate', async () => endRenewals());
   const context: CommandContext = {
     store,
     contents,

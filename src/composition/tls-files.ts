@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsPair } from '../adapters/smtp-listener/smtp-listener.ts';
-import type { Config } from '../config.ts';
+import type { TlsFiles } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 
-/** Certificates are renewed weeks before they expire. Shorter reads the files for nothing. */
-const RENEWAL_CHECK_MS = 3_600_000;
+/** How late a renewed certificate is used. Shorter reads two small files more often, for nothing. */
+const RENEWAL_CHECK_MS = 60_000;
 
 export const TLS_PORT_NEEDS_FILES = 'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it';
 
 /** @throws {StartRefused} a file cannot be read, or certificate and key do not match. */
 export const readTls = async (
-  files: Config['tlsFiles'],
+  files: TlsFiles | undefined,
   variables = 'TLS_CERT_FILE and TLS_KEY_FILE',
 ): Promise<TlsPair | undefined> => {
   if (files === undefined) return undefined;
@@ -27,29 +27,39 @@ export const readTls = async (
   }
 };
 
-/** What is shown to webhook endpoints. @throws {StartRefused} as `readTls`. */
-export const readWebhookTls = ({
-  webhookCertFile: cert,
-  webhookKeyFile: key,
-}: Pick<Config, 'webhookCertFile' | 'webhookKeyFile'>): Promise<TlsPair | undefined> =>
-  readTls(
-    cert === undefined || key === undefined ? undefined : { cert, key },
-    'WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE',
-  );
+export interface FollowRenewals {
+  readonly tlsFiles: TlsFiles | undefined;
+  /** As for `readTls`. */
+  readonly variables?: string;
+  readonly logger: Logger;
+}
 
-/** Uses a renewed certificate once its files are valid; until then the previous one. @returns stops watching. */
+/**
+ * Uses a renewed certificate once its files are valid; until then the previous one, and the log says why.
+ * @returns stops watching.
+ */
 export const followRenewals = (
-  { tlsFiles, logger }: Pick<Config, 'tlsFiles'> & { readonly logger: Logger },
+  { tlsFiles, variables, logger }: FollowRenewals,
   use: (tls: TlsPair) => void,
   everyMs = RENEWAL_CHECK_MS,
 ): (() => void) => {
   if (tlsFiles === undefined) return () => undefined;
+  let known = '';
+  /** Of the files, or of the problem with them: once for each. */
+  const isNew = (found: readonly string[]): boolean => {
+    const before = known;
+    known = found.join('\n');
+    return known !== before;
+  };
   const look = (): Promise<void> =>
-    readTls(tlsFiles).then(
+    readTls(tlsFiles, variables).then(
       (tls) => {
-        if (tls !== undefined) use(tls);
+        if (tls !== undefined && isNew([tls.cert, tls.key])) use(tls);
       },
-      (err: unknown) => logger.error({ err }, 'cannot reload the TLS certificate'),
+      (err: Error) => {
+        if (isNew([err.message]))
+          logger.error({ err }, 'cannot reload the TLS certificate: the one before stays in use');
+      },
     );
   const timer = setInterval(() => void look(), everyMs).unref();
   return () => clearInterval(timer);

@@ -15,6 +15,18 @@ import {
   urlProblem,
 } from './guarded-lookup.ts';
 
+/** PEM. */
+interface ClientTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+export interface HttpWebhookTarget extends WebhookTarget {
+  /** Shows this certificate on new connections. Those that are open end with the post they carry. */
+  useTls(tls: ClientTls): void;
+}
+
 export interface HttpWebhookTargetOptions {
   readonly system: Pick<System, 'now' | 'monotonicMs'>;
   /** Plain http and this very machine are allowed too: only while mail is captured. */
@@ -23,8 +35,8 @@ export interface HttpWebhookTargetOptions {
   readonly resolver?: Pick<Resolver, 'addresses'>;
   /** IPs of this machine: posts come from one of the endpoint's kind (IPv4 or IPv6), taken in turn. None: from any. */
   readonly sourceAddresses?: readonly string[] | undefined;
-  /** PEM, shown to endpoints that ask for a client certificate (RFC 8446 §4.4.2). Absent: none is. */
-  readonly clientTls?: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
+  /** Shown to endpoints that ask for a client certificate (RFC 8446 §4.4.2). Absent: none is. */
+  readonly clientTls?: ClientTls | undefined;
   /** Resolves names otherwise. */
   readonly lookupAll?: LookupAll;
 }
@@ -104,26 +116,29 @@ const connectFrom = (
 };
 
 /** Posts to customers' endpoints over HTTP, never to an address that is not globally routable (SSRF). */
-export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): WebhookTarget => {
+export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): HttpWebhookTarget => {
   const { system, allowLoopback } = options;
   const reach = { allowLoopback };
   const sources = options.sourceAddresses ?? [];
   const families = sources.length === 0 ? [4, 6] : [...new Set(sources.map((source) => isIP(source)))];
   const lookupAll = ofFamilies(families, options.lookupAll ?? createLookupAll(reach, options.resolver));
   const guarded: LookupAll = (host) => resolveGuarded(lookupAll, host, reach);
-  const connectTo = (to: readonly number[]): Connect =>
-    buildConnector({
-      lookup: createGuardedLookup(ofFamilies(to, lookupAll), reach),
-      timeout: CONNECT_TIMEOUT_MS,
-      ...options.clientTls,
+  const openAgent = (tls: ClientTls | undefined): Agent => {
+    const connectTo = (to: readonly number[]): Connect =>
+      buildConnector({
+        lookup: createGuardedLookup(ofFamilies(to, lookupAll), reach),
+        timeout: CONNECT_TIMEOUT_MS,
+        ...tls,
+      });
+    return new Agent({
+      connect: sources.length === 0 ? connectTo(families) : connectFrom(sources, guarded, connectTo),
+      connections: CONNECTIONS_PER_ORIGIN,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
     });
-  const agent = new Agent({
-    connect: sources.length === 0 ? connectTo(families) : connectFrom(sources, guarded, connectTo),
-    connections: CONNECTIONS_PER_ORIGIN,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS,
-  });
+  };
+  let agent = openAgent(options.clientTls);
 
   const answerOf = async (response: Dispatcher.ResponseData, startedMs: number): Promise<WebhookAnswer> => ({
     status: response.statusCode,
@@ -169,6 +184,11 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Webh
       } catch (error) {
         return refused(phrase(error, post));
       }
+    },
+
+    useTls: (tls) => {
+      agent.close().catch(() => undefined); // it was closed already: the service stops
+      agent = openAgent(tls);
     },
 
     close: () => agent.close(),

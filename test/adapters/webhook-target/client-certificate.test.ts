@@ -1,12 +1,22 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { createHttpWebhookTarget, type HttpWebhookTargetOptions } from '../../../src/adapters/webhook-target/http.ts';
+import {
+  createHttpWebhookTarget,
+  type HttpWebhookTarget,
+  type HttpWebhookTargetOptions,
+} from '../../../src/adapters/webhook-target/http.ts';
+import { followRenewals } from '../../../src/composition/tls-files.ts';
 import type { WebhookAnswer } from '../../../src/domain/ports/webhook-target.ts';
-import { issueCertificate } from '../../support/certificates.ts';
+import { type Issued, issueCertificate } from '../../support/certificates.ts';
+import { createRecordingLogger } from '../../workers/recording-logger.ts';
 
 const authority = issueCertificate({});
 const own = issueCertificate({ names: ['hook.test'], issuer: authority });
@@ -31,14 +41,22 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-const post = async (options: Partial<HttpWebhookTargetOptions>): Promise<WebhookAnswer> => {
-  const lookupAll = async () => [
-    { address: '::1', family: 6 },
-    { address: '127.0.0.1', family: 4 },
-  ];
-  const target = createHttpWebhookTarget({ system: createSystem(), allowLoopback: true, lookupAll, ...options });
+const lookupAll = async () => [
+  { address: '::1', family: 6 },
+  { address: '127.0.0.1', family: 4 },
+];
+
+const open = (options: Partial<HttpWebhookTargetOptions>): HttpWebhookTarget =>
+  createHttpWebhookTarget({ system: createSystem(), allowLoopback: true, lookupAll, ...options });
+
+const postTo = (target: HttpWebhookTarget): Promise<WebhookAnswer> => {
   const url = `https://hook.test:${(server.address() as AddressInfo).port}/`;
-  return target.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 }).finally(target.close);
+  return target.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 });
+};
+
+const post = async (options: Partial<HttpWebhookTargetOptions>): Promise<WebhookAnswer> => {
+  const target = open(options);
+  return postTo(target).finally(target.close);
 };
 
 describe('an endpoint that asks for a client certificate', () => {
@@ -52,5 +70,37 @@ describe('an endpoint that asks for a client certificate', () => {
     const clientTls = { cert: stranger.certificate, key: stranger.key, ca };
     expect(await post({ clientTls })).toMatchObject({ status: null });
     expect(seen).toHaveLength(1);
+  });
+
+  test('is shown a renewed one without a restart; files that are broken leave the one before, and the log says so', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'outbox-client-tls-'));
+    const tlsFiles = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    const write = ({ certificate, key }: Issued): void => {
+      writeFileSync(tlsFiles.cert, certificate);
+      writeFileSync(tlsFiles.key, key);
+    };
+    write(client);
+    const logger = createRecordingLogger();
+    const target = open({ clientTls: { cert: client.certificate, key: client.key, ca } });
+    const variables = 'WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE';
+    const end = followRenewals({ tlsFiles, variables, logger }, (tls) => target.useTls({ ...tls, ca }), 20);
+    /** @returns the name of the certificate that a post shows. */
+    const shown = async (): Promise<string | undefined> => {
+      expect(await postTo(target)).toMatchObject({ status: 200 });
+      return seen.at(-1)?.name;
+    };
+    expect(await shown()).toBe('outbox.test');
+    write(issueCertificate({ names: ['renewed.test'], issuer: authority }));
+    await vi.waitFor(async () => expect(await shown()).toBe('renewed.test'));
+    const before = logger.said('error').length;
+    writeFileSync(tlsFiles.cert, 'broken');
+    await vi.waitFor(() => expect(logger.said('error')).toHaveLength(before + 1));
+    expect(String((logger.fieldsOf('error').at(-1) as { err: Error }).err)).toContain(`${variables} cannot be used`);
+    await sleep(100);
+    expect(await shown()).toBe('renewed.test');
+    expect(logger.said('error')).toHaveLength(before + 1);
+    end();
+    await target.close();
+    rmSync(folder, { recursive: true });
   });
 });
