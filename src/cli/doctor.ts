@@ -52,14 +52,14 @@ const readModelProblems = (models: readonly ProjectionLag[]): readonly string[] 
       : []),
   ]);
 
-const waitingProblems = ({ waiting, oldestDueSeconds, pausedDestinations }: Backlog): readonly string[] => {
+const waitingProblems = ({ waiting, oldestDueSeconds, suspendedDestinations }: Backlog): readonly string[] => {
   const seconds = Math.round(oldestDueSeconds);
   return [
     ...(seconds > DUE_SECONDS_MAX
       ? [`${waiting.due} messages are due but were not sent, the oldest for ${seconds} s: see the log of the workers`]
       : []),
-    ...(pausedDestinations > 0
-      ? [`${pausedDestinations} destinations are suspended: \`GET /v1/destinations\` says why`]
+    ...(suspendedDestinations > 0
+      ? [`${suspendedDestinations} destinations are suspended: \`GET /v1/destinations\` says why`]
       : []),
     ...(waiting.held > 0 ? [`${waiting.held} messages are held: \`GET /v1/messages/{id}/explain\` says why`] : []),
   ];

@@ -3,7 +3,7 @@ import {
   suspendDestination as decideSuspendDestination,
   destination,
   type SuspendDestination,
-} from '../domain/destination/destination.ts';
+} from '../domain/destination/suspension.ts';
 import { destinationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';

@@ -98,7 +98,7 @@ export const measureBacklog = (registry: Registry, look: () => Promise<Backlog>)
     help: 'Mailbox providers whose deliveries are suspended',
     registers,
     async collect() {
-      this.set((await backlog()).pausedDestinations);
+      this.set((await backlog()).suspendedDestinations);
     },
   });
 };

@@ -1,4 +1,4 @@
-import { type Destination, destination, type Suspension } from '../domain/destination/destination.ts';
+import { type Destination, destination, type Suspension } from '../domain/destination/suspension.ts';
 import type { DestinationEvent } from '../domain/events.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';

@@ -1,6 +1,6 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
 import { eventCodec } from '../domain/codec.ts';
-import { destination } from '../domain/destination/destination.ts';
+import { destination } from '../domain/destination/suspension.ts';
 import { organization } from '../domain/organization/organization.ts';
 import {
   categoryOf,

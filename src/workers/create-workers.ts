@@ -1,6 +1,6 @@
 import { suspendDestination } from '../commands/destination.ts';
 import type { Plans } from '../domain/billing/plan.ts';
-import { destination } from '../domain/destination/destination.ts';
+import { destination } from '../domain/destination/suspension.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { Message } from '../domain/message/message.ts';
 import { organization } from '../domain/organization/organization.ts';

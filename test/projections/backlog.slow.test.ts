@@ -21,7 +21,7 @@ describe('what waits', () => {
     expect(await readBacklog(pool, SOON)).toEqual({
       waiting: { due: 0, scheduled: 0, deferred: 0, held: 0 },
       oldestDueSeconds: 0,
-      pausedDestinations: 0,
+      suspendedDestinations: 0,
     });
     const accepted = (messageId: string): MessageEvent => messageAccepted({ messageId });
     const started = (messageId: string): MessageEvent => about(attemptStarted(1, ['rcp_1']), messageId);
@@ -35,7 +35,7 @@ describe('what waits', () => {
     expect(await readBacklog(pool, SOON)).toEqual({
       waiting: { due: 2, scheduled: 1, deferred: 1, held: 1 },
       oldestDueSeconds: 30,
-      pausedDestinations: 0,
+      suspendedDestinations: 0,
     });
   });
 
@@ -67,7 +67,7 @@ describe('what waits', () => {
     const backlog = await readBacklog(pool, noon);
     expect(backlog.waiting).toEqual({ due: BACKLOG_COUNTED_MAX, scheduled: 0, deferred: BACKLOG_COUNTED_MAX, held: 0 });
     expect(backlog.oldestDueSeconds).toBe(149_999);
-    expect(backlog.pausedDestinations).toBe(59);
+    expect(backlog.suspendedDestinations).toBe(59);
     expect(performance.now() - beganMs).toBeLessThan(2_000 * slowness());
   });
 });

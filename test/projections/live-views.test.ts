@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
 import type { Aggregate } from '../../src/domain/aggregate.ts';
-import { destination } from '../../src/domain/destination/destination.ts';
+import { destination } from '../../src/domain/destination/suspension.ts';
 import { destinationEvents } from '../../src/domain/destination/events.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import { createKeyCacheProjection, KEY_CACHE_CATEGORIES } from '../../src/domain/key-cache.ts';

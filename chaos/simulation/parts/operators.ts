@@ -35,7 +35,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 const SEVERAL_SHARE = 0.5;
 const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'busy'];
-/** Longer than several pauses, and than some messages live. */
+/** Longer than several suspensions, and than some messages live. */
 const MOOD_MS_MAX = 900_000;
 const FOR_EVER_SHARE = 0.3;
 
@@ -53,9 +53,9 @@ export const createOperators = ({ random, scheduler, trace }: Ground, log: Log):
       return [name, { mood, untilMs }] as const;
     }),
   );
-  const pauses = new Map<string, number>();
+  const suspensions = new Map<string, number>();
   log.onEvent(({ event }) => {
-    if (event.type === 'DestinationReleased') pauses.delete(event.data.operator);
+    if (event.type === 'DestinationReleased') suspensions.delete(event.data.operator);
   });
   const nameOf = (domain: string): string => providerOf.get(domain) ?? domain;
   return {
@@ -67,8 +67,8 @@ export const createOperators = ({ random, scheduler, trace }: Ground, log: Log):
       return scheduler.nowMs() < untilMs ? mood : 'well';
     },
     suspended: (operator, until) => {
-      pauses.set(operator, Math.max(pauses.get(operator) ?? 0, Date.parse(until)));
+      suspensions.set(operator, Math.max(suspensions.get(operator) ?? 0, Date.parse(until)));
     },
-    suspendedUntilMs: (domain) => pauses.get(nameOf(domain)) ?? 0,
+    suspendedUntilMs: (domain) => suspensions.get(nameOf(domain)) ?? 0,
   };
 };

@@ -15,7 +15,7 @@ export interface RateLimit {
 const MINUTE_MS = 60_000;
 
 /**
- * Lower is the business of pauses (`concurrency-limit.ts`), of which the shortest is a minute. Higher would exceed what
+ * Lower is the business of suspensions (`suspension.ts`), of which the shortest is a minute. Higher would exceed what
  * providers allow senders that they have slowed (PowerMTA's configurations for them: `backoff-max-msg-rate 1/m`).
  */
 const PER_MINUTE_MIN = 1;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../commands/destination.ts';
-import type { Suspension } from '../../domain/destination/destination.ts';
+import type { Suspension } from '../../domain/destination/suspension.ts';
 import { readYourWrites } from '../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';

@@ -11,7 +11,7 @@ export interface Backlog {
   /** Seconds since the oldest became due; 0: nothing is due. */
   readonly oldestDueSeconds: number;
   /** Suspended destinations. */
-  readonly pausedDestinations: number;
+  readonly suspendedDestinations: number;
 }
 
 /**
@@ -35,21 +35,21 @@ const BACKLOG = `
       (select min(due_at) from read_models.deliveries where bulk = false and due_at <= $1),
       (select min(due_at) from read_models.deliveries where bulk = true and due_at <= $1)) as oldest,
     (select count(*)::int from (
-      select from read_models.destinations where suspended_until > $1 limit $2) r) as paused`;
+      select from read_models.destinations where suspended_until > $1 limit $2) r) as suspended`;
 
 interface Row extends Readonly<Record<WaitReason | 'due', number>> {
   readonly oldest: Date | null;
-  readonly paused: number;
+  readonly suspended: number;
 }
 
 /** The backlog of all organizations, for metrics. */
 export const readBacklog = async (db: Database, now: Date): Promise<Backlog> => {
   const values = [now.toISOString(), BACKLOG_COUNTED_MAX];
   const { rows } = await db.query<Row>({ name: 'backlog', text: BACKLOG, values });
-  const [{ due, scheduled, deferred, held, oldest, paused }] = rows as [Row]; // without `from` it is one row
+  const [{ due, scheduled, deferred, held, oldest, suspended }] = rows as [Row]; // without `from` it is one row
   return {
     waiting: { due, scheduled, deferred, held },
     oldestDueSeconds: oldest === null ? 0 : (now.getTime() - oldest.getTime()) / 1000,
-    pausedDestinations: paused,
+    suspendedDestinations: suspended,
   };
 };

@@ -5,15 +5,15 @@ import {
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
   initialConcurrency,
-  isPaused,
 } from '../../domain/destination/concurrency-limit.ts';
+import { type Feedback, feedbackOf } from '../../domain/destination/feedback.ts';
 import {
   isCovered,
   isOwnDestination,
+  isSuspended,
   ownDestination,
   type SuspendDestination,
-} from '../../domain/destination/destination.ts';
-import { type Feedback, feedbackOf } from '../../domain/destination/feedback.ts';
+} from '../../domain/destination/suspension.ts';
 import { random } from '../../domain/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
@@ -111,8 +111,7 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
 
   const concurrencyOf = (provider: string): number => {
     const limit = limitOf(provider);
-    const isSuspended = limit.pausedUntil !== null && isPaused(limit, now());
-    return isSuspended ? 0 : Math.floor(limit.limit);
+    return limit.suspension !== null && isSuspended(limit, now()) ? 0 : Math.floor(limit.limit);
   };
 
   const addTried = (provider: string, addresses: readonly string[]): void => {
@@ -164,12 +163,12 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
     const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
     const after = adjustConcurrency(before, { ...times, feedback, random: random(system), bounds: CONCURRENCY_BOUNDS });
     set(provider, after);
-    if (after.pausedUntil === null || after.pauses === before.pauses) {
+    if (after.suspension === null || after.suspension.times === before.suspension?.times) {
       if (!isGood(feedback)) addTried(provider, addresses);
       return null;
     }
     setTried(provider, addresses);
-    return { ...suspensionOf(provider, domain, feedback, outcomes), times: after.pauses, until: after.pausedUntil };
+    return { ...suspensionOf(provider, domain, feedback, outcomes), ...after.suspension };
   };
 
   /** After a good answer the domain's mail joins its provider's queue again. */
@@ -224,9 +223,9 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
         rateLimits.forget(data.operator);
       }
       if (type !== 'DestinationSuspended') return;
-      const before = limitOf(data.operator);
-      const reduced = { limit: 1, isSlowStart: false, reducedAtMs: system.monotonicMs() };
-      set(data.operator, { ...before, ...reduced, pauses: data.times, pausedUntil: data.until });
+      const { times, until } = data;
+      const suspension = { times, until };
+      set(data.operator, { limit: 1, isSlowStart: false, suspension, reducedAtMs: system.monotonicMs() });
       setTried(data.operator, data.addresses);
     },
   };

@@ -3,7 +3,7 @@ import { createKeyedQueue, type KeyLimits, type Ran } from '../../async/keyed-qu
 import { retry } from '../../async/retry.ts';
 import { createSemaphore } from '../../async/semaphore.ts';
 import { pause } from '../../async/with-timeout.ts';
-import type { SuspendDestination } from '../../domain/destination/destination.ts';
+import type { SuspendDestination } from '../../domain/destination/suspension.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-concurrency-limits.ts';

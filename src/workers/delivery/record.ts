@@ -2,7 +2,7 @@ import { retryBy } from '../../async/retry.ts';
 import { recordAttempt } from '../../commands/message/record-attempt.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
-import { isOwnDestination } from '../../domain/destination/destination.ts';
+import { isOwnDestination } from '../../domain/destination/suspension.ts';
 import { random } from '../../domain/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';

@@ -4,9 +4,9 @@ import {
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
   initialConcurrency,
-  isPaused,
 } from '../../../src/domain/destination/concurrency-limit.ts';
 import type { Feedback } from '../../../src/domain/destination/feedback.ts';
+import { isSuspended } from '../../../src/domain/destination/suspension.ts';
 
 const bounds = CONCURRENCY_BOUNDS;
 const NOW = '2026-11-22T10:00:00.000Z';
@@ -23,8 +23,8 @@ const after = (limit: ConcurrencyLimit, all: readonly Feedback[], now = NOW, beg
   }, limit);
 
 const times = (count: number, feedback: Feedback): readonly Feedback[] => Array(count).fill(feedback);
-const minutesPaused = ({ pausedUntil }: ConcurrencyLimit, now = NOW): number =>
-  (Date.parse(pausedUntil ?? now) - Date.parse(now)) / 60_000;
+const minutesSuspended = ({ suspension }: ConcurrencyLimit, now = NOW): number =>
+  (Date.parse(suspension?.until ?? now) - Date.parse(now)) / 60_000;
 
 describe('the concurrency limit of a destination', () => {
   test('starts low and grows by one with each success, up to a maximum', () => {
@@ -48,37 +48,37 @@ describe('the concurrency limit of a destination', () => {
     expect(after(once, ['busy'], LATER, SOON).limit).toBe(bounds.max / 4);
   });
 
-  test('is paused again only by attempts that began after the pause', () => {
+  test('suspends again only on attempts that began after the suspension', () => {
     const once = after(initialConcurrency(bounds), ['unreachable'], SOON, NOW);
     expect(after(once, ['unreachable', 'busy'], LATER, NOW)).toEqual(once);
-    expect(after(once, ['unreachable'], LATER, SOON).pauses).toBe(2);
+    expect(after(once, ['unreachable'], LATER, SOON).suspension?.times).toBe(2);
   });
 
   test('does not grow on slow answers', () => {
     expect(after(initialConcurrency(bounds), times(100, 'slow')).limit).toBe(bounds.start);
   });
 
-  test('pauses, longer each time, if nothing answers or one attempt at a time is too many', () => {
+  test('suspends the destination, longer each time, if nothing answers or one attempt at a time is too many', () => {
     const minutes: number[] = [];
     let limit = initialConcurrency(bounds);
     let now = NOW;
     for (let time = 0; time < 7; time += 1) {
       limit = after(limit, [(['unreachable', 'busy', 'refusing'] as const)[time % 3] ?? 'busy'], now);
-      minutes.push(minutesPaused(limit, now));
-      now = limit.pausedUntil ?? now;
+      minutes.push(minutesSuspended(limit, now));
+      now = limit.suspension?.until ?? now;
     }
     expect(minutes).toEqual([1, 2, 5, 15, 30, 30, 30]);
   });
 
-  test('is not paused longer by attempts in flight when the pause began', () => {
+  test('suspends no longer on attempts in flight when the suspension began', () => {
     const once = after(initialConcurrency(bounds), ['unreachable']);
     expect(after(once, ['unreachable', 'busy', 'flowing'])).toEqual(once);
-    expect([isPaused(once, NOW), isPaused(once, LATER)]).toEqual([true, false]);
+    expect([isSuspended(once, NOW), isSuspended(once, LATER)]).toEqual([true, false]);
   });
 
-  test('allows one attempt at a time after a pause, until the first success', () => {
-    const paused = after(initialConcurrency(bounds), ['unreachable']);
-    expect(paused.limit).toBe(1);
-    expect(after(paused, ['flowing'], LATER)).toMatchObject({ pauses: 0, pausedUntil: null, limit: 2 });
+  test('allows one attempt at a time after a suspension, until the first success', () => {
+    const suspended = after(initialConcurrency(bounds), ['unreachable']);
+    expect(suspended.limit).toBe(1);
+    expect(after(suspended, ['flowing'], LATER)).toMatchObject({ suspension: null, limit: 2 });
   });
 });

@@ -55,7 +55,7 @@ test('the backlog is queried once for each scrape', async () => {
     return {
       waiting: { due: 4, scheduled: 3, deferred: 2, held: 1 },
       oldestDueSeconds: 1.5,
-      pausedDestinations: 7,
+      suspendedDestinations: 7,
     };
   });
   expect(looks).toBe(0);

@@ -7,7 +7,7 @@ import type { MessageClass } from '../../../src/workers/delivery/due.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
-const PAUSED = 'paused.example';
+const SUSPENDED = 'suspended.example';
 
 /** Queues whose log does not answer: what is started stays under way. */
 const open = () => {
@@ -19,7 +19,7 @@ const open = () => {
     acceptedCache: { take: () => undefined },
     destinations: { providerOf: async (domain: string) => domain },
     destinationLimits: {
-      concurrencyOf: (destination: string) => (destination === PAUSED ? 0 : 1),
+      concurrencyOf: (destination: string) => (destination === SUSPENDED ? 0 : 1),
       waitMsOf: () => 0,
       capacityOf: () => Number.POSITIVE_INFINITY,
       started: () => undefined,
@@ -50,8 +50,8 @@ test('a recipient domain is saturated for 4 s after its mail was refused, and no
   const { system, queues, offer } = open();
   await offer('bulk', 'example.net', [1, 1]);
   expect(queues.saturated('bulk')).toEqual([]);
-  await offer('bulk', PAUSED, [2]);
-  expect(queues.saturated('bulk')).toEqual([PAUSED]);
+  await offer('bulk', SUSPENDED, [2]);
+  expect(queues.saturated('bulk')).toEqual([SUSPENDED]);
   expect(queues.saturated('transactional')).toEqual([]);
   await system.advance(4_000);
   expect(queues.saturated('bulk')).toEqual([]);

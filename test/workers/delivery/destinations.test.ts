@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { releaseDestination } from '../../../src/commands/destination.ts';
 import { load } from '../../../src/commands/execute.ts';
-import { destination } from '../../../src/domain/destination/destination.ts';
+import { destination } from '../../../src/domain/destination/suspension.ts';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
 import { destinationStream } from '../../../src/domain/streams.ts';
 import { closedAfterTest, statuses, until } from '../delivering.ts';

@@ -1,5 +1,5 @@
 import { untilAborted } from '../../../async/with-timeout.ts';
-import { ownDestination } from '../../../domain/destination/destination.ts';
+import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll } from '../smtp-client/outcomes.ts';

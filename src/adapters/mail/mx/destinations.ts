@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
-import { ownDestination } from '../../../domain/destination/destination.ts';
+import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import type { createMxAddresses, MailHost, MxRoutes } from './routes.ts';
 

@@ -9,7 +9,7 @@ import {
   isSuspended,
   ownDestination,
   type Suspension,
-} from '../../../domain/destination/destination.ts';
+} from '../../../domain/destination/suspension.ts';
 import type { OutboxEvent } from '../../../domain/events.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/recipient.ts';

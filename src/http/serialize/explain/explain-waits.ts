@@ -1,5 +1,5 @@
 import { classifyReply } from '../../../domain/bounce/classify.ts';
-import { isOwnDestination, type Suspension } from '../../../domain/destination/destination.ts';
+import { isOwnDestination, type Suspension } from '../../../domain/destination/suspension.ts';
 import type { HoldReason } from '../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
 import { holdsBack, type Reputation } from '../../../domain/reputation/reputation.ts';

@@ -6,7 +6,7 @@ import {
   createTransportSecurity,
   type TransportSecurity,
 } from '../../../../src/adapters/mail/policy/transport-security.ts';
-import type { SuspendDestination } from '../../../../src/domain/destination/destination.ts';
+import type { SuspendDestination } from '../../../../src/domain/destination/suspension.ts';
 import type { ExistingMessage } from '../../../../src/domain/message/message.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
 import { createDestinationLimits } from '../../../../src/workers/delivery/destination-concurrency-limits.ts';

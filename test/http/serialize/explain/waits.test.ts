@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BounceCategory } from '../../../../src/domain/bounce/categories.ts';
-import type { Suspension } from '../../../../src/domain/destination/destination.ts';
+import type { Suspension } from '../../../../src/domain/destination/suspension.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import type { Reputation } from '../../../../src/domain/reputation/reputation.ts';
 import {

@@ -1,5 +1,6 @@
 import type { Aggregate } from '../aggregate.ts';
 import type { DestinationEvent } from '../events.ts';
+import { jitter } from '../jitter.ts';
 import { CATEGORIES } from '../streams.ts';
 
 export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'] & {
@@ -40,8 +41,28 @@ export const destination: Aggregate<Destination, DestinationEvent> = {
   },
 };
 
-export const isSuspended = ({ suspension }: Destination, now: string): boolean =>
-  suspension !== null && suspension.until > now;
+/** @param now ISO 8601. */
+export const isSuspended = (
+  { suspension }: { readonly suspension: Pick<Suspension, 'until'> | null },
+  now: string,
+): boolean => suspension !== null && suspension.until > now;
+
+const MINUTE_MS = 60_000;
+/** Of the first suspension in a row, the second, and so on. Shorter bothers a server that is down, longer delays mail. */
+const SUSPENSION_MINUTES = [1, 2, 5, 15, 30] as const;
+const LAST_SUSPENSION_MINUTES = 30;
+
+/** The next suspension in a row. @param now ISO 8601. @param random in [0, 1). */
+export const nextSuspension = (
+  last: Pick<Suspension, 'times'> | null,
+  now: string,
+  random: number,
+): Pick<Suspension, 'times' | 'until'> => {
+  const before = last?.times ?? 0;
+  const minutes = SUSPENSION_MINUTES[before] ?? LAST_SUSPENSION_MINUTES;
+  const until = new Date(Date.parse(now) + jitter(minutes * MINUTE_MS, random)).toISOString();
+  return { times: before + 1, until };
+};
 
 export type SuspendDestination = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'];
 
