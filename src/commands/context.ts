@@ -7,7 +7,7 @@ import type { Resolver } from '../domain/ports/resolver.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
-import type { SendingQuotas } from './message/sending-quotas.ts';
+import type { SendingQuotas } from './message/enforce-quota.ts';
 
 /** The ports that commands use, and how this service sends. */
 export interface CommandContext {

@@ -13,7 +13,7 @@ import { createTemplateCompiler } from '../adapters/templates/compiler.ts';
 import { createLiquidRenderer } from '../adapters/templates/liquid.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
-import { type CountUsed, createSendingQuotas } from '../commands/message/sending-quotas.ts';
+import { type CountUsed, createSendingQuotas } from '../commands/message/enforce-quota.ts';
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/period.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';

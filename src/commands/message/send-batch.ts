@@ -8,9 +8,9 @@ import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 import { type BatchBody, type BatchIdentities, batchIdentities } from './batch-identities.ts';
+import { billableOf, enforceQuota, withRefusal } from './enforce-quota.ts';
 import { type PreparedMessage, prepareMessage, type Sender, type SendRequest } from './prepare-message.ts';
 import { acceptPrepared, type SentMessage } from './send-message.ts';
-import { billableOf, holdQuota, withRefusal } from './sending-quotas.ts';
 
 export interface SendBatch {
   /** An item that is refused already is its refusal. */
@@ -169,11 +169,11 @@ export const sendBatch = async (
   command: SendBatch,
 ): Promise<SentBatch> => {
   const sends = command.items.map((item) => (item instanceof DomainError ? 0 : billableOf(item)));
-  const hold = await holdQuota(context, caller, sends);
+  const reservation = await enforceQuota(context, caller, sends);
   let accepted = 0;
   try {
     const items = command.items.map((item, index) =>
-      item instanceof DomainError ? item : withRefusal(item, hold.refusals[index] ?? null),
+      item instanceof DomainError ? item : withRefusal(item, reservation.refusals[index] ?? null),
     );
     const sent = await sendItems(context, origin, caller, { ...command, items });
     for (const [index, one] of sent.entries()) {
@@ -181,7 +181,7 @@ export const sendBatch = async (
     }
     return sent;
   } finally {
-    hold.settle(accepted);
+    reservation.settle(accepted);
   }
 };
 

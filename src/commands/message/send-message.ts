@@ -10,6 +10,7 @@ import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
+import { billableOf, enforceQuota, withRefusal } from './enforce-quota.ts';
 import {
   bodyDigest,
   type MessageIdentity,
@@ -18,7 +19,6 @@ import {
   type Sender,
   type SendRequest,
 } from './prepare-message.ts';
-import { billableOf, holdQuota, withRefusal } from './sending-quotas.ts';
 
 /** What the vault keeps of a message since it was accepted. @throws {Error} it keeps nothing: a fault. */
 export const storedBody = async (contents: Contents, { accepted }: ExistingMessage): Promise<MessageBody> => {
@@ -132,14 +132,14 @@ export const sendMessage = async (
 ): Promise<SentMessage> => {
   const sender = { caller, secret: await organizationSecret(context.secrets, caller.organizationId) };
   const identity = await identityOf(context, sender, { body, idempotencyKey });
-  const hold = await holdQuota(context, caller, [billableOf(request)]);
+  const reservation = await enforceQuota(context, caller, [billableOf(request)]);
   let accepted = 0;
   try {
-    const limited = withRefusal(request, hold.refusals[0] ?? null);
+    const limited = withRefusal(request, reservation.refusals[0] ?? null);
     const sent = await acceptPrepared(context, origin, prepareMessage(context.system, sender, identity, limited));
     accepted = sent.replayed ? 0 : billableOf(request);
     return sent;
   } finally {
-    hold.settle(accepted);
+    reservation.settle(accepted);
   }
 };

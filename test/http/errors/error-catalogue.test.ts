@@ -151,7 +151,7 @@ const PROVOKED = {
   },
   schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
   quota_exceeded: async () => {
-    const used = { used: () => 10, take: () => undefined, settle: () => undefined };
+    const used = { used: () => 10, reserve: () => undefined, settle: () => undefined };
     const limited = await startService({ context: { quotas: { open: async () => used }, plans: LIMITED } });
     onTestFinished(limited.close);
     const own = await limited.makeOrganization();

@@ -8,7 +8,7 @@ import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
-import { createSendingQuotas } from '../../../src/commands/message/sending-quotas.ts';
+import { createSendingQuotas } from '../../../src/commands/message/enforce-quota.ts';
 import { countUsed } from '../../../src/composition/start-api.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';

@@ -6,19 +6,19 @@ import type { System } from '../../domain/ports/system.ts';
 import type { SendRequest } from './prepare-message.ts';
 
 /**
- * Hard limits of plans, from counts in memory: a send waits for none but the first of a process and month. The count is
- * read again every second while an organization sends, and what this process has accepted since is added, so it is exact
- * in one process. Several together may exceed a limit by what the others accept within such a second.
+ * Enforces the hard limits of plans on sends, from counts in memory: a send waits for none but the first of a process and
+ * month. The count is read again every second while an organization sends, and what this process has accepted since is
+ * added, so it is exact in one process. Several together may exceed a limit by what the others accept within such a second.
  */
 export interface SendingQuotas {
-  /** Recipients of the month, those in hand of this process included; `take` adds to those, `settle` says what became. */
+  /** Recipients of the month, with those of sends in flight in this process: `reserve` adds to them, `settle` ends them. */
   open(organizationId: string, month: Month): Promise<Usage>;
 }
 
 export interface Usage {
   used(): number;
-  take(recipients: number): void;
-  settle(taken: number, accepted: number): void;
+  reserve(recipients: number): void;
+  settle(reserved: number, accepted: number): void;
 }
 
 /** Recipients that the log held at the time of the call or later; null: not known in time. */
@@ -32,7 +32,7 @@ interface Entry {
   counted: number;
   readAtMs: number;
   reading: Promise<void> | null;
-  inHand: number;
+  inFlight: number;
   /** Accepted since the last reading began. */
   accepted: number;
   /** Accepted before that, and not in `counted` yet. */
@@ -62,8 +62,8 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
     return entry.reading;
   };
 
-  const first = async (organizationId: string, month: Month): Promise<Entry> => {
-    const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inHand: 0, accepted: 0, uncounted: 0 };
+  const createEntry = (organizationId: string, month: Month): Entry => {
+    const entry: Entry = { month, counted: -1, readAtMs: 0, reading: null, inFlight: 0, accepted: 0, uncounted: 0 };
     entries.set(organizationId, entry);
     return entry;
   };
@@ -71,7 +71,7 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
   return {
     open: async (organizationId, month) => {
       const known = entries.get(organizationId);
-      const entry = known?.month === month ? known : await first(organizationId, month);
+      const entry = known?.month === month ? known : createEntry(organizationId, month);
       if (entry.counted < 0) await refresh(organizationId, entry);
       else if (system.monotonicMs() - entry.readAtMs >= READ_EVERY_MS) {
         void refresh(organizationId, entry).catch(() => undefined); // the next send tries again
@@ -82,12 +82,12 @@ export const createSendingQuotas = (count: CountUsed, system: Pick<System, 'mono
         });
       }
       return {
-        used: () => entry.counted + entry.uncounted + entry.accepted + entry.inHand,
-        take: (recipients) => {
-          entry.inHand += recipients;
+        used: () => entry.counted + entry.uncounted + entry.accepted + entry.inFlight,
+        reserve: (recipients) => {
+          entry.inFlight += recipients;
         },
-        settle: (taken, accepted) => {
-          entry.inHand -= taken;
+        settle: (reserved, accepted) => {
+          entry.inFlight -= reserved;
           entry.accepted += accepted;
         },
       };
@@ -104,15 +104,15 @@ const exceeded = ({ id }: Plan, limit: number, used: number, month: Month): Doma
   );
 };
 
-/** Held for sends that are under way. */
-export interface QuotaHold {
+/** What sends in flight may use. */
+export interface QuotaReservation {
   /** Why each is refused, in order; null: it is not. */
   readonly refusals: readonly (DomainError | null)[];
   /** @param accepted recipients that were newly accepted. */
   settle(accepted: number): void;
 }
 
-const NO_HOLD = (sends: readonly number[]): QuotaHold => ({
+const unlimited = (sends: readonly number[]): QuotaReservation => ({
   refusals: sends.map(() => null),
   settle: () => undefined,
 });
@@ -124,28 +124,28 @@ interface QuotaContext {
 }
 
 /**
- * Holds room in the hard limit of the caller's plan, for as many of these sends as there is room for.
+ * Reserves quota of the caller's plan for these sends, in order; refuses those that its hard limit has no room for.
  * @param sends billable recipients of each. @throws {DomainError} `unavailable`.
  */
-export const holdQuota = async (
+export const enforceQuota = async (
   { quotas, plans = BUILT_IN_PLANS, system }: QuotaContext,
   { organizationId, environment, plan = plans.default }: Caller,
   sends: readonly number[],
-): Promise<QuotaHold> => {
+): Promise<QuotaReservation> => {
   const { hardLimit: limit } = plan;
-  if (quotas === undefined || limit === null || environment === 'test') return NO_HOLD(sends);
+  if (quotas === undefined || limit === null || environment === 'test') return unlimited(sends);
   const month = monthOf(system.now().toISOString());
   const usage = await quotas.open(organizationId, month);
-  let taken = 0;
+  let reserved = 0;
   const refusals = sends.map((recipients) => {
     const used = usage.used();
     if (recipients === 0) return null;
     if (used + recipients > limit) return exceeded(plan, limit, used, month);
-    usage.take(recipients);
-    taken += recipients;
+    usage.reserve(recipients);
+    reserved += recipients;
     return null;
   });
-  return { refusals, settle: (accepted) => usage.settle(taken, accepted) };
+  return { refusals, settle: (accepted) => usage.settle(reserved, accepted) };
 };
 
 /** Recipients of a send that a plan counts. */

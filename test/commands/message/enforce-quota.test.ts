@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSendingQuotas, holdQuota } from '../../../src/commands/message/sending-quotas.ts';
+import { createSendingQuotas, enforceQuota } from '../../../src/commands/message/enforce-quota.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 
@@ -14,9 +14,9 @@ const open = () => {
   const quotas = createSendingQuotas(async () => counted, { monotonicMs: () => nowMs });
   return {
     send: async (recipients: number): Promise<boolean> => {
-      const hold = await holdQuota({ quotas, system: { now: () => NOVEMBER } }, CALLER, [recipients]);
-      const isRefused = hold.refusals[0] !== null;
-      hold.settle(isRefused ? 0 : recipients);
+      const reservation = await enforceQuota({ quotas, system: { now: () => NOVEMBER } }, CALLER, [recipients]);
+      const isRefused = reservation.refusals[0] !== null;
+      reservation.settle(isRefused ? 0 : recipients);
       return !isRefused;
     },
     /** A second later, when counts are read again. */
@@ -55,7 +55,7 @@ describe('the hard limit of a plan', () => {
     const quotas = createSendingQuotas(async () => 0, { monotonicMs: () => 0 });
     const usage = await quotas.open('org_1', '2026-11');
     for (let sent = 0; sent < 100_000; sent += 1) {
-      usage.take(1);
+      usage.reserve(1);
       usage.settle(1, 1);
       usage.used();
     }
