@@ -7,18 +7,10 @@ import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { countOutcomes, logAttempt } from './attempt-log.ts';
-import {
-  type Claimed,
-  type ClaimParts,
-  claimDue,
-  completionOf,
-  isHeld,
-  isLive,
-  type Moment,
-  momentOf,
-} from './claim.ts';
+import { type Claimed, type ClaimParts, claimDue, isHeld, isLive } from './claim.ts';
 import type { AcceptedCache } from './dispatch.ts';
 import type { Due } from './due.ts';
+import { completionOf, type Moment, momentOf } from './fence.ts';
 import { type LoadMailsParts, loadMails } from './load-mails.ts';
 import { postponed, type Reported, recordOutcome, reportOf } from './record.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
