@@ -14,7 +14,7 @@ import type { GuardedRoute } from '../route-rules.ts';
 import type { CatchUpLimit } from './catch-up-limit.ts';
 import { consumeRateLimit } from './consume-rate-limit.ts';
 import type { KeyCache } from './key-cache.ts';
-import type { PresentedSecret } from './key-cache-queries.ts';
+import type { PresentedSecret } from './secret-index.ts';
 
 /**
  * Authentication and authorisation of requests by API key (spec §5.7). A key is checked before the body is read,

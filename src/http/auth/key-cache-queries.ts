@@ -1,58 +1,12 @@
-import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
-import type { ExistingApiKey, NumberedSecret } from '../../domain/api-key/api-key.ts';
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { KeyCacheProjection, KeyCacheState, KeyChange, KeyEntry } from '../../domain/key-cache.ts';
+import type { KeyCacheState } from '../../domain/key-cache.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
 import type { DomainFacts } from '../../domain/ports/analyzer.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
-
-/** A secret that a client may present, and its key. */
-export interface PresentedSecret {
-  readonly key: ExistingApiKey;
-  readonly secretHash: string;
-  readonly number: number;
-  /** End of the secret's grace period (ISO 8601); null: the current secret. */
-  readonly endsAt: string | null;
-  readonly ranges: readonly AddressRange[];
-}
-
-/** Valid secrets by hash. */
-export interface SecretIndex {
-  /** Applies the next event of the log to the key cache and to this index. */
-  apply(event: RecordedEvent): void;
-  /** By SHA-256 of the secret, hex. */
-  find(secretHash: string): PresentedSecret | undefined;
-}
-
-const secretsOf = ({
-  key,
-  endedWithDomain,
-}: KeyEntry): readonly (NumberedSecret & { readonly expiresAt: string | null })[] =>
-  key.status === 'active' && !endedWithDomain ? [{ ...key.secret, expiresAt: null }, ...key.earlierSecrets] : [];
-
-/** Indexes secrets by hash, with everything that can be computed before a request presents one. */
-export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex => {
-  const secrets = new Map<string, PresentedSecret>();
-
-  const index = ({ before, after }: KeyChange): void => {
-    if (before !== undefined) for (const { hash } of secretsOf(before)) secrets.delete(hash);
-    const { key } = after;
-    const ranges = key.allowedCidrs.map(parseRange).filter((range) => range !== null);
-    for (const { hash, number, expiresAt } of secretsOf(after))
-      secrets.set(hash, { key, secretHash: hash, number, endsAt: expiresAt, ranges });
-  };
-
-  return {
-    apply: (event) => {
-      for (const change of projection.apply(event)) index(change);
-    },
-    find: (secretHash) => secrets.get(secretHash),
-  };
-};
 
 /** What requests ask of the key cache. */
 export interface KeyCacheQueries {

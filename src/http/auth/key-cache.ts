@@ -4,13 +4,8 @@ import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } fro
 import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import {
-  createKeyCacheQueries,
-  createSecretIndex,
-  type KeyCacheQueries,
-  type PresentedSecret,
-  type SecretIndex,
-} from './key-cache-queries.ts';
+import { createKeyCacheQueries, type KeyCacheQueries } from './key-cache-queries.ts';
+import { createSecretIndex, type PresentedSecret, type SecretIndex } from './secret-index.ts';
 
 /**
  * Keys, domains and organizations in memory, fed by the log, so that a request is authenticated without a round trip.
