@@ -3,7 +3,43 @@ import { type ApiDocument, type ApiOperation, readDocument } from './document.ts
 import { fieldTable } from './fields.ts';
 import { anchorOf, markdown } from './markdown.ts';
 import { operationSection, type Placed, webhookSection } from './operation-section.ts';
-import { STYLE } from './style.ts';
+
+/** For a phone and for a wide screen, for day and for night; nothing is loaded. */
+const STYLE = `
+:root { color-scheme: light dark; --ink: #1f2328; --quiet: #636c76; --line: #d8dee4; --paper: #fff; --shade: #f5f7f9; --link: #0757b8; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #dbe1e8; --quiet: #98a2ad; --line: #343b43; --paper: #14181d; --shade: #1d2229; --link: #78b2ff; }
+}
+* { box-sizing: border-box; }
+html { scroll-padding-top: 1rem; }
+body { margin: 0; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); overflow-wrap: break-word; }
+main { max-width: 54rem; padding: 1rem 1.25rem 6rem; }
+nav { padding: 1rem 1.25rem; border-bottom: 1px solid var(--line); font-size: .9rem; }
+nav ul { list-style: none; margin: .2rem 0 .9rem; padding: 0; }
+nav b { color: var(--quiet); font-weight: 600; }
+nav summary { cursor: pointer; font-weight: 600; }
+@media (min-width: 64rem) {
+  body { display: grid; grid-template-columns: 18rem minmax(0, 1fr); }
+  nav { position: sticky; top: 0; height: 100vh; overflow: auto; border-bottom: 0; border-right: 1px solid var(--line); }
+  nav details::details-content { content-visibility: visible; block-size: auto; }
+  nav summary { list-style: none; pointer-events: none; }
+  main { padding-left: 2.5rem; }
+}
+a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
+h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; }
+h3 { font: 600 1.02rem/1.4 ui-monospace, monospace; margin: 0; } h3 a { color: inherit; }
+h4 { font-size: .95rem; margin: 1.4rem 0 .4rem; }
+section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.4rem; }
+.method { color: var(--link); } .summary { font-size: 1.08rem; margin: .3rem 0; } small { color: var(--quiet); }
+code, pre { font-family: ui-monospace, monospace; font-size: .86em; }
+pre { background: var(--shade); padding: .8rem 1rem; overflow: auto; border-radius: .4rem; user-select: all; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: .92rem; }
+td, th { text-align: left; vertical-align: top; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); }
+td:first-child { white-space: nowrap; } td p, td ul { margin: .15rem 0; } td ul { padding-left: 1.1rem; }
+td b { color: #c4432b; }
+.d1 { padding-left: 1.2rem; } .d2 { padding-left: 2.4rem; } .d3 { padding-left: 3.6rem; } .d4, .d5, .d6 { padding-left: 4.8rem; }
+`;
 
 const placedIn = ({ paths }: ApiDocument): readonly Placed[] =>
   Object.entries(paths).flatMap(([path, operations]) =>
