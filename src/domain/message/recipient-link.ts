@@ -39,6 +39,10 @@ export const unsubscribeToken = tokenFor('unsubscribe');
 /** Opens the recipient's copy of the message in a browser, as long as its content is kept. */
 export const viewToken = tokenFor('view');
 
+/** @param publicUrl base URL of this service for recipients, without a trailing slash. */
+export const unsubscribeUrl = (publicUrl: string, token: string): string => `${publicUrl}/unsubscribe/${token}`;
+export const viewUrl = (publicUrl: string, token: string): string => `${publicUrl}/view/${token}`;
+
 /** null: the text never was such a token. */
 export const readLinkToken = (text: string): LinkToken | null => {
   if (!SHAPE.test(text)) return null;

@@ -2,7 +2,13 @@ import { retry } from '../../async/retry.ts';
 import { storedBody } from '../../commands/message/send-message.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { hasViewUrl, unsubscribeToken, viewToken } from '../../domain/message/recipient-link.ts';
+import {
+  hasViewUrl,
+  unsubscribeToken,
+  unsubscribeUrl,
+  viewToken,
+  viewUrl,
+} from '../../domain/message/recipient-link.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
 import type { Contents, MessageBody, UnsubscribeWays } from '../../domain/ports/contents.ts';
 import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
@@ -110,16 +116,9 @@ const unsubscribeOf = (
 ): UnsubscribeWays => {
   const token = unsubscribeToken(secret, state.accepted.messageId, recipient.recipientId);
   const mailto = addressFor('unsubscribe', [recipient]);
-  const url = `${publicUrl()}/unsubscribe/${token}`;
+  const url = unsubscribeUrl(publicUrl(), token);
   return mailto === undefined ? { url } : { url, mailto };
 };
-
-const viewUrlOf = (
-  { publicUrl }: LoadMailsParts,
-  { message: { state } }: Claimed,
-  { recipientId }: To[number],
-  { secret }: OwnLinks,
-): string => `${publicUrl()}/view/${viewToken(secret, state.accepted.messageId, recipientId)}`;
 
 /** Tracked links and image of one recipient. @returns undefined: the message is not tracked. */
 const trackingOf = (
@@ -145,13 +144,13 @@ const copiesByRecipient = (
 ): readonly OutgoingMail[] =>
   mail.envelope.to.map((recipient) => {
     const isManaged = mail.body.unsubscribe === 'managed';
-    const viewUrl = viewUrlOf(parts, claim, recipient, links);
+    const token = viewToken(links.secret, claim.message.state.accepted.messageId, recipient.recipientId);
     const tracking = trackingOf(parts, claim, mail, recipient);
     return {
       ...mail,
       envelope: { from: mail.envelope.from, to: [recipient] },
       ...(isManaged ? { unsubscribe: unsubscribeOf(parts, claim, recipient, links) } : {}),
-      ...(links.isViewable ? { viewUrl } : {}),
+      ...(links.isViewable ? { viewUrl: viewUrl(parts.publicUrl(), token) } : {}),
       ...(tracking === undefined ? {} : { tracking }),
     };
   });

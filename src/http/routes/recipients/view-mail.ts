@@ -1,13 +1,13 @@
 import { findLinkedRecipient, type LinkedRecipient } from '../../../commands/message/unsubscribe-recipient.ts';
 import { escapeHtml } from '../../../domain/escape-html.ts';
-import { withViewUrl } from '../../../domain/message/recipient-link.ts';
+import { viewUrl, withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAttachment } from '../../../domain/ports/contents.ts';
 import { NO_TRACKING, trackedHtml } from '../../../domain/tracking/tracking.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { RouteContext } from '../../endpoint.ts';
 import { definePublic } from '../../pages/define-page.ts';
 import { secretHeaders } from '../../pages/page.ts';
-import { keptBody } from '../messages/messages.ts';
+import { requireContent } from '../../schemas/message-content.ts';
 
 /**
  * `View in browser`: the body of a mail as its recipient got it, and nothing of its headers, so that no other recipient is
@@ -98,7 +98,7 @@ export const viewMailRoute = (route: RouteContext): void => {
     },
     async ({ token }, reply) => {
       const recipient = await findLinkedRecipient(deps.context, 'view', token);
-      const body = await keptBody(deps, recipient.message.state);
+      const body = await requireContent(deps.context.contents, recipient.message.state);
       const { html, text = '', subject, attachments } = body;
       const page =
         html === undefined
@@ -107,7 +107,7 @@ export const viewMailRoute = (route: RouteContext): void => {
       return () =>
         secretHeaders(reply)
           .header('content-security-policy', POLICY)
-          .send(withViewUrl(page, `${deps.publicUrl}/view/${token}`));
+          .send(withViewUrl(page, viewUrl(deps.publicUrl, token)));
     },
   );
 };
