@@ -44,7 +44,7 @@ const message = {
   message_id: z.string(),
   recipient: z.strictObject({
     id: z.string(),
-    /** null: the contents of the message were erased. */
+    /** null: the content of the message has expired. */
     address: z.string().nullable(),
     kind: z.enum(['to', 'cc', 'bcc']).nullable(),
   }),
@@ -110,7 +110,7 @@ const SCHEMAS = {
   MessageClickedEvent: eventOf('MessageClickedEvent', ['message.clicked'], {
     ...message,
     ...engagement,
-    url: z.string().nullable().describe('Where the link leads; null once the contents of the message are erased.'),
+    url: z.string().nullable().describe('Where the link leads; null once the content of the message has expired.'),
   }),
   MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
   MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {

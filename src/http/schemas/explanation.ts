@@ -32,7 +32,7 @@ const facts = z.strictObject({
   machine: z.boolean().optional(),
   client: z.string().optional(),
   network: z.string().optional(),
-  /** Where the link leads; null once the contents are erased. */
+  /** Where the link leads; null once the content has expired. */
   url: z.string().nullable().optional(),
   /** The report came after delivery. */
   late: z.boolean().optional(),

@@ -1,5 +1,34 @@
 import { z } from 'zod';
-import type { MessageBody } from '../../domain/ports/contents.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
+import type { Contents, MessageBody, StoredHead } from '../../domain/ports/contents.ts';
+
+/** Whether the content of a message is still stored: all that says so, and what is answered once it is not. */
+export const contentStateSchema = z
+  .enum(['stored', 'expired'])
+  .nullable()
+  .describe(
+    '`expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and ' +
+      'metadata; null: it cannot be read just now, which is a fault of the service.',
+  );
+
+/** @param found in the vault; undefined: nothing, or it cannot be read. */
+export const contentStateOf = (found: StoredHead | undefined): z.infer<typeof contentStateSchema> => {
+  if (found?.kind === 'expired') return 'expired';
+  return found?.kind === 'message' ? 'stored' : null;
+};
+
+/** @throws {DomainError} `content_gone`: it has expired; `unavailable`: it cannot be read. */
+export const requireContent = async (
+  contents: Pick<Contents, 'get'>,
+  { accepted: { contentId } }: ExistingMessage,
+): Promise<MessageBody> => {
+  const found = (await contents.get([contentId])).get(contentId);
+  if (found?.kind === 'message') return found;
+  if (found?.kind === 'expired')
+    throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
+  throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
+};
 
 export const messageContentSchema = z
   .strictObject({

@@ -11,11 +11,12 @@ import type { ListedMessage } from '../../projections/messages/queries.ts';
 import { trackingSchema } from './domain.ts';
 import { timeSchema } from './envelope.ts';
 import { smtpSchema } from './event.ts';
+import { contentStateOf, contentStateSchema } from './message-content.ts';
 
 const status = z.enum(RECIPIENT_STATUSES);
 export const recipientKindSchema = z.enum(['to', 'cc', 'bcc']);
 
-/** A recipient in a list. The address is null once the contents are erased. */
+/** A recipient in a list. The address is null once the content has expired. */
 const listedRecipientSchema = z.strictObject({
   id: z.string(),
   address: z.string().nullable(),
@@ -71,13 +72,7 @@ const messageFields = {
   subject: z.string().nullable(),
   tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   metadata: z.record(z.string(), z.string()),
-  content: z
-    .enum(['stored', 'expired'])
-    .nullable()
-    .describe(
-      '`expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and ' +
-        'metadata; null: it cannot be read just now, which is a fault of the service.',
-    ),
+  content: contentStateSchema,
 };
 
 export const listedMessageSchema = z
@@ -101,13 +96,13 @@ const serializeUse = (used: ListedMessage['template'] | undefined): SerializedMe
 
 const messageIn = (found: StoredHead | undefined): MessageHead | null => (found?.kind === 'message' ? found : null);
 
-/** Personal data from the vault; null or empty once it is erased or has expired. */
+/** Personal data from the vault; null or empty once it has expired, or while it cannot be read. */
 const personal = (body: MessageHead | null, found: StoredHead | undefined) => ({
   from: body?.from.address ?? null,
   subject: body?.subject ?? null,
   tags: body === null ? [] : body.tags.map(({ name, value }) => ({ name, value })),
   metadata: body === null ? {} : { ...body.metadata },
-  content: found?.kind === 'expired' ? ('expired' as const) : body && ('stored' as const),
+  content: contentStateOf(found),
 });
 
 const addressOf = (body: MessageHead | null, recipientId: string): string | null =>

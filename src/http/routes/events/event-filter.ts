@@ -62,7 +62,7 @@ const isAt = (domain: string): Holds => {
 
 /**
  * What is not found by an index; null: nothing is asked of that kind. Tags and addresses are gone once the contents of a
- * message have been erased, and its events then match no such filter.
+ * message have expired, and its events then match no such filter.
  */
 export const furtherFilter = ({ message_id, tag, recipient_domain }: EventFilters): Holds | null => {
   const all: Holds[] = [];

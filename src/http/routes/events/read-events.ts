@@ -33,7 +33,7 @@ The feed has no gaps: events are in the order of the log, and a cursor is good f
 changes; one that is read again after a fault has the same \`id\`.
 
 The filters \`message_id\`, \`tag\` and \`recipient_domain\` look through at most 1,000 events a page, so a page may be empty
-although \`has_more\` is true: go on with \`next_cursor\`. They match nothing in messages whose contents were erased.
+although \`has_more\` is true: go on with \`next_cursor\`. They match nothing in messages whose content has expired.
 
 With \`Accept: text/event-stream\` the same events come as server-sent events, each with its cursor as \`id\`: the stream begins
 after \`Last-Event-ID\` or \`after\`, or without both with what happens from now on. A comment comes every 15 s. A reader that

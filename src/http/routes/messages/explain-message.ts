@@ -218,7 +218,7 @@ export const explainMessageRoute = (route: RouteContext): void => {
         'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
         'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
         'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
-        'reply texts are null once the contents are erased.',
+        'reply texts are null once the content has expired.',
       answer: explanationSchema,
     },
     async ({ caller, id }) => {

@@ -7,7 +7,6 @@ import { customerEvents } from '../../../domain/customer-events.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
-import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
@@ -19,7 +18,7 @@ import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { messageSchema, type SerializedMessage, serializeMessage } from '../../schemas/message.ts';
-import { messageContentSchema, serializeMessageContent } from '../../schemas/message-content.ts';
+import { messageContentSchema, requireContent, serializeMessageContent } from '../../schemas/message-content.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
 
@@ -41,18 +40,6 @@ export const loadMessage = async (
   if (found.environment !== caller.environment) throw notFound();
   if (domainId !== null && found.accepted.domainId !== domainId) throw notFound();
   return { message: found, revision };
-};
-
-/** The body that the vault keeps of a message. @throws {DomainError} `content_gone`; `unavailable`: it is missing. */
-export const keptBody = async (
-  { context }: Pick<HttpDependencies, 'context'>,
-  { accepted: { contentId } }: ExistingMessage,
-): Promise<MessageBody> => {
-  const found = (await context.contents.get([contentId])).get(contentId);
-  if (found?.kind === 'message') return found;
-  if (found?.kind === 'expired')
-    throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
-  throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
 };
 
 /** Serializes a message with its contents from the vault. */
@@ -92,7 +79,7 @@ export const getMessageContentRoute = (route: RouteContext): void => {
     },
     async ({ caller, id }) => {
       const { message } = await loadMessage(deps, caller, id);
-      return serializeMessageContent(id, await keptBody(deps, message));
+      return serializeMessageContent(id, await requireContent(deps.context.contents, message));
     },
   );
 };

@@ -65,7 +65,7 @@ export const WAIT_REASONS = [
 ] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
-/** The address is null once the contents are erased. */
+/** The address is null once the content has expired. */
 export interface ExplainedRecipient {
   readonly id: string;
   readonly address: string | null;
@@ -191,7 +191,7 @@ export interface View {
   /** Of these recipients, each once. */
   domainsOf(ids: readonly string[]): readonly string[];
   smtpOf(facts: SmtpFacts): SerializedSmtp;
-  /** Address of a link; null: erased. @param linkId of its contents. */
+  /** Address of a link; null: it has expired. @param linkId of its contents. */
   urlOf(linkId: string): string | null;
   /** Whether it was delivered to the recipient before the event of this number. */
   wasDelivered(recipientId: string, sequence: number): boolean;
