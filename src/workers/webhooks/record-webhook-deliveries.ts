@@ -1,3 +1,4 @@
+import { createSemaphore } from '../../async/semaphore.ts';
 import { pause } from '../../async/with-timeout.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
@@ -9,7 +10,7 @@ import {
 } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { OwedDelivery, RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { readFamilies } from '../../domain/read-families.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
@@ -48,10 +49,11 @@ export interface RecordWebhookDeliveries {
   onOwed(webhookIds: ReadonlySet<string>): void;
 }
 
-/** How often the checkpoint moves while nothing is owed: less often, more is read again after a start. */
+/** How often the checkpoint moves past what owes nothing: less often, more is read again after a start. */
 const CHECKPOINT_EVERY_MS = 1000;
 /** How often a follower reads the checkpoint: longer than the above, or two processes would take turns. */
 const FOLLOWER_LOOK_MS = 3000;
+
 /** The endpoints as they stood at a position. */
 const endpointsAt = async (
   store: RecordWebhookDeliveries['store'],
@@ -92,30 +94,47 @@ const waitForLeadership = async (
   }
 };
 
-/** @returns what records one page after another, from the checkpoint on. */
+/** Both resolve to false when another process has moved the checkpoint; nothing was recorded then. */
+interface Recorder {
+  /** Records what a page owes, and moves the checkpoint if it owes anything. */
+  apply(page: Page): Promise<boolean>;
+  /** Moves the checkpoint past pages that owe nothing. */
+  moveOn(): Promise<boolean>;
+}
+
 const createRecorder = async (
   deps: RecordWebhookDeliveries,
   checkpoint: Position | null,
   signal: AbortSignal,
-): Promise<{ apply(page: Page): Promise<boolean> }> => {
+): Promise<Recorder> => {
   const { store, webhookDeliveries, system } = deps;
   const logId = await store.logId();
   const endpoints = await endpointsAt(store, checkpoint ?? LOG_START, signal);
+  const oneAtATime = createSemaphore({ capacity: 1 });
   let from = checkpoint;
-  let movedMs = system.monotonicMs();
+  let applied = checkpoint;
+
+  const moveTo = async (to: Position, owed: readonly OwedDelivery[]): Promise<boolean> => {
+    if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;
+    from = to;
+    return true;
+  };
+
+  const apply = async ({ events, position }: Page): Promise<boolean> => {
+    const owed = await owedBy(deps.contents, endpoints, events);
+    await deps.react(events);
+    if (owed.length > 0) {
+      if (!(await moveTo(position, owed))) return false;
+      deps.onOwed(new Set(owed.map(({ webhookId }) => webhookId)));
+    }
+    // Not before: a page that could not be recorded must not be moved past.
+    applied = position;
+    return true;
+  };
 
   return {
-    /** @returns false: another process has moved the checkpoint, and nothing was recorded. */
-    apply: async ({ events, position: to }) => {
-      const owed = await owedBy(deps.contents, endpoints, events);
-      await deps.react(events);
-      if (owed.length === 0 && system.monotonicMs() - movedMs < CHECKPOINT_EVERY_MS) return true;
-      if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;
-      from = to;
-      movedMs = system.monotonicMs();
-      if (owed.length > 0) deps.onOwed(new Set(owed.map(({ webhookId }) => webhookId)));
-      return true;
-    },
+    apply: (page) => oneAtATime.run(() => apply(page)),
+    moveOn: () => oneAtATime.run(async () => (applied === null || applied === from ? true : moveTo(applied, []))),
   };
 };
 
@@ -126,10 +145,19 @@ const lead = async (
   working: () => void,
 ): Promise<void> => {
   const recorder = await createRecorder(deps, checkpoint, signal);
-  for await (const page of deps.store.subscribe(checkpoint ?? LOG_START, {}, signal)) {
-    if (!(await recorder.apply(page))) return;
-    working();
-  }
+  const over = new AbortController();
+  const either = AbortSignal.any([signal, over.signal]);
+  const applyAll = async (): Promise<void> => {
+    for await (const page of deps.store.subscribe(checkpoint ?? LOG_START, {}, either)) {
+      if (!(await recorder.apply(page))) return;
+      working();
+    }
+  };
+  const keepMoving = async (): Promise<void> => {
+    while (!either.aborted && (await recorder.moveOn())) await pause(deps.system, CHECKPOINT_EVERY_MS, either);
+  };
+  const ended = await Promise.allSettled([applyAll(), keepMoving()].map((each) => each.finally(() => over.abort())));
+  for (const each of ended) if (each.status === 'rejected') throw each.reason;
 };
 
 /** The process that moves the checkpoint leads; all others follow, and take over when it stands still. */

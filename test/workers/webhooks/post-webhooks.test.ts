@@ -3,11 +3,8 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
 import type { WebhookDelivery } from '../../../src/domain/ports/webhook-deliveries.ts';
-import { StartRefused } from '../../../src/domain/start-refused.ts';
 import { webhookStream } from '../../../src/domain/streams.ts';
 import { webhook } from '../../../src/domain/webhook/webhook.ts';
-import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
-import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { until } from '../delivering.ts';
 import type { Service } from '../service.ts';
 import { receiver, service } from './opened.ts';
@@ -184,43 +181,5 @@ describe('a webhook', () => {
     await until(() => expect(quick.posts).toHaveLength(100));
     expect(performance.now() - startedMs).toBeLessThan(5500);
     expect(slow.posts.length).toBeLessThanOrEqual(8);
-  });
-});
-
-describe('recording what is owed', () => {
-  test('resumes where it stopped: nothing is owed twice and nothing is forgotten', async () => {
-    const outbox = await service();
-    const endpoint = await receiver();
-    const first = outbox.workers();
-    first.start();
-    await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
-    await outbox.send('ann@example.org', 'test');
-    await until(() => expect(endpoint.posts).toHaveLength(1));
-    await first.stop();
-    await outbox.send('bob@example.org', 'test');
-    outbox.workers().start();
-    outbox.workers().start();
-    await until(() => expect(endpoint.posts).toHaveLength(2));
-    await sleep(300);
-    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
-    expect(endpoint.posts).toHaveLength(2);
-  });
-
-  test('refuses a log other than its own', async () => {
-    const outbox = await service();
-    const webhookDeliveries = createInMemoryWebhookDeliveries();
-    await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });
-    outbox.workers({ webhookDeliveries }).start();
-    await until(() => expect(outbox.fatal).toHaveLength(1));
-    expect(outbox.fatal[0]).toBeInstanceOf(StartRefused);
-    expect(String(outbox.fatal[0])).toContain('webhook deliveries were recorded from log another');
-  });
-
-  test('can be checked against the log before anything starts', async () => {
-    const webhookDeliveries = createInMemoryWebhookDeliveries();
-    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toBeNull();
-    await webhookDeliveries.record({ logId: 'ours', from: null, to: '1', owed: [], now: new Date() });
-    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toEqual({ logId: 'ours', position: '1' });
-    await expect(requireRecordedFrom(webhookDeliveries, 'another')).rejects.toBeInstanceOf(StartRefused);
   });
 });

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { StartRefused } from '../../../src/domain/start-refused.ts';
+import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
+import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
+import { until } from '../delivering.ts';
+import { receiver, service } from './opened.ts';
+
+describe('recording what is owed', () => {
+  test('resumes where it stopped: nothing is owed twice and nothing is forgotten', async () => {
+    const outbox = await service();
+    const endpoint = await receiver();
+    const first = outbox.workers();
+    first.start();
+    await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(() => expect(endpoint.posts).toHaveLength(1));
+    await first.stop();
+    await outbox.send('bob@example.org', 'test');
+    outbox.workers().start();
+    outbox.workers().start();
+    await until(() => expect(endpoint.posts).toHaveLength(2));
+    await sleep(300);
+    expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
+    expect(endpoint.posts).toHaveLength(2);
+  });
+
+  test('moves its checkpoint to the end of the log at rest, and then writes nothing more', async () => {
+    const outbox = await service();
+    const { webhookDeliveries } = outbox.dependencies;
+    let written = 0;
+    const record: typeof webhookDeliveries.record = (recording) => {
+      written += 1;
+      return webhookDeliveries.record(recording);
+    };
+    outbox.workers({ webhookDeliveries: { ...webhookDeliveries, record } }).start();
+    const id = await outbox.send('ann@example.org', 'test');
+    await until(async () => expect((await outbox.message(id)).recipients[0]?.status).toBe('delivered'));
+    const head = await outbox.context.store.head();
+    await until(async () => expect(await webhookDeliveries.checkpoint()).toMatchObject({ position: head }));
+    const atRest = written;
+    await sleep(2500);
+    expect(written).toBe(atRest);
+  });
+
+  test('that fails for a while moves past nothing that is owed', async () => {
+    const outbox = await service();
+    const endpoint = await receiver();
+    const { webhookDeliveries } = outbox.dependencies;
+    let isMended = false;
+    const record: typeof webhookDeliveries.record = async (recording) => {
+      if (isMended || recording.owed.length === 0) return webhookDeliveries.record(recording);
+      isMended = true;
+      await sleep(1500); // the checkpoint is about to move past other pages
+      throw new Error('the connection was lost');
+    };
+    outbox.workers({ webhookDeliveries: { ...webhookDeliveries, record } }).start();
+    await outbox.webhook(endpoint.url, ['message.accepted'], 'test');
+    await outbox.send('ann@example.org', 'test');
+    await until(() => expect(endpoint.types()).toEqual(['message.accepted']));
+  });
+
+  test('refuses a log other than its own', async () => {
+    const outbox = await service();
+    const webhookDeliveries = createInMemoryWebhookDeliveries();
+    await webhookDeliveries.record({ logId: 'another', from: null, to: '1', owed: [], now: new Date() });
+    outbox.workers({ webhookDeliveries }).start();
+    await until(() => expect(outbox.fatal).toHaveLength(1));
+    expect(outbox.fatal[0]).toBeInstanceOf(StartRefused);
+    expect(String(outbox.fatal[0])).toContain('webhook deliveries were recorded from log another');
+  });
+
+  test('can be checked against the log before anything starts', async () => {
+    const webhookDeliveries = createInMemoryWebhookDeliveries();
+    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toBeNull();
+    await webhookDeliveries.record({ logId: 'ours', from: null, to: '1', owed: [], now: new Date() });
+    expect(await requireRecordedFrom(webhookDeliveries, 'ours')).toEqual({ logId: 'ours', position: '1' });
+    await expect(requireRecordedFrom(webhookDeliveries, 'another')).rejects.toBeInstanceOf(StartRefused);
+  });
+});
