@@ -42,6 +42,7 @@ import { createSendNotices } from './send-notices.ts';
 import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
+import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
@@ -119,6 +120,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     bulk: queues.open<DeliveryJob>('deliver-bulk-messages'),
   };
   const leadership = createLeadership();
+  const formerSecrets = createFormerSecrets();
   const shared = {
     ...deps,
     leadership,
@@ -130,7 +132,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     warmUpHolds: createWarmUpHolds(deps),
     checkSchedule: createCheckSchedule(),
     formerKeys: createFormerKeys(),
-    endpoints: createEndpoints(),
+    formerSecrets,
+    endpoints: createEndpoints(formerSecrets.apply),
     readyEndpoints: createReadyEndpoints(),
     organizationIds: createOrganizationIds(),
     billed: createBilledOrganizations(),
@@ -172,6 +175,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'sweep of deliveries': sweepDeliveries({ ...shared, queues: deliveryQueues, released, destinationQueues }),
     'expiry of API keys': expireKeys(shared),
     'destruction of former keys': destroyKeys(shared),
+    'destruction of former webhook secrets': destroySecrets(shared),
     'checks of domains': checkDomains({ ...shared, caughtUp: projections.caughtUp }),
     'recording of webhook deliveries': recordWebhookDeliveries({
       ...shared,

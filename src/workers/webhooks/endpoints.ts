@@ -7,6 +7,7 @@ import { deliveryId, type OwedDelivery } from '../../domain/ports/webhook-delive
 import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
 import type { LoadedContents } from '../../projections/events/serialize-events.ts';
+import type { FormerSecrets } from './destroy-secrets.ts';
 
 /** In-memory projection of the endpoints of all organizations. What it gives are the enabled ones. */
 export interface Endpoints {
@@ -48,7 +49,8 @@ const passes = (event: CustomerEvent, { filters }: ExistingWebhook, contents: Lo
   );
 };
 
-export const createEndpoints = (): Endpoints => {
+/** @param changed called with what each event made of a webhook. */
+export const createEndpoints = (changed?: FormerSecrets['apply']): Endpoints => {
   const enabled = new Map<string, ExistingWebhook>();
   /** They can be enabled again. */
   const disabled = new Map<string, ExistingWebhook>();
@@ -76,6 +78,7 @@ export const createEndpoints = (): Endpoints => {
       const before: Webhook = enabled.get(webhookId) ?? disabled.get(webhookId) ?? webhook.initial;
       const after = webhook.evolve(before, event, event.metadata);
       if (after.status === 'absent') return;
+      changed?.(before, after, event.metadata.occurredAt);
       if (after.status === 'enabled') keep(after);
       else remove(after);
     },
